@@ -1,0 +1,48 @@
+# Thin names for the scripts and presets; see CONTRIBUTING.md. Everything built goes to build/, everything made to out/.
+MAKEFLAGS += --no-print-directory
+JOBS ?= $(shell nproc)
+export JOBS
+
+.DEFAULT_GOAL := build
+.PHONY: build run test bench validate fuzz fmt lint coverage clean help
+
+build: ## build the release executable, build/release/weft (what plain `make` does)
+	@scripts/build.sh release
+
+run: ## install what is missing, build, and design an example cluster into out/
+	@scripts/install-deps.sh run
+	@scripts/build.sh release
+	@scripts/run.sh
+
+test: ## everything a change must pass: format, layers, tests, sanitizers, clang-tidy, fuzzing
+	@scripts/test.sh
+
+bench: ## build and run the benchmarks
+	@scripts/bench.sh
+
+validate: ## compare the models with published measurements
+	@scripts/build.sh release weft_validation
+	@if [ -x build/release/weft_validate ]; then build/release/weft_validate; else echo "validate: nothing to run"; fi
+
+fuzz: ## fuzz every target for FUZZ_SECONDS each (3600), or only those in TARGETS
+	@scripts/build.sh fuzz
+	@FUZZ_PRESET=fuzz FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} scripts/fuzz.sh $(TARGETS)
+
+fmt: ## format the sources in place
+	@scripts/format.sh
+
+lint: ## clang-tidy on the sources that changed since it last passed
+	@cmake --preset dev >/dev/null
+	@scripts/lint.py
+
+coverage: ## line coverage of the tests, by room and file
+	@scripts/build.sh coverage
+	@find build/coverage -name '*.gcda' -delete
+	@ctest --preset coverage -j $(JOBS) --no-tests=error
+	@scripts/coverage.py
+
+clean: ## remove build/ and out/
+	@rm -rf build out
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,22 @@
+# Everything from outside, each as an imported target so that its headers count as system headers.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+find_path(WEFT_YAML_INCLUDE yaml.h REQUIRED)
+find_library(WEFT_YAML_LIBRARY yaml REQUIRED)
+add_library(weft_libyaml INTERFACE IMPORTED)
+set_target_properties(weft_libyaml PROPERTIES
+  INTERFACE_INCLUDE_DIRECTORIES "${WEFT_YAML_INCLUDE}" INTERFACE_LINK_LIBRARIES "${WEFT_YAML_LIBRARY}")
+
+find_path(WEFT_CLI11_INCLUDE CLI/CLI.hpp REQUIRED)
+add_library(weft_cli11 INTERFACE IMPORTED)
+set_target_properties(weft_cli11 PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${WEFT_CLI11_INCLUDE}")
+
+if(WEFT_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+if(WEFT_BENCH)
+  find_package(benchmark QUIET)
+endif()

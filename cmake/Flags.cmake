@@ -1,0 +1,57 @@
+# Compiler and linker flags of everything in the tree. The options are directory-wide rather than per target so that
+# no target can be built without them.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(WEFT_CCACHE ccache)
+  if(WEFT_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${WEFT_CCACHE}")
+  endif()
+endif()
+
+# -Wnull-dereference is left out: with optimisation GCC 12 reports it inside libstdc++.
+add_compile_options(
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wduplicated-cond -Wlogical-op)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    add_compile_options(-Wno-restrict)  # GCC PR 105651: false reports from std::string's operator+
+  endif()
+endif()
+if(WEFT_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+# The same arithmetic on every machine: no fused multiply-add unless the source asks for it.
+add_compile_options(-ffp-contract=off)
+add_compile_definitions($<$<NOT:$<CONFIG:Release>>:_GLIBCXX_ASSERTIONS>)
+
+if(WEFT_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "WEFT_FUZZ needs clang")
+endif()
+if(WEFT_SANITIZE)
+  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${WEFT_SANITIZE})
+endif()
+if(WEFT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_SANITIZE)
+  include(CheckCXXCompilerFlag)
+  include(CheckPIESupported)
+  check_pie_supported()
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+  foreach(flag IN ITEMS -fstack-clash-protection -fcf-protection=full -mbranch-protection=standard)
+    string(MAKE_C_IDENTIFIER "WEFT_HAS${flag}" variable)
+    check_cxx_compiler_flag(${flag} ${variable})
+    if(${variable})
+      add_compile_options(${flag})
+    endif()
+  endforeach()
+  add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+endif()

@@ -1,0 +1,110 @@
+# A room is a folder of src/: the static library weft_<room>, the test binary <room>_test made of its *_test.cc, and a
+# layer. See Rooms.cmake for the list.
+
+file(GLOB watched CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/src/*")  # notices a new room
+set(WEFT_ROOMS "")
+add_library(weft_all INTERFACE)  # every room; for what stands outside them (end-to-end tests, fuzzing, benchmarks)
+
+function(weft_room room)
+  if(NOT EXISTS "${PROJECT_SOURCE_DIR}/src/${room}")
+    return()
+  endif()
+  set(allowed ${ARGN})
+  if("ALL" IN_LIST allowed)
+    set(allowed ${WEFT_ROOMS})
+  endif()
+
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|/cli/main)\\.cc$")
+  if(NOT sources)
+    set(sources "${PROJECT_SOURCE_DIR}/cmake/empty.cc")  # only headers so far; an archive needs an object
+  endif()
+  add_library(weft_${room} STATIC ${sources})
+  target_include_directories(weft_${room} PUBLIC "${PROJECT_SOURCE_DIR}/src")
+  foreach(other IN LISTS allowed)
+    if(TARGET weft_${other})
+      target_link_libraries(weft_${room} PUBLIC weft_${other})
+    endif()
+  endforeach()
+  target_link_libraries(weft_all INTERFACE weft_${room})
+  set(WEFT_ROOMS ${WEFT_ROOMS} ${room} PARENT_SCOPE)
+endfunction()
+
+# weft_room_sources(room [SOURCES file...] [LINK target...] [DEFINE macro...]): what a room needs beyond its folder.
+function(weft_room_sources room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;DEFINE")
+  if(TARGET weft_${room})
+    target_sources(weft_${room} PRIVATE ${arg_SOURCES})
+    target_link_libraries(weft_${room} PUBLIC ${arg_LINK})
+    target_compile_definitions(weft_${room} PUBLIC ${arg_DEFINE})
+  endif()
+endfunction()
+
+# weft_gtest(name [SPAWNS] PREFIX prefix SOURCES file... LINK target...): a test binary. ctest knows each of its tests
+# by name, except under AddressSanitizer: there a process ends with a search for leaks, which takes seconds on some
+# machines (3 s on aarch64 with clang 14), so the binary runs as two shards, and tests that spawn the executable, once
+# per test or more, do without the search on such a machine.
+function(weft_gtest name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SPAWNS" "PREFIX" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE "WEFT_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${name} PRIVATE -Wno-gnu-zero-variadic-macro-arguments)  # TYPED_TEST_SUITE and its like
+  endif()
+  if(arg_SPAWNS)
+    target_compile_definitions(${name} PRIVATE "WEFT_BINARY=\"$<TARGET_FILE:weft>\"")
+    add_dependencies(${name} weft)
+  endif()
+  if(WEFT_SANITIZE MATCHES "address")
+    foreach(shard RANGE 1)
+      set(test "${name}.${shard}")
+      add_test(NAME ${test} COMMAND ${name})
+      set_tests_properties(${test} PROPERTIES TIMEOUT 900
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${shard}")
+      if(arg_SPAWNS AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+        set_tests_properties(${test} PROPERTIES
+          ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=string_append::detect_leaks=0")
+      endif()
+    endforeach()
+  else()
+    gtest_discover_tests(${name} TEST_PREFIX "${arg_PREFIX}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT 300)
+  endif()
+  weft_note_thread_tests(${name} ${arg_SOURCES})
+endfunction()
+
+# Under ThreadSanitizer only the binaries that hold tests with "Concurrent" in their names are worth building.
+add_custom_target(weft_thread_tests)
+function(weft_note_thread_tests name)
+  if(NOT WEFT_SANITIZE STREQUAL "thread")
+    return()
+  endif()
+  set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
+  foreach(source IN LISTS ARGN)
+    file(STRINGS "${source}" found REGEX "^TEST.*Concurrent" LIMIT_COUNT 1)
+    if(found)
+      add_dependencies(weft_thread_tests ${name})
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+# The executable, then the unit tests of every room.
+function(weft_finish_rooms)
+  file(GLOB main CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/main.cc")
+  if(main)
+    add_executable(weft "${main}")
+    target_link_libraries(weft PRIVATE weft_all)
+    install(TARGETS weft)
+  endif()
+  if(NOT WEFT_TESTS)
+    return()
+  endif()
+  foreach(room IN LISTS WEFT_ROOMS)
+    file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*_test.cc")
+    if(tests)
+      weft_gtest(${room}_test PREFIX ${room} SOURCES ${tests} LINK weft_${room})
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,22 @@
+# The rooms of the house, lowest layer first, and what each may include. This is the only list: the build links by it
+# and tests/layers.py holds every #include to it, so keep to one weft_room(name allowed...) a line. A room may name only
+# rooms above it in the list; ALL means every one of them. A room whose folder does not exist yet is passed over.
+weft_room(base)
+weft_room(model base)
+weft_room(design base model)
+weft_room(check base model)
+weft_room(render base model)
+weft_room(net base model)
+weft_room(work base model net)
+weft_room(sched base model)
+weft_room(oob base model)
+weft_room(control base model net sched oob)
+weft_room(world base model net work sched oob control)
+weft_room(serve ALL)
+weft_room(cli ALL)
+
+weft_room_sources(base LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+weft_room_sources(model SOURCES ${WEFT_CATALOG_SOURCE})
+weft_room_sources(cli LINK weft_cli11 DEFINE WEFT_VERSION="${PROJECT_VERSION}")
+
+weft_finish_rooms()

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy on the sources of src/ (tests and benchmarks aside), skipping what has not changed since it passed.
+
+What a file's verdict depends on (the file, the headers of ours that it reaches, .clang-tidy, the compiler command) is
+hashed into a stamp under build/tidy. Needs build/dev/compile_commands.json: `cmake --preset dev` makes it.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "src"
+STAMPS = ROOT / "build" / "tidy"
+INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+def reached(source):
+    """The file and every header under src/ that it includes, directly or not."""
+    seen, todo = {}, [source]
+    while todo:
+        path = todo.pop()
+        if path in seen or not path.is_file():
+            continue
+        seen[path] = path.read_bytes()
+        todo.extend(SOURCES / name.decode() for name in INCLUDE.findall(seen[path]))
+    return [seen[path] for path in sorted(seen)]
+
+
+def fingerprint(source, command, tool_version):
+    digest = hashlib.sha256()
+    for part in [tool_version, command.encode(), (ROOT / ".clang-tidy").read_bytes(), *reached(source)]:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def main():
+    tool = shutil.which("clang-tidy-14") or shutil.which("clang-tidy")
+    if tool is None:
+        sys.exit("lint: clang-tidy is not installed")
+    database = ROOT / "build" / "dev" / "compile_commands.json"
+    if not database.is_file():
+        sys.exit("lint: no build/dev/compile_commands.json; run: cmake --preset dev")
+    tool_version = subprocess.run([tool, "--version"], check=True, capture_output=True).stdout
+
+    work, total = [], 0
+    for entry in json.loads(database.read_text()):
+        source = pathlib.Path(entry["file"])
+        if SOURCES not in source.parents or source.stem.endswith(("_test", "_bench")) or not source.is_file():
+            continue
+        total += 1
+        key = fingerprint(source, entry["command"], tool_version)
+        stamp = STAMPS / source.relative_to(SOURCES).with_suffix(".stamp")
+        if not stamp.is_file() or stamp.read_text() != key:
+            work.append((source, stamp, key))
+
+    def run(job):
+        source, stamp, key = job
+        # The commands are GCC's; clang does not know all of its warnings.
+        done = subprocess.run(
+            [tool, "-p", str(database.parent), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(source)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode == 0:
+            stamp.parent.mkdir(parents=True, exist_ok=True)
+            stamp.write_text(key)
+            return None
+        return done.stdout if done.stdout.strip() else done.stderr
+
+    jobs = int(os.environ.get("JOBS") or len(os.sched_getaffinity(0)))
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for problem in pool.map(run, work):
+            if problem is not None:
+                failed += 1
+                print(problem.replace(f"{ROOT}/", ""), flush=True)
+    print(f"clang-tidy: {total} files, {len(work)} checked now, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# scripts/test.sh: everything a change must pass. Stops at the first stage that fails, and shows its log; the logs stay
+# in build/logs. Quick stages come first. FUZZ_SECONDS (60) is the time given to each fuzz target. V=1 shows all output.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export JOBS=${JOBS:-$(nproc)}
+export FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+mkdir -p build/logs
+began=$SECONDS
+stages=0
+facts=()
+
+# stage NAME COMMAND...: runs one stage with its output in a log; prints its time and the lines that sum it up.
+stage() {
+  local name=$1
+  shift
+  local log=build/logs/${name// /-}.log
+  local start=$SECONDS
+  local status=0
+  stages=$((stages + 1))
+  printf '%-20s ' "$name"
+  if [[ ${V:-} == 1 ]]; then
+    printf '\n'
+    "$@" 2>&1 | tee "$log" || status=$?
+    printf '%-20s ' "$name"
+  else
+    "$@" >"$log" 2>&1 || status=$?
+  fi
+  if ((status != 0)); then
+    printf 'FAILED after %d s\n' $((SECONDS - start))
+    [[ ${V:-} == 1 ]] || tail -n 300 "$log"
+    echo "weft tests: FAILED in stage '$name' after $((SECONDS - began)) s (log: $log)"
+    exit 1
+  fi
+  printf 'ok %4d s\n' $((SECONDS - start))
+  [[ ${V:-} == 1 ]] || sed -n -E \
+    -e '/^[0-9]+% tests passed/s/^/    /p' -e '/^(clang-tidy|fuzz|format|layers):/s/^/    /p' \
+    -e '/warning: /s/^/    /p' "$log"
+}
+
+# The number of GoogleTest cases that a preset ran, as a fact for the last line (ctest counts shards and scripts).
+count_tests() {
+  local count
+  count=$(sed -n -E 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' "build/$1/Testing/Temporary/LastTest.log" |
+    awk '{sum += $1} END {print sum + 0}')
+  facts+=("$1 $count tests")
+}
+
+run_ctest() {
+  ctest --preset "$1" -j "$JOBS" --no-tests=error
+}
+
+# ThreadSanitizer of clang 14 cannot always cope with the address randomisation of newer kernels.
+tsan_ctest() {
+  if setarch --addr-no-randomize true 2>/dev/null; then
+    setarch --addr-no-randomize ctest --preset tsan -j "$JOBS" --no-tests=error
+  else
+    run_ctest tsan
+  fi
+}
+
+has_thread_tests() {
+  grep -rqE --include='*_test.cc' '^TEST.*Concurrent' src tests
+}
+
+stage "dependencies" scripts/install-deps.sh test
+stage "format" scripts/format.sh --check
+stage "layers" python3 tests/layers.py
+stage "dev build" scripts/build.sh dev
+stage "dev tests" run_ctest dev
+count_tests dev
+stage "asan-ubsan build" scripts/build.sh asan-ubsan
+stage "asan-ubsan tests" run_ctest asan-ubsan
+count_tests asan-ubsan
+if has_thread_tests; then
+  stage "tsan build" scripts/build.sh tsan
+  stage "tsan tests" tsan_ctest
+  count_tests tsan
+fi
+stage "clang-tidy" scripts/lint.py
+stage "fuzz" scripts/fuzz.sh
+facts+=("$(find tests/fuzz -maxdepth 1 -name '*_fuzz.cc' | wc -l) fuzz targets for $FUZZ_SECONDS s each")
+
+printf -v list ', %s' "${facts[@]}"
+echo "weft tests: passed, $stages stages in $((SECONDS - began)) s$list"

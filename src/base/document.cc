@@ -1,0 +1,473 @@
+#include "base/document.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/utf8.h"
+#include "base/yaml.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kSchemaVersion = "1";
+constexpr std::string_view kBold = "\x1b[1m";
+constexpr std::string_view kPlain = "\x1b[0m";
+constexpr std::size_t kGap = 2;
+
+const Cell& cell_at(const std::vector<Cell>& row, std::size_t column) {
+  static const Cell empty;
+  return column < row.size() ? row[column] : empty;
+}
+
+std::string number_text(std::int64_t number) { return std::to_string(number); }
+
+// The shortest digits that read back as the same double; "" when it is not a number any format could carry.
+std::string number_text(double number) {
+  if (!std::isfinite(number)) return {};
+  std::array<char, 32> buffer{};
+  const std::to_chars_result result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
+  return {buffer.data(), result.ptr};
+}
+
+// What the value is in JSON and YAML, once text is out of the way.
+std::string literal(const Cell& cell) {
+  std::string text;
+  if (const auto* number = std::get_if<std::int64_t>(&cell.value)) text = number_text(*number);
+  if (const auto* real = std::get_if<double>(&cell.value)) text = number_text(*real);
+  if (const auto* truth = std::get_if<bool>(&cell.value)) text = *truth ? "true" : "false";
+  return text.empty() ? "null" : text;
+}
+
+// ---- tables for people ----
+
+std::string shown_text(const Cell& cell) {
+  std::string text;
+  if (!cell.shown.empty()) {
+    text = printable(cell.shown);
+  } else if (const auto* string = std::get_if<std::string>(&cell.value)) {
+    text = printable(*string);
+  } else if (const auto* truth = std::get_if<bool>(&cell.value)) {
+    text = *truth ? "yes" : "no";
+  } else if (const auto* number = std::get_if<std::int64_t>(&cell.value)) {
+    text = number_text(*number);
+  } else if (const auto* real = std::get_if<double>(&cell.value)) {
+    text = number_text(*real);
+  }
+  return text.empty() ? "-" : text;
+}
+
+void append_painted(std::string& out, std::string_view text, bool color) {
+  if (color) out += kBold;
+  out += text;
+  if (color) out += kPlain;
+}
+
+void drop_trailing_blanks(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
+
+struct TextColumn {
+  Column::Align align = Column::Align::left;
+  std::size_t width = 0;
+  std::vector<std::string> cells;  // the heading, then the rows
+};
+
+TextColumn text_column(const TableSection& table, std::size_t index) {
+  TextColumn column;
+  column.align = table.columns[index].align;
+  column.cells.reserve(table.rows.size() + 1);
+  column.cells.push_back(printable(table.columns[index].title));
+  for (const std::vector<Cell>& row : table.rows) column.cells.push_back(shown_text(cell_at(row, index)));
+  for (const std::string& cell : column.cells) column.width = std::max(column.width, display_width(cell));
+  return column;
+}
+
+void append_aligned(std::string& line, std::string_view text, std::size_t width, Column::Align align) {
+  const std::size_t used = display_width(text);
+  const std::size_t blanks = width > used ? width - used : 0;
+  if (align == Column::Align::right) line.append(blanks, ' ');
+  line += text;
+  if (align == Column::Align::left) line.append(blanks, ' ');
+}
+
+void append_table(std::string& out, const TableSection& table, const OutputStyle& style) {
+  std::vector<TextColumn> columns;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (!table.columns[i].wide || style.format == OutputFormat::wide) columns.push_back(text_column(table, i));
+  }
+  if (columns.empty()) return;
+  std::string line;
+  for (std::size_t row = 0; row <= table.rows.size(); ++row) {
+    line.clear();
+    for (const TextColumn& column : columns) {
+      if (&column != columns.data()) line.append(kGap, ' ');
+      append_aligned(line, column.cells[row], column.width, column.align);
+    }
+    drop_trailing_blanks(line);
+    append_painted(out, line, style.color && row == 0);
+    out += '\n';
+  }
+}
+
+void append_facts(std::string& out, const FactsSection& section) {
+  std::size_t width = 0;
+  for (const Fact& fact : section.facts) width = std::max(width, display_width(printable(fact.title)));
+  for (const Fact& fact : section.facts) {
+    append_aligned(out, printable(fact.title) + ":", width + 1, Column::Align::left);
+    out.append(kGap, ' ');
+    out += shown_text(fact.value);
+    out += '\n';
+  }
+}
+
+std::string write_text(const Document& document, const OutputStyle& style) {
+  std::string out;
+  for (const auto& section : document.sections) {
+    const auto* table = std::get_if<TableSection>(&section);
+    const auto* facts = std::get_if<FactsSection>(&section);
+    if (!out.empty()) out += '\n';
+    const std::string title = printable(table != nullptr ? table->title : facts->title);
+    if (!title.empty()) {
+      append_painted(out, title, style.color);
+      out += '\n';
+    }
+    if (table != nullptr) append_table(out, *table, style);
+    if (facts != nullptr) append_facts(out, *facts);
+  }
+  if (!out.empty() && !document.notes.empty()) out += '\n';
+  for (const std::string& note : document.notes) {
+    out += printable(note);
+    out += '\n';
+  }
+  return out;
+}
+
+// ---- JSON ----
+
+void append_json(std::string& out, const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell.value);
+  out += text != nullptr ? json_quote(*text) : literal(cell);
+}
+
+// One member of an object per line, at the given indentation.
+class JsonObject {
+ public:
+  JsonObject(std::string& out, std::size_t indent) : out_(out), indent_(indent) { out_ += '{'; }
+
+  std::string& member(std::string_view quoted_key) {
+    out_ += empty_ ? "\n" : ",\n";
+    empty_ = false;
+    out_.append(indent_ + 2, ' ');
+    out_ += quoted_key;
+    out_ += ": ";
+    return out_;
+  }
+
+  void close() {
+    if (!empty_) {
+      out_ += '\n';
+      out_.append(indent_, ' ');
+    }
+    out_ += '}';
+  }
+
+ private:
+  std::string& out_;
+  std::size_t indent_;
+  bool empty_ = true;
+};
+
+std::vector<std::string> quoted_keys(const TableSection& table) {
+  std::vector<std::string> keys;
+  for (const Column& column : table.columns) keys.push_back(json_quote(column.key));
+  return keys;
+}
+
+void append_json_rows(std::string& out, const TableSection& table) {
+  const std::vector<std::string> keys = quoted_keys(table);
+  out += '[';
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    out += row == 0 ? "\n    " : ",\n    ";
+    JsonObject object(out, 4);
+    for (std::size_t i = 0; i < keys.size(); ++i) append_json(object.member(keys[i]), cell_at(table.rows[row], i));
+    object.close();
+  }
+  out += table.rows.empty() ? "]" : "\n  ]";
+}
+
+void append_json_notes(std::string& out, const std::vector<std::string>& notes) {
+  out += '[';
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    out += i == 0 ? "\n    " : ",\n    ";
+    out += json_quote(notes[i]);
+  }
+  out += notes.empty() ? "]" : "\n  ]";
+}
+
+std::string write_json(const Document& document) {
+  std::string out;
+  JsonObject top(out, 0);
+  top.member("\"schema_version\"") += kSchemaVersion;
+  top.member("\"kind\"") += json_quote(document.kind);
+  for (const auto& section : document.sections) {
+    if (const auto* table = std::get_if<TableSection>(&section)) {
+      append_json_rows(top.member(json_quote(table->key)), *table);
+    } else if (const auto* facts = std::get_if<FactsSection>(&section)) {
+      JsonObject object(top.member(json_quote(facts->key)), 2);
+      for (const Fact& fact : facts->facts) append_json(object.member(json_quote(fact.key)), fact.value);
+      object.close();
+    }
+  }
+  append_json_notes(top.member("\"notes\""), document.notes);
+  top.close();
+  out += '\n';
+  return out;
+}
+
+// ---- YAML ----
+
+void append_yaml(std::string& out, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell.value)) {
+    out += yaml_quote(*text);
+    return;
+  }
+  std::string number = literal(cell);
+  // Readers of YAML 1.1 take 1e+20 for text, but not 1.0e+20.
+  const std::size_t exponent = number.find('e');
+  const bool is_real = std::holds_alternative<double>(cell.value);
+  if (is_real && exponent != std::string::npos && number.find('.') == std::string::npos) number.insert(exponent, ".0");
+  out += number;
+}
+
+void append_yaml_rows(std::string& out, const TableSection& table) {
+  std::vector<std::string> keys;
+  for (const Column& column : table.columns) keys.push_back(yaml_quote(column.key) + ": ");
+  if (table.rows.empty() || keys.empty()) {
+    out += " []\n";
+    return;
+  }
+  out += '\n';
+  for (const std::vector<Cell>& row : table.rows) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      out += i == 0 ? "  - " : "    ";
+      out += keys[i];
+      append_yaml(out, cell_at(row, i));
+      out += '\n';
+    }
+  }
+}
+
+void append_yaml_facts(std::string& out, const FactsSection& section) {
+  out += section.facts.empty() ? " {}\n" : "\n";
+  for (const Fact& fact : section.facts) {
+    out += "  " + yaml_quote(fact.key) + ": ";
+    append_yaml(out, fact.value);
+    out += '\n';
+  }
+}
+
+std::string write_yaml(const Document& document) {
+  std::string out = "schema_version: ";
+  out += kSchemaVersion;
+  out += "\nkind: " + yaml_quote(document.kind) + "\n";
+  for (const auto& section : document.sections) {
+    if (const auto* table = std::get_if<TableSection>(&section)) {
+      out += yaml_quote(table->key) + ":";
+      append_yaml_rows(out, *table);
+    } else if (const auto* facts = std::get_if<FactsSection>(&section)) {
+      out += yaml_quote(facts->key) + ":";
+      append_yaml_facts(out, *facts);
+    }
+  }
+  out += document.notes.empty() ? "notes: []\n" : "notes:\n";
+  for (const std::string& note : document.notes) out += "  - " + yaml_quote(note) + "\n";
+  return out;
+}
+
+// ---- one row per line: NDJSON and CSV ----
+
+// Facts as a table, so that both formats know only tables.
+TableSection as_table(const FactsSection& section) {
+  TableSection table;
+  table.key = section.key;
+  table.columns = {{"key", "", Column::Align::left, false}, {"value", "", Column::Align::left, false}};
+  for (const Fact& fact : section.facts) table.rows.push_back({Cell(fact.key), fact.value});
+  return table;
+}
+
+// Calls `visit` with each section as a table, without copying the tables.
+template <class Visit>
+void for_each_table(const Document& document, Visit visit) {
+  for (const auto& section : document.sections) {
+    if (const auto* table = std::get_if<TableSection>(&section)) visit(*table);
+    if (const auto* facts = std::get_if<FactsSection>(&section)) visit(as_table(*facts));
+  }
+}
+
+// What every row says besides its cells. A table that has a column of that name keeps it to itself: a row never holds
+// a key twice.
+std::vector<std::pair<std::string, std::string>> envelope(const Document& document, const TableSection& table) {
+  std::vector<std::pair<std::string, std::string>> fields = {
+      {"schema_version", std::string(kSchemaVersion)}, {"kind", document.kind}, {"section", table.key}};
+  std::erase_if(fields, [&](const auto& field) {
+    return std::any_of(table.columns.begin(), table.columns.end(),
+                       [&](const Column& column) { return column.key == field.first; });
+  });
+  return fields;
+}
+
+std::string write_ndjson(const Document& document) {
+  std::string out;
+  for_each_table(document, [&](const TableSection& table) {
+    std::string start;
+    for (const auto& [key, value] : envelope(document, table)) {
+      const bool number = key == "schema_version";
+      start += (start.empty() ? "{\"" : ",\"") + key + "\":" + (number ? value : json_quote(value));
+    }
+    std::vector<std::string> keys;
+    for (const std::string& key : quoted_keys(table)) keys.push_back(key + ":");
+    for (const std::vector<Cell>& row : table.rows) {
+      out += start;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        out += i == 0 && start.empty() ? '{' : ',';
+        out += keys[i];
+        append_json(out, cell_at(row, i));
+      }
+      out += "}\n";
+    }
+  });
+  return out;
+}
+
+void append_csv(std::string& out, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += field;
+    return;
+  }
+  out += '"';
+  for (const char c : field) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+std::string csv_text(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell.value)) return *text;
+  const std::string text = literal(cell);
+  return text == "null" ? std::string() : text;
+}
+
+// The columns of all tables together, each once, in the order in which they first appear: RFC 4180 wants the same
+// number of fields in every line.
+class CsvColumns {
+ public:
+  std::size_t add(const std::string& key) {
+    const auto [found, inserted] = index_.emplace(key, keys_.size());
+    if (inserted) keys_.push_back(key);
+    return found->second;
+  }
+  [[nodiscard]] std::size_t at(const std::string& key) const { return index_.find(key)->second; }
+  [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
+
+ private:
+  std::vector<std::string> keys_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+void append_csv_line(std::string& out, const std::vector<std::string>& fields) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) out += ',';
+    append_csv(out, fields[i]);
+  }
+  out += "\r\n";
+}
+
+std::string write_csv(const Document& document) {
+  CsvColumns columns;
+  for_each_table(document, [&](const TableSection& table) {
+    for (const auto& field : envelope(document, table)) columns.add(field.first);
+    for (const Column& column : table.columns) columns.add(column.key);
+  });
+  std::string out;
+  if (columns.keys().empty()) return out;
+  append_csv_line(out, columns.keys());
+  for_each_table(document, [&](const TableSection& table) {
+    std::vector<std::string> fields(columns.keys().size());
+    for (const auto& [key, value] : envelope(document, table)) fields[columns.at(key)] = value;
+    std::vector<std::size_t> places;
+    for (const Column& column : table.columns) places.push_back(columns.at(column.key));
+    for (const std::vector<Cell>& row : table.rows) {
+      for (std::size_t i = 0; i < places.size(); ++i) fields[places[i]] = csv_text(cell_at(row, i));
+      append_csv_line(out, fields);
+    }
+  });
+  return out;
+}
+
+void append_escaped(std::string& out, std::uint32_t code) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += "\\u";
+  for (unsigned shift = 16; shift > 0; shift -= 4) out += kHex[(code >> (shift - 4)) & 15U];
+}
+
+}  // namespace
+
+std::string write(const Document& document, const OutputStyle& style) {
+  switch (style.format) {
+    case OutputFormat::table:
+    case OutputFormat::wide:
+      return write_text(document, style);
+    case OutputFormat::json:
+      return write_json(document);
+    case OutputFormat::yaml:
+      return write_yaml(document);
+    case OutputFormat::ndjson:
+      return write_ndjson(document);
+    case OutputFormat::csv:
+      return write_csv(document);
+  }
+  return {};
+}
+
+// Escapes more than JSON asks for (whatever is not printable), which makes the result a YAML string as well.
+std::string json_quote(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 2);
+  out += '"';
+  for (std::size_t i = 0; i < text.size();) {
+    const CodePoint point = decode_utf8(text, i);
+    if (!point.valid) {
+      out += "\xEF\xBF\xBD";
+    } else if (point.value == '"' || point.value == '\\') {
+      out += '\\';
+      out += text[i];
+    } else if (point.value == '\n') {
+      out += "\\n";
+    } else if (point.value == '\r') {
+      out += "\\r";
+    } else if (point.value == '\t') {
+      out += "\\t";
+    } else if (!is_printable(point.value)) {
+      append_escaped(out, point.value);
+    } else {
+      out.append(text, i, point.size);
+    }
+    i += point.size;
+  }
+  out += '"';
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const CodePoint point = decode_utf8(text, i);
+    width += code_point_width(point.value);
+    i += point.size;
+  }
+  return width;
+}
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+// Where a value came from: a file, a line and a column a user can open. `Sources` owns the text of every file read
+// in a run, so that a `Place` stays eight bytes and a diagnostic can quote its line long after parsing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+using FileId = std::uint16_t;  // 0 is "no file"
+
+// Line and column start at 1; column counts bytes. A default Place means "nowhere in particular".
+struct Place {
+  FileId file = 0;
+  std::uint16_t column = 0;  // saturates at 65535
+  std::uint32_t line = 0;
+
+  [[nodiscard]] bool known() const { return file != 0; }
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+// Orders by file, line, column: the order in which a person reads.
+[[nodiscard]] bool comes_before(const Place& a, const Place& b);
+
+class Sources {
+ public:
+  // Registers a text under the path shown to users, less a byte-order mark. At most 65,535 files; 0 beyond that.
+  FileId add(std::string path, std::string text);
+
+  [[nodiscard]] const std::string& path(FileId file) const;
+  [[nodiscard]] std::string_view text(FileId file) const;
+  // The line without its line end; empty when there is no such line.
+  [[nodiscard]] std::string_view line(FileId file, std::uint32_t line) const;
+  // "cluster.yaml:12:5", "cluster.yaml" when there is no line, or "" for an unknown place.
+  [[nodiscard]] std::string describe(const Place& place) const;
+
+ private:
+  struct File {
+    std::string path;
+    std::string text;
+    std::vector<std::uint32_t> line_starts;
+  };
+  std::deque<File> files_;  // index = FileId - 1; a deque so that views stay valid
+};
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+// The JSON-like core of YAML 1.2, read with libyaml into a tree in which every node keeps its place. Anchors, aliases,
+// tags, merge keys and several documents in a file are refused: a cluster file has one meaning, and a reader of it
+// never has to chase one. Duplicate keys are errors. Depth, size and node count are bounded.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/source.h"
+
+namespace weft {
+
+struct YamlEntry;
+
+struct YamlNode {
+  enum class Kind { null, scalar, sequence, mapping };
+
+  Kind kind = Kind::null;
+  bool quoted = false;  // '...', "...", | or >: always text, never a number or a boolean
+  Place place;
+  std::string scalar;
+  std::vector<YamlNode> items;     // of a sequence
+  std::vector<YamlEntry> entries;  // of a mapping, in file order
+
+  [[nodiscard]] const YamlNode* find(std::string_view key) const;
+};
+
+struct YamlEntry {
+  std::string key;
+  Place key_place;
+  YamlNode value;
+};
+
+struct YamlLimits {
+  std::size_t bytes = 64U << 20U;
+  std::size_t nodes = 4'000'000;
+  std::size_t depth = 64;
+};
+
+// Parses the file registered under `file`. An empty file is a null node. On error, reports it and gives nothing.
+[[nodiscard]] std::optional<YamlNode> parse_yaml(const Sources& sources, FileId file, Diagnostics& diagnostics,
+                                                 const YamlLimits& limits = {});
+
+// "a mapping", "text", ...: how a message names what it found.
+[[nodiscard]] const char* describe_kind(const YamlNode& node);
+
+// Whether `text` can stand in YAML without quotes and be read back as the same text.
+[[nodiscard]] bool is_plain_yaml_text(std::string_view text);
+// `text`, quoted if it must be.
+[[nodiscard]] std::string yaml_quote(std::string_view text);
+
+}  // namespace weft

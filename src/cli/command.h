@@ -1,0 +1,104 @@
+// Commands as data. One table says what each command is called, takes and does; parsing, --help, shell completion and
+// the manual page are all made from it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/io.h"
+
+namespace weft {
+
+class Context;
+
+// What a shell can offer for a value that has no fixed choices.
+enum class Hint { none, file, gpu, server, network_switch, item };
+
+struct Choice {
+  std::string name{};
+  std::string help{};
+};
+
+struct Option {
+  std::string name{};   // without dashes
+  char letter = 0;      // of the short form; 0 for none
+  std::string value{};  // what help calls its value; empty for a switch, which has none
+  std::string help{};
+  std::string fallback{};  // the default, for help
+  std::vector<Choice> choices{};
+  Hint hint = Hint::none;
+  bool repeatable = false;
+};
+
+struct Argument {
+  std::string name{};
+  std::string help{};
+  std::vector<Choice> choices{};
+  Hint hint = Hint::none;
+  bool required = true;
+  bool repeatable = false;
+  bool open = false;  // the choices are not the only values it takes: the command checks them itself
+};
+
+struct Example {
+  std::string line{};
+  std::string meaning{};
+};
+
+struct Command {
+  std::string name{};                      // "show", or two words where commands form a group: "catalog show"
+  std::string summary{};                   // one line, a verb first, no full stop
+  std::string usage{};                     // what follows the name in the usage line
+  std::vector<std::string> description{};  // paragraphs
+  std::vector<Example> examples{};
+  std::vector<Argument> arguments{};
+  std::vector<Option> options{};  // global ones aside
+  Exit (*run)(Context&) = nullptr;
+  bool group_default = false;  // also what the group's name alone means
+
+  // "catalog" of "catalog show"; "" of a command that stands alone.
+  [[nodiscard]] std::string_view group() const;
+  [[nodiscard]] std::string_view last_word() const;
+};
+
+// A page of `weft help` that is not about a command.
+struct Topic {
+  std::string name{};
+  std::string summary{};
+  std::vector<Choice> entries{};  // a word and what it means
+  std::vector<std::string> remarks{};
+};
+
+[[nodiscard]] const std::vector<Command>& all_commands();
+[[nodiscard]] const std::vector<Option>& global_options();
+[[nodiscard]] const std::vector<Topic>& all_topics();
+
+[[nodiscard]] const Command* find_command(std::string_view name);
+// The commands of a group, in table order; empty when there is no such group.
+[[nodiscard]] std::vector<const Command*> commands_of_group(std::string_view group);
+// The option of the command, or the global one.
+[[nodiscard]] const Option* find_option(const Command& command, std::string_view name);
+[[nodiscard]] const Option* find_option(const Command& command, char letter);
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<Choice>& choices);
+[[nodiscard]] std::vector<Choice> choices_named(const std::vector<std::string>& names);
+// "usage: weft show [VIEW] CLUSTER [OPTIONS]"
+[[nodiscard]] std::string usage_of(const Command& command);
+// "a, b or c"
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
+
+// Options that several commands share.
+[[nodiscard]] Option output_option();
+[[nodiscard]] Option file_option();
+[[nodiscard]] Option catalog_option();
+[[nodiscard]] Argument cluster_argument();
+
+// The tables of each command_*.cc.
+[[nodiscard]] Command design_command();
+[[nodiscard]] Command show_command();
+[[nodiscard]] Command checklist_command();
+[[nodiscard]] std::vector<Command> catalog_commands();
+[[nodiscard]] Command schema_command();
+[[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version
+
+}  // namespace weft

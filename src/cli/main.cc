@@ -1,0 +1,72 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "cli/run.h"
+
+namespace {
+
+// 0 or an errno.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+// A reader that has had enough is no error; everything else is.
+weft::Status write_out(std::string_view text) {
+  const int problem = write_all(STDOUT_FILENO, text);
+  if (problem == 0 || problem == EPIPE) return {};
+  return weft::Error{weft::ErrorCode::unavailable, "cannot write: " + std::generic_category().message(problem),
+                     "standard output"};
+}
+
+// Started with a closed stream, the first file opened would take its number and be written over. /dev/null opened the
+// wrong way round keeps the number and still fails on use.
+void fill_closed_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat info {};
+    if (::fstat(descriptor, &info) == 0 || errno != EBADF) continue;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): open() has no other form
+    if (::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) std::_Exit(EXIT_FAILURE);
+  }
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing here sets variables
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fill_closed_streams();
+  if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return EXIT_FAILURE;  // write() then says EPIPE
+  weft::Io io;
+  io.write_out = write_out;
+  io.write_err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
+  io.environment = environment;
+  io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  io.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  try {
+    return static_cast<int>(weft::run_weft({argv + 1, argv + argc}, io));
+  } catch (const std::bad_alloc&) {
+    io.write_err("weft: out of memory\n");
+  } catch (const std::exception& problem) {
+    io.write_err(std::string("weft: internal error: ") + problem.what() + "\n");
+  }
+  return static_cast<int>(weft::Exit::unavailable);
+}

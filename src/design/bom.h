@@ -1,0 +1,41 @@
+// The bill of materials of a compiled cluster, in the order in which to buy: switches first, because they arrive last.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "design/prices.h"
+#include "model/cluster.h"
+
+namespace weft {
+
+enum class BomPhase { network, storage, servers, cabling, power };
+
+struct BomLine {
+  BomPhase phase = BomPhase::network;
+  std::string category;                 // switch, transceiver, cable, storage, server, manager, pdu, rack
+  std::optional<FabricKind> fabric;
+  std::string item;                     // catalogue id
+  std::string name;
+  std::string purpose;                  // "leaf", "spine", "train", "host-leaf 400G, 10 m"
+  std::int64_t count = 0;
+  Power power;                          // of all of them, maximum
+  std::optional<Money> unit_price;
+  std::optional<Duration> lead_time;
+};
+
+struct Bom {
+  std::vector<BomLine> lines;           // procurement order
+  std::optional<Money> total;           // only when every line has a price
+  std::optional<Money> network_total;
+  std::optional<Money> oob_total;
+  std::vector<std::string> unpriced;    // catalogue ids without a price
+};
+
+[[nodiscard]] Bom make_bom(const Cluster& cluster, const Prices* prices);
+[[nodiscard]] Document bom_view(const Cluster& cluster, const Bom& bom, const Prices* prices);
+
+}  // namespace weft

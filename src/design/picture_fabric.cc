@@ -1,0 +1,316 @@
+#include "design/picture_fabric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/host_range.h"
+#include "design/pictures.h"
+#include "design/views_common.h"
+
+namespace weft {
+namespace picture {
+namespace {
+
+constexpr std::uint32_t kNoBlock = UINT32_MAX;
+
+class FabricSorter {
+ public:
+  FabricSorter(const Cluster& cluster, FabricKind fabric) : cluster_(cluster) {
+    diagram_.cluster = &cluster;
+    diagram_.fabric = fabric;
+    block_of_.assign(cluster.devices().size(), kNoBlock);
+    placed_.assign(cluster.devices().size(), false);
+  }
+
+  Diagram sort() && {
+    add_switches();
+    for (const Cable& cable : cluster_.cables()) {
+      if (cable.fabric == diagram_.fabric || cable.role == CableRole::oob_frontend) add_cable(cable);
+    }
+    return std::move(diagram_);
+  }
+
+ private:
+  void add_switches() {
+    std::vector<std::uint32_t> block_of_unit(cluster_.units().size(), kNoBlock);
+    for (const DeviceGroup& group : cluster_.groups()) {
+      if (group.kind != DeviceKind::network_switch || group.fabric != diagram_.fabric) continue;
+      for (std::uint32_t i = 0; i < group.count; ++i) {
+        const auto id = static_cast<DeviceId>(index_of(group.first) + i);
+        if (group.tier == Tier::leaf) add_leaf(id, block_of_unit);
+        if (group.tier == Tier::spine) diagram_.spines.push_back(id);
+        if (group.tier == Tier::core) diagram_.cores.push_back(id);
+      }
+    }
+  }
+
+  void add_leaf(DeviceId id, std::vector<std::uint32_t>& block_of_unit) {
+    const Device& leaf = cluster_.device(id);
+    std::uint32_t index = leaf.unit == kNone<UnitId> ? kNoBlock : block_of_unit[index_of(leaf.unit)];
+    if (index == kNoBlock) {
+      index = static_cast<std::uint32_t>(diagram_.blocks.size());
+      Block block;
+      block.pod = leaf.pod;
+      if (leaf.unit == kNone<UnitId>) {
+        block.name = cluster_.name_of(id);
+      } else {
+        block_of_unit[index_of(leaf.unit)] = index;
+        block.name = views::unit_name(cluster_, leaf.unit);
+        block.pool = cluster_.units()[index_of(leaf.unit)].pool;
+      }
+      diagram_.blocks.push_back(std::move(block));
+    }
+    diagram_.blocks[index].leaves.push_back(id);
+    block_of_[index_of(id)] = index;
+    ++diagram_.leaves;
+  }
+
+  void add_cable(const Cable& cable) {
+    const Port& low = cluster_.port(cable.a);
+    const Port& high = cluster_.port(cable.b);
+    switch (cable.role) {
+      case CableRole::host_leaf:
+      case CableRole::manager_leaf:
+        add_host_link(low, high);
+        break;
+      case CableRole::leaf_spine:
+      case CableRole::oob_uplink:
+        add_uplink(low);
+        break;
+      case CableRole::oob_frontend:
+        if (diagram_.fabric == FabricKind::oob) {
+          add_uplink(low);
+          add_above(low, high);
+        }
+        break;
+      case CableRole::spine_core:
+        ++diagram_.core_links[cluster_.device(low.device).pod][low.speed_mbps];
+        break;
+      case CableRole::external:
+        add_above(low, high);
+        break;
+      case CableRole::peer:
+      case CableRole::back_to_back:
+        break;
+    }
+  }
+
+  void add_host_link(const Port& host, const Port& leaf) {
+    const std::uint32_t index = block_of_[index_of(leaf.device)];
+    if (index == kNoBlock) return;
+    Block& block = diagram_.blocks[index];
+    ++block.host_links[host.speed_mbps];
+    ++diagram_.host_links;
+    // A host stands with the leaves of its first link.
+    if (placed_[index_of(host.device)]) return;
+    placed_[index_of(host.device)] = true;
+    block.hosts.push_back(host.device);
+    ++diagram_.hosts;
+  }
+
+  void add_uplink(const Port& leaf) {
+    const std::uint32_t index = block_of_[index_of(leaf.device)];
+    if (index != kNoBlock) ++diagram_.blocks[index].uplinks[leaf.speed_mbps];
+  }
+
+  void add_above(const Port& low, const Port& high) {
+    ++diagram_.above_links[low.speed_mbps];
+    auto& above = diagram_.above;
+    if (std::find(above.begin(), above.end(), high.device) == above.end()) above.push_back(high.device);
+  }
+
+  const Cluster& cluster_;
+  Diagram diagram_;
+  std::vector<std::uint32_t> block_of_;
+  std::vector<bool> placed_;
+};
+
+std::string link_words(std::uint64_t links, BitRate speed) {
+  return fmt::format("{} × {}", views::grouped(links), to_text(speed));
+}
+
+}  // namespace
+
+Diagram sort_fabric(const Cluster& cluster, FabricKind fabric) { return FabricSorter(cluster, fabric).sort(); }
+
+std::uint64_t bundle_size(const Bundle& bundle) {
+  std::uint64_t links = 0;
+  for (const auto& [speed, count] : bundle) links += count;
+  return links;
+}
+
+std::string bundle_text(const Bundle& bundle) {
+  std::string text;
+  for (auto entry = bundle.rbegin(); entry != bundle.rend(); ++entry) {
+    if (!text.empty()) text += " + ";
+    text += link_words(entry->second, BitRate(std::int64_t{entry->first} * 1'000'000));
+  }
+  return text;
+}
+
+std::string folded_names(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+  std::vector<std::string> names;
+  names.reserve(devices.size());
+  for (const DeviceId id : devices) names.push_back(cluster.name_of(id));
+  return fold_hosts(std::move(names));
+}
+
+std::string hosts_text(const Cluster& cluster, const std::vector<DeviceId>& hosts) {
+  std::array<std::uint64_t, 4> kinds{};
+  for (const DeviceId id : hosts) ++kinds[static_cast<std::size_t>(cluster.group_of(id).kind)];
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words = {
+      {{"server", "servers"}, {"switch", "switches"}, {"PDU", "PDUs"}, {"network", "networks"}}};
+  std::string text;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i] == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += views::counted(kinds[i], words[i].first, words[i].second);
+  }
+  return text;
+}
+
+std::string models_text(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+  std::vector<std::string> models;
+  for (const DeviceId id : devices) {
+    std::string model = views::model_id(cluster, id);
+    if (!model.empty() && std::find(models.begin(), models.end(), model) == models.end()) {
+      models.push_back(std::move(model));
+    }
+  }
+  return fmt::format("{}", fmt::join(models, ", "));
+}
+
+void draw_side(Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines) {
+  const double height = 18 + 15 * real(lines.size());
+  double y = centre_y - height / 2 + 13;
+  svg.text({kMargin, y}, word, TextStyle{14, kInk, Anchor::start, true});
+  for (const std::string& line : lines) {
+    y += 15;
+    svg.text({kMargin, y}, fit_text(line, 11, kSide - 16), TextStyle{11, kSoftInk});
+  }
+}
+
+std::vector<std::string> host_link_lines(const Diagram& diagram) {
+  Bundle all;
+  for (const Block& block : diagram.blocks) {
+    for (const auto& [speed, count] : block.host_links) all[speed] += count;
+  }
+  std::vector<std::string> lines;
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    lines.push_back(
+        fmt::format("{} links", link_words(entry->second, BitRate(std::int64_t{entry->first} * 1'000'000))));
+  }
+  return lines;
+}
+
+std::vector<std::string> uplink_lines(const Diagram& diagram) {
+  const FabricPlan& plan = diagram.plan();
+  Bundle all;
+  for (const Block& block : diagram.blocks) {
+    for (const auto& [speed, count] : block.uplinks) all[speed] += count;
+  }
+  std::vector<std::string> lines;
+  for (auto entry = all.rbegin(); entry != all.rend(); ++entry) {
+    lines.push_back(
+        fmt::format("{} links", link_words(entry->second, BitRate(std::int64_t{entry->first} * 1'000'000))));
+  }
+  if (lines.empty()) return lines;
+  if (plan.links_per_spine > 0) lines.push_back(fmt::format("{} from a leaf to each spine", plan.links_per_spine));
+  if (diagram.fabric != FabricKind::oob || plan.leaf_spine_links > 0) {
+    lines.push_back(fmt::format("oversubscription {}", to_text(plan.oversubscription)));
+  }
+  return lines;
+}
+
+std::vector<std::string> core_link_lines(const Diagram& diagram) {
+  Bundle all;
+  for (const auto& [pod, bundle] : diagram.core_links) {
+    for (const auto& [speed, count] : bundle) all[speed] += count;
+  }
+  if (all.empty()) return {};
+  return {bundle_text(all) + " links",
+          fmt::format("oversubscription {}", to_text(diagram.plan().spine_oversubscription))};
+}
+
+namespace {
+
+std::string facts_line(const Diagram& diagram) {
+  const FabricPlan& plan = diagram.plan();
+  std::string text(text_of(plan.network));
+  if (diagram.fabric != FabricKind::oob) text += fmt::format(" · {} wiring", text_of(plan.wiring));
+  text += fmt::format(" · {}", views::counted(static_cast<std::uint64_t>(plan.tiers), "tier", "tiers"));
+  if (plan.planes > 1) text += fmt::format(" · {} planes", plan.planes);
+  if (plan.rails > 1 && diagram.fabric != FabricKind::oob && diagram.fabric != FabricKind::frontend) {
+    text += fmt::format(" · {} rails", plan.rails);
+  }
+  text += fmt::format(" · {}", views::counted(diagram.host_links, "host link", "host links"));
+  if (plan.host_speed.count() > 0) text += fmt::format(" at {}", to_text(plan.host_speed));
+  if (plan.leaf_spine_links > 0) {
+    text += fmt::format(" · {} leaf-spine links at {} · oversubscription {}", views::grouped(plan.leaf_spine_links),
+                        to_text(plan.uplink_speed), to_text(plan.oversubscription));
+  }
+  if (plan.spine_core_links > 0) {
+    text += fmt::format(" · {} spine-core links", views::grouped(plan.spine_core_links));
+  }
+  const auto mtu = views::settings_of(diagram.cluster->spec(), diagram.fabric).mtu;
+  if (mtu) text += fmt::format(" · MTU {} bytes", *mtu);
+  return text;
+}
+
+std::vector<LegendItem> fabric_legend(const Diagram& diagram, bool detail) {
+  const Cluster& cluster = *diagram.cluster;
+  std::vector<LegendItem> items;
+  const Look& own = switch_look(diagram.fabric);
+  items.push_back({own.fill, own.stroke, std::string(own.meaning), false});
+  std::vector<std::string_view> known = {own.meaning};
+  for (const Block& block : diagram.blocks) {
+    for (const DeviceId id : block.hosts) {
+      const Look& look = look_of(cluster, cluster.group_of(id));
+      if (std::find(known.begin(), known.end(), look.meaning) != known.end()) continue;
+      known.push_back(look.meaning);
+      items.push_back({look.fill, look.stroke, std::string(look.meaning), false});
+    }
+  }
+  const FabricPlan& plan = diagram.plan();
+  const bool frontend = diagram.fabric == FabricKind::frontend;
+  if (detail && plan.rails > 1 && diagram.fabric != FabricKind::oob) {
+    const std::uint32_t shown = std::min<std::uint32_t>(plan.rails, 8);
+    for (std::uint32_t rail = 0; rail < shown; ++rail) {
+      items.push_back({{}, rail_color(rail), fmt::format("{} {}", frontend ? "link" : "rail", rail + 1), true});
+    }
+  }
+  if (!diagram.over_leaves().empty()) items.push_back({{}, kFrame, "link between switches", true});
+  return items;
+}
+
+}  // namespace
+}  // namespace picture
+
+std::string fabric_svg(const Cluster& cluster, FabricKind fabric) {
+  using namespace picture;  // NOLINT(google-build-using-namespace): a picture is written in its words
+  Svg svg;
+  const FabricPlan& plan = cluster.fabric(fabric);
+  const std::string heading = fmt::format("{}: {} fabric", cluster.name(), fabric_words(fabric));
+  if (!plan.present) {
+    const double bottom = draw_heading(svg, {kMargin, kMargin}, 700, heading, "this cluster has none");
+    return svg.finish(760, bottom + kMargin, heading);
+  }
+  const Diagram diagram = sort_fabric(cluster, fabric);
+  const bool detail = fits_in_detail(diagram);
+  std::vector<DeviceId> hosts;
+  for (const Block& block : diagram.blocks) hosts.insert(hosts.end(), block.hosts.begin(), block.hosts.end());
+  std::string title =
+      fmt::format("{}: {}, {}", heading, hosts_text(cluster, hosts), views::counted(diagram.leaves, "leaf", "leaves"));
+  if (!diagram.spines.empty()) title += ", " + views::counted(diagram.spines.size(), "spine", "spines");
+  if (!diagram.cores.empty()) title += ", " + views::counted(diagram.cores.size(), "core", "cores");
+  const double width = std::max(1080.0, detail ? detail_width(diagram) : blocks_width(diagram));
+  double y = draw_heading(svg, {kMargin, kMargin}, width - 2 * kMargin, title, facts_line(diagram));
+  y = draw_legend(svg, {kMargin, y}, width - 2 * kMargin, fabric_legend(diagram, detail)) + 6;
+  y = detail ? draw_detail(svg, diagram, y) : draw_blocks(svg, diagram, y);
+  return svg.finish(width, y + kMargin, title);
+}
+
+}  // namespace weft

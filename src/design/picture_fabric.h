@@ -1,0 +1,74 @@
+// A fabric sorted for drawing: leaves in blocks with the hosts they serve, and the tiers above them. Two drawings are
+// made of it: every device (picture_fabric_detail.cc), or blocks with their counts (picture_fabric_blocks.cc).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "design/picture_style.h"
+#include "design/svg.h"
+#include "model/cluster.h"
+
+namespace weft::picture {
+
+using Bundle = std::map<std::uint32_t, std::uint64_t>;  // links by their speed in Mb/s
+
+// The leaves of a unit, or one leaf that belongs to none, with the hosts that hang off them.
+struct Block {
+  std::string name;
+  int pool = -1;
+  std::uint32_t pod = 0;
+  std::vector<DeviceId> leaves;
+  std::vector<DeviceId> hosts;
+  Bundle host_links;
+  Bundle uplinks;
+};
+
+struct Diagram {
+  const Cluster* cluster = nullptr;
+  FabricKind fabric = FabricKind::backend;
+  std::vector<Block> blocks;
+  std::vector<DeviceId> spines;
+  std::vector<DeviceId> cores;
+  std::vector<DeviceId> above;  // what the fabric hangs off: the site's network, or the frontend for out-of-band
+  std::size_t hosts = 0;
+  std::size_t leaves = 0;
+  std::uint64_t host_links = 0;
+  std::map<std::uint32_t, Bundle> core_links;  // by pod
+  Bundle above_links;
+
+  [[nodiscard]] const FabricPlan& plan() const { return cluster->fabric(fabric); }
+  // The devices that leaves link up to, where there are no spines.
+  [[nodiscard]] const std::vector<DeviceId>& over_leaves() const { return spines.empty() ? above : spines; }
+};
+
+[[nodiscard]] Diagram sort_fabric(const Cluster& cluster, FabricKind fabric);
+[[nodiscard]] std::string bundle_text(const Bundle& bundle);  // "256 × 400G + 8 × 100G"
+[[nodiscard]] std::uint64_t bundle_size(const Bundle& bundle);
+[[nodiscard]] std::string folded_names(const Cluster& cluster, const std::vector<DeviceId>& devices);
+// "32 servers", "24 servers, 18 switches, 12 PDUs"
+[[nodiscard]] std::string hosts_text(const Cluster& cluster, const std::vector<DeviceId>& hosts);
+// Common catalogue ids of the devices: "sn5600" or "sn5600, sn5400".
+[[nodiscard]] std::string models_text(const Cluster& cluster, const std::vector<DeviceId>& devices);
+
+inline constexpr double kPictureWidth = 2400;
+inline constexpr double kMargin = 24;
+inline constexpr double kSide = 196;  // the column of explanations on the left
+
+// An explanation in the left column: a bold word and lines under it.
+void draw_side(Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines);
+[[nodiscard]] std::vector<std::string> uplink_lines(const Diagram& diagram);
+[[nodiscard]] std::vector<std::string> host_link_lines(const Diagram& diagram);
+[[nodiscard]] std::vector<std::string> core_link_lines(const Diagram& diagram);
+
+// Both draw below `top` and give the size of the picture.
+[[nodiscard]] bool fits_in_detail(const Diagram& diagram);
+[[nodiscard]] double detail_width(const Diagram& diagram);
+[[nodiscard]] double draw_detail(Svg& svg, const Diagram& diagram, double top);
+[[nodiscard]] double blocks_width(const Diagram& diagram);
+[[nodiscard]] double draw_blocks(Svg& svg, const Diagram& diagram, double top);
+
+}  // namespace weft::picture

@@ -1,0 +1,380 @@
+// A large fabric: blocks of leaves and hosts with their counts, blocks that are alike drawn once or twice with the
+// number of the others between them, and bundles instead of links. With three tiers, blocks stand in their pods.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "design/picture_fabric.h"
+#include "design/views_common.h"
+
+namespace weft::picture {
+namespace {
+
+constexpr std::size_t kMostColumns = 9;  // of blocks, ellipses apart
+constexpr std::size_t kMostPodKinds = 3;
+constexpr double kCard = 206;
+constexpr double kEllipsis = 92;
+constexpr double kGap = 16;
+constexpr double kPodPad = 12;
+constexpr double kPanelHeight = 74;
+constexpr double kLeafPanel = 78;
+constexpr double kHostPanel = 128;
+
+// One column of the picture: a block, or "… × 61" for those left out.
+struct Column {
+  const Block* block = nullptr;
+  std::size_t more = 0;
+  std::string like;  // what those left out are like
+};
+
+struct PodColumn {
+  std::size_t more = 0;  // pods left out; then there are no columns
+  std::uint32_t pod = 0;
+  std::size_t units = 0;
+  std::vector<DeviceId> spines;
+  std::vector<Column> columns;
+  double x = 0;
+  double width = 0;
+};
+
+using Kind = std::vector<const Block*>;
+
+std::string signature(const Cluster& cluster, const Block& block, bool rough) {
+  std::string text = fmt::format("{};{};", block.pool, block.leaves.size());
+  if (!rough) {
+    return text + fmt::format("{};{};{}", hosts_text(cluster, block.hosts), bundle_text(block.host_links),
+                              bundle_text(block.uplinks));
+  }
+  bool kinds[4] = {};
+  for (const DeviceId id : block.hosts) kinds[static_cast<std::size_t>(cluster.group_of(id).kind)] = true;
+  return text + fmt::format("{}{}{}{}", kinds[0], kinds[1], kinds[2], kinds[3]);
+}
+
+std::vector<Kind> sort_kinds(const Cluster& cluster, const std::vector<const Block*>& blocks, bool rough) {
+  std::vector<Kind> kinds;
+  std::map<std::string, std::size_t> known;
+  for (const Block* block : blocks) {
+    const auto [found, added] = known.emplace(signature(cluster, *block, rough), kinds.size());
+    if (added) kinds.emplace_back();
+    kinds[found->second].push_back(block);
+  }
+  return kinds;
+}
+
+// Blocks to draw: of each kind the first and, while there is room, the last, with the rest counted between them.
+std::vector<Column> choose_columns(const Cluster& cluster, const std::vector<const Block*>& blocks, std::size_t most) {
+  std::vector<Column> columns;
+  if (blocks.size() <= std::min<std::size_t>(most, 6)) {
+    for (const Block* block : blocks) columns.push_back({block, 0, {}});
+    return columns;
+  }
+  std::vector<Kind> kinds = sort_kinds(cluster, blocks, false);
+  const bool rough = kinds.size() > most / 2;
+  if (rough) kinds = sort_kinds(cluster, blocks, true);
+  std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.size() > b.size(); });
+  const bool ends = kinds.size() * 2 <= most;
+  std::size_t left_out = 0;
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const Kind& kind = kinds[k];
+    if (k >= most) {
+      left_out += kind.size();
+      continue;
+    }
+    const std::size_t shown = kind.size() == 1 ? 1 : ends ? 2 : 1;
+    columns.push_back({kind.front(), 0, {}});
+    const std::string like = fmt::format("{} {}", rough ? "similar to" : "like", kind.front()->name);
+    if (kind.size() > shown) columns.push_back({nullptr, kind.size() - shown, like});
+    if (shown == 2) columns.push_back({kind.back(), 0, {}});
+  }
+  if (left_out > 0) columns.push_back({nullptr, left_out, "of other kinds"});
+  return columns;
+}
+
+double columns_width(const std::vector<Column>& columns) {
+  double width = -kGap;
+  for (const Column& column : columns) width += (column.block != nullptr ? kCard : kEllipsis) + kGap;
+  return std::max(width, 0.0);
+}
+
+// Pods that hold the same numbers of the same kinds of block.
+std::vector<PodColumn> choose_pods(const Diagram& diagram) {
+  const Cluster& cluster = *diagram.cluster;
+  std::map<std::uint32_t, std::vector<const Block*>> by_pod;
+  std::map<std::uint32_t, std::vector<DeviceId>> spines;
+  for (const Block& block : diagram.blocks) by_pod[block.pod].push_back(&block);
+  for (const DeviceId id : diagram.spines) spines[cluster.device(id).pod].push_back(id);
+  std::vector<std::vector<std::uint32_t>> kinds;
+  std::map<std::string, std::size_t> known;
+  for (const auto& [pod, blocks] : by_pod) {
+    std::string text = fmt::format("{};", spines[pod].size());
+    for (const Kind& kind : sort_kinds(cluster, blocks, false)) {
+      text += fmt::format("{}x{};", kind.size(), signature(cluster, *kind.front(), false));
+    }
+    const auto [found, added] = known.emplace(std::move(text), kinds.size());
+    if (added) kinds.emplace_back();
+    kinds[found->second].push_back(pod);
+  }
+  std::vector<PodColumn> pods;
+  std::size_t left_out = 0;
+  const std::size_t most =
+      std::max<std::size_t>(2, kMostColumns / std::clamp<std::size_t>(kinds.size(), 1, kMostPodKinds) - 1);
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    if (k >= kMostPodKinds) {
+      left_out += kinds[k].size();
+      continue;
+    }
+    PodColumn shown;
+    shown.pod = kinds[k].front();
+    shown.units = by_pod[shown.pod].size();
+    shown.spines = spines[shown.pod];
+    shown.columns = choose_columns(cluster, by_pod[shown.pod], most);
+    pods.push_back(std::move(shown));
+    if (kinds[k].size() > 1) {
+      PodColumn rest;
+      rest.more = kinds[k].size() - 1;
+      pods.push_back(std::move(rest));
+    }
+  }
+  if (left_out > 0) {
+    PodColumn rest;
+    rest.more = left_out;
+    pods.push_back(std::move(rest));
+  }
+  return pods;
+}
+
+// The columns of the whole picture; without pods, all of them in one.
+std::vector<PodColumn> layout(const Diagram& diagram) {
+  std::vector<PodColumn> pods;
+  const bool in_pods = !diagram.cores.empty();
+  if (in_pods) {
+    pods = choose_pods(diagram);
+  } else {
+    std::vector<const Block*> blocks;
+    for (const Block& block : diagram.blocks) blocks.push_back(&block);
+    PodColumn all;
+    all.units = blocks.size();
+    all.spines = diagram.spines;
+    all.columns = choose_columns(*diagram.cluster, blocks, kMostColumns);
+    pods.push_back(std::move(all));
+  }
+  double x = kMargin + kSide;
+  for (PodColumn& pod : pods) {
+    pod.x = x;
+    pod.width = pod.more > 0 ? kEllipsis : columns_width(pod.columns) + (in_pods ? 2 * kPodPad : 0.0);
+    x += pod.width + kGap;
+  }
+  return pods;
+}
+
+class BlockPainter {
+ public:
+  BlockPainter(Svg& svg, const Diagram& diagram)
+      : svg_(svg), diagram_(diagram), cluster_(*diagram.cluster), pods_(layout(diagram)) {}
+
+  double draw(double top) {
+    place(top);
+    if (!diagram_.above.empty()) draw_above();
+    if (!diagram_.cores.empty()) {
+      draw_tier(Box{left_, core_y_, right_ - left_, kPanelHeight}, diagram_.cores, "core", "cores");
+    }
+    for (const PodColumn& pod : pods_) {
+      if (pod.more > 0) {
+        draw_ellipsis({pod.x, leaf_y_, pod.width, kLeafPanel}, pod.more, pod.more == 1 ? "more pod" : "more pods");
+      } else {
+        draw_pod(pod);
+      }
+    }
+    draw_sides();
+    return bottom_;
+  }
+
+ private:
+  void place(double top) {
+    left_ = pods_.front().x;
+    right_ = pods_.back().x + pods_.back().width;
+    double y = top + 10;
+    above_y_ = y;
+    if (!diagram_.above.empty()) y += 40 + 64;
+    core_y_ = y;
+    if (!diagram_.cores.empty()) y += kPanelHeight + 84;
+    spine_y_ = y;
+    if (!diagram_.spines.empty()) y += kPanelHeight + 96;
+    leaf_y_ = y + 24;
+    host_y_ = leaf_y_ + kLeafPanel + 78;
+    bottom_ = host_y_ + kHostPanel + (diagram_.cores.empty() ? 8 : 22);
+  }
+
+  void draw_above() {
+    const Box box{left_, above_y_, right_ - left_, 40};
+    const Look& look = look_of(cluster_, cluster_.group_of(diagram_.above.front()));
+    svg_.rect(box, Paint{"#ffffff", look.stroke, 1, 1, "5 3", 6}, folded_names(cluster_, diagram_.above));
+    svg_.text_in(box, folded_names(cluster_, diagram_.above), TextStyle{12, kInk, Anchor::middle, true});
+    const double under = !diagram_.cores.empty() ? core_y_ : !diagram_.spines.empty() ? spine_y_ : leaf_y_;
+    if (diagram_.fabric == FabricKind::oob && diagram_.spines.empty()) return;  // the leaves' own bundles go there
+    bundle({box.centre().x, under}, box.bottom_centre(), bundle_text(diagram_.above_links));
+  }
+
+  void bundle(const Point& from, const Point& to, const std::string& text) {
+    svg_.link(from, to, Paint{"none", "#8d949b", 5, 0.5}, text);
+    svg_.label({(from.x + to.x) / 2, (from.y + to.y) / 2}, text, TextStyle{11, kInk});
+  }
+
+  // A panel with a row of switches, as many as fit, and their number and names.
+  void draw_tier(const Box& box, const std::vector<DeviceId>& devices, std::string_view one, std::string_view many) {
+    const std::string names = folded_names(cluster_, devices);
+    svg_.rect(box, Paint{kPanel, "#d5d8dc", 1, 1, {}, 6}, names);
+    const std::string text = fmt::format("{}: {}", views::counted(devices.size(), one, many), names);
+    svg_.text_in({box.x, box.y + 4, box.width, 18}, text, TextStyle{12, kInk, Anchor::middle, true});
+    draw_icons({box.x + 10, box.y + 26, box.width - 20, box.height - 36}, devices, 44);
+  }
+
+  void draw_icons(const Box& box, const std::vector<DeviceId>& devices, double widest) {
+    const auto fit = static_cast<std::size_t>(std::max(1.0, box.width / 20));
+    const bool all = devices.size() <= fit;
+    const std::size_t shown = all ? devices.size() : fit - 1;
+    const double step = std::min(widest, box.width / real(all ? shown : shown + 1));
+    const double start = box.x + (box.width - step * real(all ? shown : shown + 1)) / 2;
+    const bool railed =
+        diagram_.plan().rails > 1 && diagram_.fabric != FabricKind::oob &&
+        (diagram_.plan().wiring == Wiring::rail_optimized || diagram_.plan().wiring == Wiring::rail_only);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const DeviceGroup& group = cluster_.group_of(devices[i]);
+      const Look& look = look_of(cluster_, group);
+      const Box icon{start + real(i) * step + 2, box.y, step - 4, box.height};
+      svg_.rect(icon, Paint{look.fill, look.stroke, 0.8, 1, {}, 2}, cluster_.name_of(devices[i]));
+      if (railed && group.tier == Tier::leaf) {
+        svg_.rect({icon.x, icon.bottom() - 6, icon.width, 6},
+                  Paint{rail_color(cluster_.device(devices[i]).rail), "#ffffff", 0.5});
+      }
+    }
+    if (!all) svg_.text({start + real(shown) * step + 4, box.centre().y + 5}, "…", TextStyle{16, kSoftInk});
+  }
+
+  void draw_pod(const PodColumn& pod) {
+    const bool framed = !diagram_.cores.empty();
+    const double inside = pod.x + (framed ? kPodPad : 0);
+    const Box spine{inside, spine_y_, pod.width - (framed ? 2 * kPodPad : 0), kPanelHeight};
+    if (framed) {
+      const Box frame{pod.x, spine_y_ - 28, pod.width, bottom_ - spine_y_ + 28};
+      svg_.rect(frame, Paint{"#fbfbfc", kFrame, 1, 1, "6 4", 8}, fmt::format("pod {}", pod.pod + 1));
+      svg_.text({frame.x + 10, frame.y + 18}, fmt::format("Pod {}", pod.pod + 1),
+                TextStyle{13, kInk, Anchor::start, true});
+      const auto links = diagram_.core_links.find(pod.pod);
+      if (links != diagram_.core_links.end()) {
+        bundle(spine.top_centre(), {spine.centre().x, core_y_ + kPanelHeight}, bundle_text(links->second));
+      }
+    }
+    double x = inside;
+    for (const Column& column : pod.columns) {
+      if (column.block == nullptr) {
+        draw_ellipsis({x, leaf_y_, kEllipsis, kLeafPanel}, column.more, column.like);
+        x += kEllipsis + kGap;
+        continue;
+      }
+      draw_block(*column.block, x, spine);
+      x += kCard + kGap;
+    }
+    if (!pod.spines.empty()) draw_tier(spine, pod.spines, "spine", "spines");
+  }
+
+  void draw_ellipsis(const Box& box, std::size_t more, const std::string& like) {
+    const double y = box.centre().y;
+    svg_.text({box.centre().x, y - 8}, "…", TextStyle{28, kSoftInk, Anchor::middle, true});
+    svg_.text({box.centre().x, y + 18}, fmt::format("× {}", views::grouped(more)),
+              TextStyle{17, kInk, Anchor::middle, true});
+    svg_.text({box.centre().x, y + 36}, fit_text(like, 10, box.width + kGap - 4),
+              TextStyle{10, kSoftInk, Anchor::middle});
+  }
+
+  void draw_block(const Block& block, double x, const Box& spine) {
+    const Box leaf{x, leaf_y_, kCard, kLeafPanel};
+    const Box host{x, host_y_, kCard, kHostPanel};
+    const bool up = !block.uplinks.empty();
+    if (up) {
+      const bool to_above = diagram_.spines.empty();
+      const double over = to_above ? above_y_ + 40 : spine.bottom();
+      bundle({leaf.centre().x, leaf.y - 24}, {leaf.centre().x, over}, bundle_text(block.uplinks));
+    }
+    svg_.rect({x, leaf.y - 24, kCard, host.bottom() - leaf.y + 24}, Paint{"#ffffff", "#d5d8dc", 1, 1, {}, 6},
+              fmt::format("{}: {}", block.name, folded_names(cluster_, block.leaves)));
+    svg_.text_in({x, leaf.y - 21, kCard, 18}, block.name, TextStyle{12.5, kInk, Anchor::middle, true});
+    const std::string leaves = views::counted(block.leaves.size(), "leaf", "leaves");
+    svg_.rect(Box{x + 6, leaf.y, kCard - 12, kLeafPanel}, Paint{kPanel, "none", 1, 1, {}, 4});
+    svg_.text_in({x + 6, leaf.y + 3, kCard - 12, 16}, leaves, TextStyle{11, kInk, Anchor::middle, true});
+    draw_icons({x + 12, leaf.y + 22, kCard - 24, 30}, block.leaves, 44);
+    const std::string names = folded_names(cluster_, block.leaves);
+    svg_.text_in({x + 6, leaf.y + 56, kCard - 12, 16}, names, TextStyle{9.5, kSoftInk});
+    svg_.link(Box{x, host.y, kCard, 1}.top_centre(), leaf.bottom_centre(),
+              Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45}, bundle_text(block.host_links));
+    svg_.label({leaf.centre().x, (leaf.bottom() + host.y) / 2}, bundle_text(block.host_links), TextStyle{11, kInk});
+    draw_block_hosts(block, Box{x + 6, host.y, kCard - 12, kHostPanel - 6});
+  }
+
+  void draw_block_hosts(const Block& block, const Box& box) {
+    constexpr std::size_t kAcross = 16;
+    constexpr std::size_t kMost = 4 * kAcross;
+    svg_.rect(box, Paint{kPanel, "none", 1, 1, {}, 4}, folded_names(cluster_, block.hosts));
+    svg_.text_in({box.x, box.y + 3, box.width, 16}, hosts_text(cluster_, block.hosts),
+                 TextStyle{11, kInk, Anchor::middle, true});
+    const std::size_t shown = std::min(block.hosts.size(), kMost);
+    const double step = (box.width - 12) / real(kAcross);
+    const double start = box.x + 6 + (real(kAcross) - real(std::min(shown, kAcross))) * step / 2;
+    for (std::size_t i = 0; i < shown; ++i) {
+      const Look& look = look_of(cluster_, cluster_.group_of(block.hosts[i]));
+      const Box icon{start + real(i % kAcross) * step + 1, box.y + 23 + real(i / kAcross) * 18, step - 2, 15};
+      svg_.rect(icon, Paint{look.fill, look.stroke, 0.7, 1, {}, 1.5});
+    }
+    const std::string names = folded_names(cluster_, block.hosts);
+    svg_.text_in({box.x, box.bottom() - 24, box.width, 16}, names, TextStyle{9.5, kSoftInk});
+  }
+
+  void draw_sides() {
+    std::vector<DeviceId> leaves;
+    std::vector<DeviceId> hosts;
+    for (const Block& block : diagram_.blocks) {
+      leaves.insert(leaves.end(), block.leaves.begin(), block.leaves.end());
+      hosts.insert(hosts.end(), block.hosts.begin(), block.hosts.end());
+    }
+    const auto tier = [&](const std::vector<DeviceId>& devices) {
+      return std::vector<std::string>{
+          fmt::format("{} × {}", views::grouped(devices.size()), models_text(cluster_, devices))};
+    };
+    if (!diagram_.above.empty()) {
+      const bool site = cluster_.group_of(diagram_.above.front()).kind == DeviceKind::external;
+      draw_side(svg_, above_y_ + 20, site ? "Site network" : "Frontend",
+                {bundle_text(diagram_.above_links) + " links"});
+    }
+    if (!diagram_.cores.empty()) {
+      draw_side(svg_, core_y_ + kPanelHeight / 2, "Cores", tier(diagram_.cores));
+      draw_side(svg_, core_y_ + kPanelHeight + 36, "Spine to core", core_link_lines(diagram_));
+    }
+    if (!diagram_.spines.empty()) draw_side(svg_, spine_y_ + kPanelHeight / 2, "Spines", tier(diagram_.spines));
+    const std::vector<std::string> up = uplink_lines(diagram_);
+    const double over = diagram_.spines.empty() ? above_y_ + 40 : spine_y_ + kPanelHeight;
+    if (!up.empty()) draw_side(svg_, (over + leaf_y_ - 24) / 2, "Uplinks", up);
+    draw_side(svg_, leaf_y_ + kLeafPanel / 2, "Leaves", tier(leaves));
+    draw_side(svg_, (leaf_y_ + kLeafPanel + host_y_) / 2, "Host links", host_link_lines(diagram_));
+    draw_side(svg_, host_y_ + kHostPanel / 2, "Hosts", {hosts_text(cluster_, hosts)});
+  }
+
+  Svg& svg_;
+  const Diagram& diagram_;
+  const Cluster& cluster_;
+  std::vector<PodColumn> pods_;
+  double left_ = 0, right_ = 0, bottom_ = 0;
+  double above_y_ = 0, core_y_ = 0, spine_y_ = 0, leaf_y_ = 0, host_y_ = 0;
+};
+
+}  // namespace
+
+double blocks_width(const Diagram& diagram) {
+  const std::vector<PodColumn> pods = layout(diagram);
+  return pods.back().x + pods.back().width + kMargin;
+}
+
+double draw_blocks(Svg& svg, const Diagram& diagram, double top) { return BlockPainter(svg, diagram).draw(top); }
+
+}  // namespace weft::picture

@@ -1,0 +1,338 @@
+// A small fabric with every switch, host and link.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "design/picture_fabric.h"
+#include "design/views_common.h"
+
+namespace weft::picture {
+namespace {
+
+constexpr std::size_t kMostLeaves = 48;
+constexpr std::size_t kMostSwitchesAbove = 64;
+constexpr std::size_t kMostHosts = 160;
+constexpr std::uint64_t kMostHostLinks = 600;
+constexpr double kBlockGap = 18;
+constexpr double kBlockPad = 8;
+constexpr double kSwitchHeight = 30;
+constexpr double kBandPad = 12;
+constexpr double kHostText = 10;
+
+// Widths of a host and a leaf, as wide as the picture allows.
+struct Sizes {
+  double host = 26;
+  double leaf = 92;
+};
+
+double block_width(const Block& block, const Sizes& sizes) {
+  const double inside = std::max({real(block.leaves.size()) * sizes.leaf, real(block.hosts.size()) * sizes.host,
+                                  text_width(block.name, 11, true) + 6});
+  return inside + 2 * kBlockPad;
+}
+
+double total_width(const Diagram& diagram, const Sizes& sizes) {
+  double width = 2 * kMargin + kSide - kBlockGap;
+  for (const Block& block : diagram.blocks) width += block_width(block, sizes) + kBlockGap;
+  return width;
+}
+
+Sizes choose_sizes(const Diagram& diagram) {
+  Sizes sizes;
+  while (total_width(diagram, sizes) > kPictureWidth && (sizes.host > 13 || sizes.leaf > 38)) {
+    sizes.host = std::max(13.0, sizes.host - 1);
+    sizes.leaf = std::max(38.0, sizes.leaf - 4);
+  }
+  return sizes;
+}
+
+// What tells the switches of a group apart: their names without what they share up to a '-'.
+std::vector<std::string> short_names(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+  if (devices.empty()) return {};
+  std::string_view shared = cluster.name_of(devices.front());
+  for (const DeviceId id : devices) {
+    const std::string& name = cluster.name_of(id);
+    const auto differs = std::mismatch(shared.begin(), shared.end(), name.begin(), name.end());
+    shared = shared.substr(0, static_cast<std::size_t>(differs.first - shared.begin()));
+  }
+  const std::size_t dash = shared.rfind('-');
+  const std::size_t cut = dash == std::string_view::npos ? 0 : dash + 1;
+  std::vector<std::string> names;
+  names.reserve(devices.size());
+  for (const DeviceId id : devices) names.push_back(cluster.name_of(id).substr(cut));
+  return names;
+}
+
+class DetailPainter {
+ public:
+  DetailPainter(Svg& svg, const Diagram& diagram)
+      : svg_(svg), diagram_(diagram), cluster_(*diagram.cluster), sizes_(choose_sizes(diagram)) {}
+
+  double draw(double top) {
+    place(top);
+    draw_panels();
+    draw_switch_links();
+    draw_host_links();
+    draw_switches();
+    draw_hosts();
+    draw_sides();
+    return bottom_;
+  }
+
+ private:
+  struct Row {
+    double y = 0;  // of the boxes
+    double height = kSwitchHeight;
+    bool used = false;
+    [[nodiscard]] double middle() const { return y + height / 2; }
+  };
+
+  void place(double top) {
+    double y = top + kBandPad;
+    const auto row = [&](Row& which, bool used, double gap) {
+      which.used = used;
+      which.y = y;
+      if (used) y += which.height + gap;
+    };
+    row(above_, !diagram_.above.empty(), 70);
+    row(cores_, !diagram_.cores.empty(), 110);
+    row(spines_, !diagram_.spines.empty(), 130);
+    leaves_.y = y + 18;  // the block's name stands above its leaves
+    y = leaves_.y + kSwitchHeight + (diagram_.host_links > 200 ? 190 : 130);
+    hosts_.y = y;
+    double longest = 40;
+    for (const Block& block : diagram_.blocks) {
+      for (const DeviceId id : block.hosts) {
+        longest = std::max(longest, text_width(cluster_.name_of(id), kHostText) + 10);
+      }
+    }
+    hosts_.height = std::min(longest, 150.0);
+    bottom_ = hosts_.y + hosts_.height + 2 * kBandPad;
+    place_blocks();
+    place_row(diagram_.spines, spines_.y);
+    place_row(diagram_.cores, cores_.y);
+    place_row(diagram_.above, above_.y);
+  }
+
+  void place_blocks() {
+    double x = kMargin + kSide;
+    for (const Block& block : diagram_.blocks) {
+      const double width = block_width(block, sizes_);
+      panels_.push_back({x, leaves_.y - 22, width, hosts_.y + hosts_.height + kBandPad - leaves_.y + 22});
+      const double leaf_step = std::min(sizes_.leaf * 1.6, (width - 2 * kBlockPad) / real(block.leaves.size()));
+      const double leaf_start = x + (width - leaf_step * real(block.leaves.size())) / 2;
+      for (std::size_t i = 0; i < block.leaves.size(); ++i) {
+        boxes_[block.leaves[i]] = {leaf_start + real(i) * leaf_step + 3, leaves_.y, leaf_step - 6, kSwitchHeight};
+      }
+      const double start = x + (width - sizes_.host * real(block.hosts.size())) / 2;
+      for (std::size_t i = 0; i < block.hosts.size(); ++i) {
+        host_boxes_[block.hosts[i]] = {start + real(i) * sizes_.host + 1, hosts_.y, sizes_.host - 2, hosts_.height};
+      }
+      x += width + kBlockGap;
+    }
+    right_ = x - kBlockGap;
+  }
+
+  void place_row(const std::vector<DeviceId>& devices, double y) {
+    if (devices.empty()) return;
+    const double start = kMargin + kSide;
+    const double step = (right_ - start) / real(devices.size());
+    const double width = std::min(step - 6, 130.0);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      boxes_[devices[i]] = {start + (real(i) + 0.5) * step - width / 2, y, width, kSwitchHeight};
+    }
+  }
+
+  void draw_panels() {
+    const double start = kMargin + kSide;
+    for (const Row* row : {&cores_, &spines_, &above_}) {
+      if (!row->used) continue;
+      svg_.rect({start - 4, row->y - 8, right_ - start + 8, row->height + 16}, Paint{kPanel, "none", 1, 1, {}, 6});
+    }
+    for (std::size_t i = 0; i < panels_.size(); ++i) {
+      const Block& block = diagram_.blocks[i];
+      svg_.rect(panels_[i], Paint{kPanel, "#d5d8dc", 1, 1, {}, 6},
+                fmt::format("{}: {}, {}", block.name, folded_names(cluster_, block.leaves),
+                            hosts_text(cluster_, block.hosts)));
+    }
+  }
+
+  void draw_switch_links() {
+    std::map<std::pair<DeviceId, DeviceId>, std::uint64_t> trunks;
+    std::map<std::pair<DeviceId, DeviceId>, std::uint32_t> speeds;
+    for (const Cable& cable : cluster_.cables()) {
+      if (cable.role == CableRole::host_leaf || cable.role == CableRole::manager_leaf) continue;
+      const DeviceId low = cluster_.port(cable.a).device;
+      const DeviceId high = cluster_.port(cable.b).device;
+      if (low == high || boxes_.count(low) == 0 || boxes_.count(high) == 0 || !belongs(cable)) continue;
+      ++trunks[{low, high}];
+      speeds[{low, high}] = cluster_.port(cable.a).speed_mbps;
+    }
+    for (const auto& [ends, count] : trunks) {
+      const auto& [low, high] = ends;
+      const std::string tooltip = fmt::format("{} to {}: {} × {}", cluster_.name_of(low), cluster_.name_of(high), count,
+                                              to_text(BitRate(std::int64_t{speeds[ends]} * 1'000'000)));
+      const Paint paint{"none", "#7d848b", std::min(0.9 + 0.2 * real(count), 2.4), 0.55};
+      const Box& a = boxes_[low];
+      const Box& b = boxes_[high];
+      if (a.y == b.y) {
+        svg_.line(a.centre(), b.centre(), Paint{"none", "#7d848b", 2, 1, "4 2"}, tooltip);
+      } else {
+        svg_.link(a.top_centre(), b.bottom_centre(), paint, tooltip);
+      }
+    }
+  }
+
+  [[nodiscard]] bool belongs(const Cable& cable) const {
+    return cable.fabric == diagram_.fabric ||
+           (cable.role == CableRole::oob_frontend && diagram_.fabric == FabricKind::oob);
+  }
+
+  [[nodiscard]] std::string_view host_link_color(const Port& port) const {
+    if (diagram_.fabric == FabricKind::oob || diagram_.plan().rails < 2) return switch_look(diagram_.fabric).fill;
+    return rail_color(port.rail);
+  }
+
+  void draw_host_links() {
+    struct End {
+      PortId host;
+      PortId leaf;
+    };
+    std::map<DeviceId, std::vector<End>> by_leaf;
+    std::map<DeviceId, std::size_t> per_host;
+    for (const Cable& cable : cluster_.cables()) {
+      if (cable.role != CableRole::host_leaf && cable.role != CableRole::manager_leaf) continue;
+      if (!belongs(cable)) continue;
+      by_leaf[cluster_.port(cable.b).device].push_back({cable.a, cable.b});
+      ++per_host[cluster_.port(cable.a).device];
+    }
+    std::map<DeviceId, std::size_t> drawn;
+    for (auto& [leaf, ends] : by_leaf) {
+      // Ordered by where the host stands, so that links to one leaf do not cross.
+      std::stable_sort(ends.begin(), ends.end(), [&](const End& a, const End& b) {
+        return host_boxes_[cluster_.port(a.host).device].x < host_boxes_[cluster_.port(b.host).device].x;
+      });
+      const Box& leaf_box = boxes_[leaf];
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        const Port& port = cluster_.port(ends[i].host);
+        const Box& host = host_boxes_[port.device];
+        const double at_host = (real(drawn[port.device]++) + 0.5) / real(per_host[port.device]);
+        const double at_leaf = (real(i) + 0.5) / real(ends.size());
+        svg_.link({host.x + host.width * at_host, host.y},
+                  {leaf_box.x + 4 + (leaf_box.width - 8) * at_leaf, leaf_box.bottom()},
+                  Paint{"none", host_link_color(port), 1, 0.65},
+                  fmt::format("{} to {}, {}", cluster_.full_port_name(ends[i].host),
+                              cluster_.full_port_name(ends[i].leaf), to_text(port.speed())));
+      }
+    }
+  }
+
+  void draw_switch_box(DeviceId id, std::string_view shown) {
+    const DeviceGroup& group = cluster_.group_of(id);
+    const Look& look = look_of(cluster_, group);
+    const Box& box = boxes_[id];
+    svg_.rect(box, Paint{look.fill, look.stroke, 1, 1, {}, 3},
+              fmt::format("{}: {} {}, rack {}", cluster_.name_of(id), views::model_id(cluster_, id),
+                          views::role_of(cluster_, group), views::rack_name(cluster_, id)));
+    const double size = text_width(shown, 11, true) + 4 <= box.width ? 11 : 9;
+    svg_.text_in(box, shown, TextStyle{size, look.ink, Anchor::middle, true});
+  }
+
+  void draw_switches() {
+    const bool railed = diagram_.plan().rails > 1 && (diagram_.plan().wiring == Wiring::rail_optimized ||
+                                                      diagram_.plan().wiring == Wiring::rail_only);
+    for (std::size_t b = 0; b < diagram_.blocks.size(); ++b) {
+      const Block& block = diagram_.blocks[b];
+      const std::vector<std::string> names = short_names(cluster_, block.leaves);
+      svg_.text_in({panels_[b].x, panels_[b].y + 3, panels_[b].width, 16}, block.name,
+                   TextStyle{11, kInk, Anchor::middle, true});
+      for (std::size_t i = 0; i < block.leaves.size(); ++i) {
+        draw_switch_box(block.leaves[i], names[i]);
+        if (!railed || diagram_.fabric == FabricKind::oob) continue;
+        const Box& box = boxes_[block.leaves[i]];
+        svg_.rect({box.x, box.bottom() - 5, box.width, 5},
+                  Paint{rail_color(cluster_.device(block.leaves[i]).rail), "#ffffff", 0.5});
+      }
+    }
+    for (const auto* row : {&diagram_.spines, &diagram_.cores, &diagram_.above}) {
+      const std::vector<std::string> names = short_names(cluster_, *row);
+      for (std::size_t i = 0; i < row->size(); ++i) draw_switch_box((*row)[i], names[i]);
+    }
+  }
+
+  void draw_hosts() {
+    for (const Block& block : diagram_.blocks) {
+      for (const DeviceId id : block.hosts) {
+        const DeviceGroup& group = cluster_.group_of(id);
+        const Look& look = look_of(cluster_, group);
+        const Box& box = host_boxes_[id];
+        svg_.rect(box, Paint{look.fill, look.stroke, 0.8, 1, {}, 2},
+                  fmt::format("{}: {}, rack {}", cluster_.name_of(id), views::model_id(cluster_, id),
+                              views::rack_name(cluster_, id)));
+        svg_.text_in(box, cluster_.name_of(id),
+                     TextStyle{std::min(kHostText, box.width - 1.5), look.ink, Anchor::middle, false, -90});
+      }
+    }
+  }
+
+  void draw_sides() {
+    std::vector<DeviceId> leaves;
+    std::vector<DeviceId> hosts;
+    for (const Block& block : diagram_.blocks) {
+      leaves.insert(leaves.end(), block.leaves.begin(), block.leaves.end());
+      hosts.insert(hosts.end(), block.hosts.begin(), block.hosts.end());
+    }
+    const auto tier = [&](const std::vector<DeviceId>& devices) {
+      return std::vector<std::string>{fmt::format("{} × {}", devices.size(), models_text(cluster_, devices))};
+    };
+    if (above_.used) {
+      const bool site = cluster_.group_of(diagram_.above.front()).kind == DeviceKind::external;
+      draw_side(svg_, above_.middle(), site ? "Site network" : "Frontend",
+                {bundle_text(diagram_.above_links) + " links"});
+    }
+    if (cores_.used) draw_side(svg_, cores_.middle(), "Cores", tier(diagram_.cores));
+    if (cores_.used) {
+      draw_side(svg_, (cores_.middle() + spines_.middle()) / 2, "Spine to core", core_link_lines(diagram_));
+    }
+    if (spines_.used) draw_side(svg_, spines_.middle(), "Spines", tier(diagram_.spines));
+    const Row& over = spines_.used ? spines_ : above_;
+    if (over.used && !uplink_lines(diagram_).empty()) {
+      draw_side(svg_, (over.middle() + leaves_.y + kSwitchHeight / 2) / 2, "Uplinks", uplink_lines(diagram_));
+    }
+    draw_side(svg_, leaves_.middle(), "Leaves", tier(leaves));
+    draw_side(svg_, (leaves_.y + kSwitchHeight + hosts_.y) / 2, "Host links", host_link_lines(diagram_));
+    draw_side(svg_, hosts_.middle(), "Hosts", {hosts_text(cluster_, hosts)});
+  }
+
+  struct IdHash {
+    std::size_t operator()(DeviceId id) const { return index_of(id); }
+  };
+
+  Svg& svg_;
+  const Diagram& diagram_;
+  const Cluster& cluster_;
+  Sizes sizes_;
+  Row above_, cores_, spines_, leaves_, hosts_;
+  std::vector<Box> panels_;                               // of the blocks
+  std::unordered_map<DeviceId, Box, IdHash> boxes_;       // of switches in their tier
+  std::unordered_map<DeviceId, Box, IdHash> host_boxes_;  // of hosts, among them switches that are managed out of band
+  double right_ = 0;
+  double bottom_ = 0;
+};
+
+}  // namespace
+
+double detail_width(const Diagram& diagram) { return total_width(diagram, choose_sizes(diagram)); }
+
+bool fits_in_detail(const Diagram& diagram) {
+  return diagram.leaves <= kMostLeaves && diagram.hosts <= kMostHosts && diagram.host_links <= kMostHostLinks &&
+         diagram.spines.size() <= kMostSwitchesAbove && diagram.cores.size() <= kMostSwitchesAbove &&
+         detail_width(diagram) <= kPictureWidth;
+}
+
+double draw_detail(Svg& svg, const Diagram& diagram, double top) { return DetailPainter(svg, diagram).draw(top); }
+
+}  // namespace weft::picture

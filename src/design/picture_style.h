@@ -1,0 +1,43 @@
+// Colours and words that the pictures share. The palette is Okabe and Ito's, which people with the common kinds of
+// colour blindness can tell apart; switches are solid, servers are tinted, so that colour is never the only sign.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "design/svg.h"
+#include "model/cluster.h"
+
+namespace weft::picture {
+
+inline constexpr std::string_view kInk = "#1a1a1a";
+inline constexpr std::string_view kSoftInk = "#555b61";
+inline constexpr std::string_view kFrame = "#9aa0a6";
+inline constexpr std::string_view kPanel = "#f5f6f7";
+
+struct Look {
+  std::string_view fill;
+  std::string_view stroke;
+  std::string_view ink;
+  std::string_view meaning;  // in legends
+  friend bool operator==(const Look&, const Look&) = default;
+};
+
+[[nodiscard]] const Look& look_of(const Cluster& cluster, const DeviceGroup& group);
+[[nodiscard]] const Look& switch_look(FabricKind fabric);
+[[nodiscard]] std::string_view rail_color(std::uint32_t rail);
+[[nodiscard]] std::string_view fabric_words(FabricKind fabric);  // "out-of-band"
+
+// Swatches with their meaning in one line, wrapped at `width`; gives the y below.
+struct LegendItem {
+  std::string_view fill;
+  std::string_view stroke;
+  std::string text;
+  bool line = false;  // a link rather than a box
+};
+double draw_legend(Svg& svg, const Point& at, double width, const std::vector<LegendItem>& items);
+// Heading and the line under it; gives the y below.
+double draw_heading(Svg& svg, const Point& at, double width, std::string_view title, std::string_view subtitle);
+
+}  // namespace weft::picture

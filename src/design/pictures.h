@@ -1,0 +1,14 @@
+// Pictures of a cluster as self-contained SVG: racks as they stand, and each fabric as a diagram. Readable at 32 nodes,
+// where every device is drawn, and at 2,000, where equal parts are drawn once with their count.
+#pragma once
+
+#include <string>
+
+#include "model/cluster.h"
+
+namespace weft {
+
+[[nodiscard]] std::string racks_svg(const Cluster& cluster);
+[[nodiscard]] std::string fabric_svg(const Cluster& cluster, FabricKind fabric);
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// A price file: what items cost and how long they take to arrive. weft ships none as truth; examples/prices.yaml is an
+// illustration. Format: `currency: USD`, `items: [{item: sn5600, price: 60000, lead_time: 14w}]`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/yaml.h"
+#include "model/catalog.h"
+
+namespace weft {
+
+struct PriceItem {
+  using IsRecord = void;
+  Place place;
+  Given<std::string> item;       // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
+  Given<Money> price;
+  Given<Duration> lead_time;
+};
+
+struct Prices {
+  using IsRecord = void;
+  Place place;
+  Given<std::string> currency{std::string("USD")};
+  Given<std::vector<PriceItem>> items;
+
+  [[nodiscard]] const PriceItem* find(std::string_view id, std::string_view category) const;
+};
+
+[[nodiscard]] std::optional<Prices> read_prices(const YamlNode& root, const Catalog& catalog, Diagnostics& diagnostics);
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// Sizing that is arithmetic over a cluster: storage throughput, virtual functions, MIG. Each answer states its rule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "model/cluster.h"
+
+namespace weft {
+
+struct ThroughputNeed {
+  Bytes read;    // per second
+  Bytes write;
+  std::string rule;
+  std::string source;
+};
+
+// What `gpus` GPUs on `nodes` nodes should be able to read and write, by each published rule.
+[[nodiscard]] std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes, DataClass data);
+
+[[nodiscard]] Document storage_view(const Cluster& cluster);
+[[nodiscard]] Document vf_view(const Cluster& cluster);
+[[nodiscard]] Document mig_view(const Cluster& cluster);
+
+// Whether the instances fit one GPU under the profile's placement rules, and where. Exhaustive over legal starts.
+struct MigPlacement {
+  bool fits = false;
+  std::vector<std::pair<std::string, int>> placed;  // profile, first memory slice
+  std::string why_not;
+};
+[[nodiscard]] MigPlacement place_mig(const GpuModel& gpu, const std::vector<std::pair<std::string, std::int64_t>>& wanted);
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+// Writes SVG: shapes and texts with the few attributes the pictures need. Every text is escaped; numbers are written
+// short. Styles are attributes, not classes, so that a picture can be put inside a web page without touching it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace weft::picture {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+struct Box {
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+
+  [[nodiscard]] double right() const { return x + width; }
+  [[nodiscard]] double bottom() const { return y + height; }
+  [[nodiscard]] Point centre() const { return {x + width / 2, y + height / 2}; }
+  [[nodiscard]] Point top_centre() const { return {x + width / 2, y}; }
+  [[nodiscard]] Point bottom_centre() const { return {x + width / 2, y + height}; }
+};
+
+struct Paint {
+  std::string_view fill = "none";
+  std::string_view stroke = "none";
+  double stroke_width = 1;
+  double opacity = 1;
+  std::string_view dash = {};
+  double radius = 0;  // of a rectangle's corners
+};
+
+enum class Anchor { start, middle, end };
+
+struct TextStyle {
+  double size = 12;
+  std::string_view fill = "#1a1a1a";
+  Anchor anchor = Anchor::start;
+  bool bold = false;
+  double angle = 0;  // degrees clockwise around the anchor
+};
+
+// Coordinates are doubles; counts come in from everywhere.
+template <class T>
+requires std::is_arithmetic_v<T>
+[[nodiscard]] constexpr double real(T number) { return static_cast<double>(number); }
+
+class Svg {
+ public:
+  // A tooltip, where given, becomes the shape's <title>.
+  void rect(const Box& box, const Paint& paint, std::string_view tooltip = {});
+  void line(const Point& from, const Point& to, const Paint& paint, std::string_view tooltip = {});
+  // A curve that leaves and arrives vertically, for links between tiers.
+  void link(const Point& from, const Point& to, const Paint& paint, std::string_view tooltip = {});
+  // The baseline is at `at.y`.
+  void text(const Point& at, std::string_view text, const TextStyle& style);
+  // Vertically and horizontally centred in the box, cut with an ellipsis to fit; nothing if not even that fits.
+  void text_in(const Box& box, std::string_view text, TextStyle style);
+  // Text on a background of its own, centred at the point, to stand on top of links.
+  void label(const Point& centre, std::string_view text, const TextStyle& style);
+  void open_group(std::string_view tooltip = {});
+  void close_group();
+
+  [[nodiscard]] std::size_t marks() const { return marks_; }
+  // The document: white background, `title` as its <title>.
+  [[nodiscard]] std::string finish(double width, double height, std::string_view title) const;
+
+ private:
+  void close_shape(std::string_view name, std::string_view tooltip);
+  void paint(const Paint& paint);
+  std::string body_;
+  std::size_t marks_ = 0;
+};
+
+// `text` for an XML text or attribute; what XML cannot hold becomes U+FFFD.
+[[nodiscard]] std::string xml_escape(std::string_view text);
+// An estimate on the safe side for common sans-serif fonts.
+[[nodiscard]] double text_width(std::string_view text, double size, bool bold = false);
+// The text, or as much of it as fits before "…"; empty when fewer than two characters fit.
+[[nodiscard]] std::string fit_text(std::string_view text, double size, double width, bool bold = false);
+
+}  // namespace weft::picture

@@ -1,0 +1,23 @@
+// Answers to `weft show`: each view turns a compiled cluster into a Document. Views compute nothing that the Cluster
+// already knows; they count, sort and phrase.
+#pragma once
+
+#include <optional>
+
+#include "base/document.h"
+#include "model/cluster.h"
+
+namespace weft {
+
+[[nodiscard]] Document summary_view(const Cluster& cluster);
+[[nodiscard]] Document racks_view(const Cluster& cluster);
+[[nodiscard]] Document nodes_view(const Cluster& cluster);
+[[nodiscard]] Document switches_view(const Cluster& cluster, std::optional<FabricKind> fabric);
+// One row a cable, ready for a cabling crew: label, both ends with rack, unit and port, type, length, speed.
+[[nodiscard]] Document cables_view(const Cluster& cluster, std::optional<FabricKind> fabric);
+[[nodiscard]] Document ports_view(const Cluster& cluster, std::optional<FabricKind> fabric);
+[[nodiscard]] Document addresses_view(const Cluster& cluster, std::optional<FabricKind> fabric);
+[[nodiscard]] Document subnets_view(const Cluster& cluster);
+[[nodiscard]] Document failure_domains_view(const Cluster& cluster);
+
+}  // namespace weft

@@ -1,0 +1,180 @@
+#include "design/views_common.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace weft::views {
+
+Column left(std::string key, std::string title) {
+  return Column{std::move(key), std::move(title), Column::Align::left, false};
+}
+
+Column right(std::string key, std::string title) {
+  return Column{std::move(key), std::move(title), Column::Align::right, false};
+}
+
+Column wide(Column column) {
+  column.wide = true;
+  return column;
+}
+
+Cell speed_cell(BitRate speed) {
+  if (speed.count() == 0) return {};
+  return {speed.count(), to_text(speed)};
+}
+
+Cell power_cell(Power power) { return {(power.count() + 500) / 1000, about(power)}; }
+
+Cell metres_cell(std::uint32_t length_mm) {
+  const double metres = static_cast<double>(length_mm) / 1000.0;
+  return {metres, fmt::format("{:g}", metres)};
+}
+
+Cell percent_cell(double percent) {
+  const double rounded = std::round(percent * 10.0) / 10.0;
+  return {rounded, fmt::format("{:g}%", rounded)};
+}
+
+Cell address_cell(Ipv4 address) {
+  if (address.bits == 0) return {};
+  return to_text(address);
+}
+
+Cell ordinal_cell(bool applies, std::uint32_t index) {
+  if (!applies) return {};
+  return std::int64_t{index} + 1;
+}
+
+Cell count_cell(std::uint64_t count) { return {count, grouped(count)}; }
+
+Cell text_cell(std::string text) {
+  if (text.empty()) return {};
+  return Cell(std::move(text));
+}
+
+std::string grouped(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", grouped(count), count == 1 ? one : many);
+}
+
+namespace {
+
+FabricSettings data_settings(const FabricSpec& spec) {
+  FabricSettings settings;
+  if (spec.mtu.has_value()) settings.mtu = *spec.mtu;
+  if (spec.vrf.has_value()) settings.vrf = spec.vrf->text;
+  return settings;
+}
+
+}  // namespace
+
+FabricSettings settings_of(const Spec& spec, FabricKind fabric) {
+  const FabricsSpec& fabrics = *spec.fabrics;
+  switch (fabric) {
+    case FabricKind::backend:
+      return data_settings(*fabrics.backend);
+    case FabricKind::storage:
+      return data_settings(*fabrics.storage);
+    case FabricKind::frontend:
+      return data_settings(*fabrics.frontend);
+    case FabricKind::oob:
+      break;
+  }
+  return FabricSettings{*fabrics.oob->mtu, fabrics.oob->vrf->text};
+}
+
+std::string_view prefix_of(FabricKind fabric) {
+  switch (fabric) {
+    case FabricKind::backend:
+      return "BE";
+    case FabricKind::storage:
+      return "STO";
+    case FabricKind::frontend:
+      return "FE";
+    case FabricKind::oob:
+      break;
+  }
+  return "OOB";
+}
+
+std::string pool_name(const Cluster& cluster, int pool) {
+  if (pool < 0) return "shared";
+  return (*cluster.spec().pools)[static_cast<std::size_t>(pool)].name->text;
+}
+
+std::string unit_name(const Cluster& cluster, UnitId unit) {
+  if (unit == kNone<UnitId>) return {};
+  const Unit& which = cluster.units()[index_of(unit)];
+  return fmt::format("{}-u{:03}", pool_name(cluster, which.pool), which.index + 1);
+}
+
+std::string rack_name(const Cluster& cluster, DeviceId device) {
+  const RackId rack = cluster.device(device).rack;
+  return rack == kNone<RackId> ? std::string() : cluster.rack(rack).name;
+}
+
+std::string model_id(const Cluster& cluster, DeviceId device) {
+  const DeviceGroup& group = cluster.group_of(device);
+  switch (group.kind) {
+    case DeviceKind::server:
+      return cluster.server_of(device).id->text;
+    case DeviceKind::network_switch:
+      return group.network_switch->id->text;
+    case DeviceKind::pdu:
+      return group.pdu->id->text;
+    case DeviceKind::external:
+      break;
+  }
+  return {};
+}
+
+std::string role_of(const Cluster& cluster, const DeviceGroup& group) {
+  if (group.manager) return "manager";
+  if (group.kind == DeviceKind::network_switch) return std::string(to_text(group.tier));
+  if (group.kind != DeviceKind::server || group.pool < 0) return std::string(to_text(group.kind));
+  return std::string(text_of(*(*cluster.spec().pools)[static_cast<std::size_t>(group.pool)].role));
+}
+
+std::int64_t height_of(const Cluster& cluster, DeviceId device) {
+  const DeviceGroup& group = cluster.group_of(device);
+  if (group.kind == DeviceKind::server) return *cluster.server_of(device).height;
+  if (group.kind == DeviceKind::network_switch) return *group.network_switch->height;
+  return 0;
+}
+
+std::int64_t gpus_of(const Cluster& cluster, DeviceId device) {
+  return cluster.group_of(device).kind == DeviceKind::server ? *cluster.server_of(device).gpus : 0;
+}
+
+Supplies supplies_of(const Cluster& cluster, DeviceId device) {
+  const DeviceGroup& group = cluster.group_of(device);
+  if (group.kind == DeviceKind::server) {
+    const ServerModel& server = cluster.server_of(device);
+    const std::int64_t needed = server.psus_needed.has_value() ? *server.psus_needed : 1;
+    return {static_cast<int>(*server.psus), static_cast<int>(needed)};
+  }
+  // One supply carries a switch: they are sold with redundant ones.
+  if (group.kind == DeviceKind::network_switch) return {static_cast<int>(*group.network_switch->psus), 1};
+  return {};
+}
+
+std::string feed_name(int feed) { return std::string(1, static_cast<char>('A' + feed % 26)); }
+
+std::string feeds_of(const Cluster& cluster, DeviceId device) {
+  const Supplies supplies = supplies_of(cluster, device);
+  std::string text;
+  for (int psu = 0; psu < supplies.fitted; ++psu) {
+    const std::string feed = feed_name(cluster.feed_of_psu(device, psu));
+    if (text.find(feed) == std::string::npos) text += (text.empty() ? "" : " ") + feed;
+  }
+  return text;
+}
+
+}  // namespace weft::views

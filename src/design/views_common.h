@@ -1,0 +1,60 @@
+// What the views share: columns, cells with units, and the words for places, roles and units.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+#include "model/cluster.h"
+
+namespace weft::views {
+
+[[nodiscard]] Column left(std::string key, std::string title);
+[[nodiscard]] Column right(std::string key, std::string title);
+[[nodiscard]] Column wide(Column column);
+
+// Cells of machine formats carry the base unit that the column's key ends in; people see the short form.
+[[nodiscard]] Cell speed_cell(BitRate speed);                        // key ends in _bps
+[[nodiscard]] Cell power_cell(Power power);                          // _w
+[[nodiscard]] Cell metres_cell(std::uint32_t length_mm);             // _m
+[[nodiscard]] Cell percent_cell(double percent);                     // _percent; rounded to a tenth
+[[nodiscard]] Cell address_cell(Ipv4 address);                       // nothing when there is none
+[[nodiscard]] Cell ordinal_cell(bool applies, std::uint32_t index);  // counted from 1, nothing when it does not apply
+[[nodiscard]] Cell count_cell(std::uint64_t count);                  // with thousands separators for people
+[[nodiscard]] Cell text_cell(std::string text);                      // nothing when empty
+
+// "1,234,567"
+[[nodiscard]] std::string grouped(std::uint64_t count);
+// "1 leaf", "3 leaves"
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
+
+// What a fabric's part of the file says, alike for the data fabrics and the out-of-band network.
+struct FabricSettings {
+  std::optional<std::int64_t> mtu;
+  std::string vrf;
+};
+[[nodiscard]] FabricSettings settings_of(const Spec& spec, FabricKind fabric);
+
+[[nodiscard]] std::string_view prefix_of(FabricKind fabric);  // "BE", "STO", "FE", "OOB"
+[[nodiscard]] std::string unit_name(const Cluster& cluster, UnitId unit);
+[[nodiscard]] std::string rack_name(const Cluster& cluster, DeviceId device);
+[[nodiscard]] std::string pool_name(const Cluster& cluster, int pool);  // "shared" for -1
+[[nodiscard]] std::string model_id(const Cluster& cluster, DeviceId device);
+[[nodiscard]] std::string role_of(const Cluster& cluster, const DeviceGroup& group);
+
+[[nodiscard]] std::int64_t height_of(const Cluster& cluster, DeviceId device);  // rack units; 0 for PDUs
+[[nodiscard]] std::int64_t gpus_of(const Cluster& cluster, DeviceId device);
+
+// Supplies of a device and how many of them carry it alone; PDUs and external networks have none.
+struct Supplies {
+  int fitted = 0;
+  int needed = 0;
+};
+[[nodiscard]] Supplies supplies_of(const Cluster& cluster, DeviceId device);
+[[nodiscard]] std::string feed_name(int feed);                                // "A"
+[[nodiscard]] std::string feeds_of(const Cluster& cluster, DeviceId device);  // "A B"
+
+}  // namespace weft::views

@@ -1,0 +1,177 @@
+// Cables and ports, one row each: what a cabling crew and an operator at a console look things up in.
+#include <fmt/format.h>
+
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "design/views.h"
+#include "design/views_common.h"
+
+namespace weft {
+namespace {
+
+using views::left;
+using views::right;
+using views::wide;
+
+// Splitters get a label of their own, since several cables hang off one plug. Labels count within a fabric, over the
+// whole fabric, so that filtering does not change them.
+class CableLabels {
+ public:
+  explicit CableLabels(const Cluster& cluster) {
+    legs_.reserve(cluster.cables().size());
+    for (const Cable& cable : cluster.cables()) ++legs_[cable.assembly].total;
+  }
+
+  // Call once for every cable of the cluster, in order.
+  std::string next(FabricKind fabric) {
+    return fmt::format("{}-{:06}", views::prefix_of(fabric), ++cables_[static_cast<std::size_t>(fabric)]);
+  }
+  struct Leg {
+    std::string assembly;
+    std::string position;  // "1/2"
+  };
+  Leg next_leg(const Cable& cable) {
+    Splitter& splitter = legs_[cable.assembly];
+    if (splitter.total < 2) return {};
+    if (splitter.seen++ == 0) splitter.number = ++splitters_[static_cast<std::size_t>(cable.fabric)];
+    return {fmt::format("{}-S{:05}", views::prefix_of(cable.fabric), splitter.number),
+            fmt::format("{}/{}", splitter.seen, splitter.total)};
+  }
+
+ private:
+  struct Splitter {
+    std::uint32_t total = 0;
+    std::uint32_t seen = 0;
+    std::uint32_t number = 0;
+  };
+  std::unordered_map<std::uint32_t, Splitter> legs_;
+  std::array<std::uint32_t, kFabrics> cables_{};
+  std::array<std::uint32_t, kFabrics> splitters_{};
+};
+
+void add_end(const Cluster& cluster, PortId id, std::vector<Cell>& row) {
+  const DeviceId device = cluster.port(id).device;
+  const std::uint16_t rack_unit = cluster.device(device).rack_unit;
+  row.emplace_back(cluster.name_of(device));
+  row.push_back(views::text_cell(views::rack_name(cluster, device)));
+  row.push_back(rack_unit > 0 ? Cell(std::int64_t{rack_unit}) : Cell());
+  row.emplace_back(cluster.port_name(id));
+}
+
+Cell transceiver_cell(const TransceiverModel* transceiver) {
+  return transceiver == nullptr ? Cell() : Cell(transceiver->id->text);
+}
+
+// The access VLAN of a port: a switch port takes that of the host it serves.
+SubnetId subnet_of(const Cluster& cluster, const Port& port, PortId peer) {
+  if (port.subnet != kNone<SubnetId> || peer == kNone<PortId>) return port.subnet;
+  return cluster.port(peer).subnet;
+}
+
+std::vector<Cell> port_row(const Cluster& cluster, PortId id, const views::FabricSettings& settings) {
+  const Port& port = cluster.port(id);
+  const PortId peer = cluster.peer_of(id);
+  const SubnetId subnet = subnet_of(cluster, port, peer);
+  const FabricPlan& plan = cluster.fabric(port.fabric);
+  const bool railed = port.fabric == FabricKind::backend || port.fabric == FabricKind::storage;
+  const bool host = cluster.group_of(port.device).kind == DeviceKind::server;
+  return {cluster.name_of(port.device),
+          cluster.port_name(id),
+          to_text(port.fabric),
+          views::speed_cell(port.speed()),
+          views::ordinal_cell(railed && host, port.rail),
+          views::ordinal_cell(plan.planes > 1, port.plane),
+          std::int64_t{port.cage},
+          std::int64_t{port.lane},
+          peer == kNone<PortId> ? Cell() : Cell(cluster.name_of(cluster.port(peer).device)),
+          peer == kNone<PortId> ? Cell() : Cell(cluster.port_name(peer)),
+          settings.mtu ? Cell(*settings.mtu) : Cell(),
+          subnet == kNone<SubnetId> ? Cell() : Cell(std::int64_t{cluster.subnet(subnet).vlan}),
+          views::address_cell(port.address)};
+}
+
+}  // namespace
+
+Document cables_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
+  Document document;
+  document.kind = "cables";
+  TableSection table{"cables", "Cables", {}, {}};
+  table.columns = {left("label", "Label"),
+                   left("a_device", "A device"),
+                   left("a_rack", "A rack"),
+                   right("a_rack_unit", "A U"),
+                   left("a_port", "A port"),
+                   left("b_device", "B device"),
+                   left("b_rack", "B rack"),
+                   right("b_rack_unit", "B U"),
+                   left("b_port", "B port"),
+                   left("cable", "Cable"),
+                   left("medium", "Medium"),
+                   wide(left("a_transceiver", "A transceiver")),
+                   wide(left("b_transceiver", "B transceiver")),
+                   right("speed_bps", "Speed"),
+                   right("length_m", "Length (m)"),
+                   left("assembly", "Splitter"),
+                   wide(left("leg", "Leg")),
+                   left("role", "Role")};
+  CableLabels labels(cluster);
+  for (const Cable& cable : cluster.cables()) {
+    std::string label = labels.next(cable.fabric);
+    CableLabels::Leg leg = labels.next_leg(cable);
+    if (fabric && cable.fabric != *fabric) continue;
+    const Medium& medium = cluster.media()[cable.medium];
+    std::vector<Cell> row;
+    row.reserve(table.columns.size());
+    row.emplace_back(std::move(label));
+    add_end(cluster, cable.a, row);
+    add_end(cluster, cable.b, row);
+    row.emplace_back(medium.cable == nullptr ? Cell() : Cell(medium.cable->id->text));
+    row.emplace_back(medium.cable == nullptr ? Cell() : Cell(text_of(*medium.cable->kind)));
+    row.push_back(transceiver_cell(medium.at_a));
+    row.push_back(transceiver_cell(medium.at_b));
+    row.push_back(views::speed_cell(cluster.port(cable.a).speed()));
+    row.push_back(views::metres_cell(cable.length_mm));
+    row.push_back(views::text_cell(std::move(leg.assembly)));
+    row.push_back(views::text_cell(std::move(leg.position)));
+    row.emplace_back(to_text(cable.role));
+    table.rows.push_back(std::move(row));
+  }
+  document.sections.emplace_back(std::move(table));
+  return document;
+}
+
+Document ports_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
+  Document document;
+  document.kind = "ports";
+  TableSection table{"ports", "Ports", {}, {}};
+  table.columns = {left("device", "Device"),
+                   left("port", "Port"),
+                   left("fabric", "Fabric"),
+                   right("speed_bps", "Speed"),
+                   right("rail", "Rail"),
+                   right("plane", "Plane"),
+                   wide(right("cage", "Cage")),
+                   wide(right("lane", "Lane")),
+                   left("peer_device", "Peer device"),
+                   left("peer_port", "Peer port"),
+                   right("mtu_bytes", "MTU (bytes)"),
+                   right("vlan", "VLAN"),
+                   left("address", "Address")};
+  std::array<views::FabricSettings, kFabrics> settings;
+  for (int kind = 0; kind < kFabrics; ++kind) {
+    settings[static_cast<std::size_t>(kind)] = views::settings_of(cluster.spec(), static_cast<FabricKind>(kind));
+  }
+  for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
+    for (const PortId id : cluster.ports_of(static_cast<DeviceId>(d))) {
+      const FabricKind kind = cluster.port(id).fabric;
+      if (fabric && kind != *fabric) continue;
+      table.rows.push_back(port_row(cluster, id, settings[static_cast<std::size_t>(kind)]));
+    }
+  }
+  document.sections.emplace_back(std::move(table));
+  return document;
+}
+
+}  // namespace weft

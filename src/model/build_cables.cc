@@ -1,0 +1,244 @@
+// Ports and cables as they are added, the file's own cables, and then every run's length and medium.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <unordered_map>
+
+#include "model/cluster_builder.h"
+#include "model/server_ports.h"
+
+namespace weft {
+namespace {
+
+constexpr std::uint32_t kRackUnitMm = 44;  // EIA-310: 44.45 mm
+
+}  // namespace
+
+PortId ClusterBuilder::add_port(DeviceId device, FabricKind fabric, std::uint32_t cage, std::uint32_t lane, std::uint32_t lanes,
+                                BitRate speed) {
+  Port p;
+  p.device = device;
+  p.fabric = fabric;
+  p.cage = static_cast<std::uint16_t>(cage);
+  p.lane = static_cast<std::uint8_t>(lane);
+  p.lanes = static_cast<std::uint8_t>(lanes);
+  p.speed_mbps = static_cast<std::uint32_t>(speed.count() / 1'000'000);
+  cluster_->ports_.push_back(p);
+  return static_cast<PortId>(cluster_->ports_.size() - 1);
+}
+
+// Port `position` of a row of cages all in one mode.
+PortId ClusterBuilder::add_switch_port(DeviceId id, FabricKind fabric, const PortMode& mode, std::uint32_t position) {
+  const std::uint32_t cage = mode.first_cage + position / mode.per_cage;
+  CHECK(position < mode.ports(), "a switch port beyond the last cage");
+  return add_port(id, fabric, cage, position % mode.per_cage * mode.lanes_each, mode.lanes_each, mode.speed);
+}
+
+PortId ClusterBuilder::add_server_port(DeviceId server, FabricKind fabric, std::uint32_t number, std::uint32_t rail, std::uint32_t plane,
+                                       BitRate speed) {
+  const DeviceGroup& group = cluster_->group_of(server);
+  const PortUse use = group.manager && fabric != FabricKind::oob ? PortUse::backend : port_use(fabric);
+  const PortGroup* ports = port_group(*group.server, use);
+  const auto per_cage = static_cast<std::uint32_t>(ports->per_cage.value);
+  const auto planes = fabric == FabricKind::oob ? 1U : static_cast<std::uint32_t>(fabric_spec(fabric).planes.value);
+  const std::uint32_t cage = first_cage(*group.server, ports) + number / per_cage;
+  const PortId id = add_port(server, fabric, cage, number % per_cage * planes + plane, 1, speed);
+  port(id).rail = static_cast<std::uint8_t>(rail);
+  port(id).plane = static_cast<std::uint8_t>(plane);
+  return id;
+}
+
+CableId ClusterBuilder::connect(PortId a, PortId b, CableRole role) {
+  Cable cable;
+  cable.a = a;
+  cable.b = b;
+  cable.role = role;
+  cable.fabric = port(a).fabric;
+  const auto id = static_cast<CableId>(cluster_->cables_.size());
+  port(a).cable = id;
+  port(b).cable = id;
+  cluster_->cables_.push_back(cable);
+  FabricPlan& plan = plan_of(cable.fabric);
+  switch (role) {
+    case CableRole::host_leaf: ++plan.host_links; break;
+    case CableRole::manager_leaf: ++plan.manager_links; break;
+    case CableRole::leaf_spine:
+    case CableRole::oob_uplink: ++plan.leaf_spine_links; break;
+    case CableRole::spine_core: ++plan.spine_core_links; break;
+    case CableRole::peer: ++plan.peer_links; break;
+    case CableRole::external: ++plan.external_links; break;
+    case CableRole::oob_frontend:
+    case CableRole::back_to_back: break;
+  }
+  return id;
+}
+
+// `cables:` in the file: moves the far end of one host's cable to another switch port of the same fabric. If that port
+// is taken, the two cables change places.
+void ClusterBuilder::apply_cable_overrides() {
+  if (spec_.cables->empty()) return;
+  std::unordered_map<std::string, PortId> by_name;
+  for (std::size_t i = 0; i < cluster_->ports_.size(); ++i) {
+    by_name.emplace(cluster_->full_port_name(static_cast<PortId>(i)), static_cast<PortId>(i));
+  }
+  for (const CableSpec& change : spec_.cables.value) {
+    const auto from = by_name.find(change.from.value);
+    if (from == by_name.end()) {
+      diagnostics_.error(change.from.place, fmt::format("there is no cabled port `{}`", change.from.value),
+                         "write host:port, such as train001:be1; `weft show ports` lists them", change.from->size());
+      continue;
+    }
+    const PortId a = from->second;
+    Cable& cable = cluster_->cables_[index_of(port(a).cable)];
+    if (cable.a != a || cable.role != CableRole::host_leaf) {
+      diagnostics_.error(change.from.place, fmt::format("`{}` is not a server's port", change.from.value), {}, change.from->size());
+      continue;
+    }
+    const PortId b = cable.b;
+    const auto to = by_name.find(change.to.value);
+    if (to != by_name.end()) {
+      Cable& other = cluster_->cables_[index_of(port(to->second).cable)];
+      if (other.b != to->second || other.role != CableRole::host_leaf || other.fabric != cable.fabric ||
+          port(to->second).speed_mbps != port(a).speed_mbps) {
+        diagnostics_.error(change.to.place, fmt::format("`{}` does not take a {} cable of the {} fabric", change.to.value,
+                                                        to_text(port(a).speed()), to_text(cable.fabric)),
+                           {}, change.to->size());
+        continue;
+      }
+      std::swap(cable.b, other.b);
+      std::swap(port(cable.b).cable, port(other.b).cable);
+      continue;
+    }
+    // A free port of a switch: the same mode as the port it leaves, at another place.
+    const std::size_t colon = change.to->rfind(":p");
+    const std::string name = change.to->substr(0, colon == std::string::npos ? 0 : colon);
+    DeviceId target = kNone<DeviceId>;
+    for (std::size_t i = 0; i < cluster_->names_.size(); ++i) {
+      if (cluster_->names_[i] == name) target = static_cast<DeviceId>(i);
+    }
+    const bool is_leaf = target != kNone<DeviceId> && cluster_->group_of(target).kind == DeviceKind::network_switch &&
+                         cluster_->group_of(target).tier == Tier::leaf && cluster_->group_of(target).fabric == cable.fabric;
+    if (!is_leaf) {
+      diagnostics_.error(change.to.place, fmt::format("there is no leaf `{}` on the {} fabric", name, to_text(cable.fabric)),
+                         "write leaf:port, such as be-train-u001-leaf1:p5/1", change.to->size());
+      continue;
+    }
+    const PortMode mode = find_mode(*cluster_->group_of(target).network_switch, port(b).speed());
+    bool moved = false;
+    for (std::uint32_t position = 0; position < mode.ports() && !moved; ++position) {
+      const Port before = port(b);
+      Port& moving = port(b);
+      moving.device = target;
+      moving.cage = static_cast<std::uint16_t>(mode.first_cage + position / mode.per_cage);
+      moving.lane = static_cast<std::uint8_t>(position % mode.per_cage * mode.lanes_each);
+      moving.lanes = static_cast<std::uint8_t>(mode.lanes_each);
+      moved = cluster_->full_port_name(b) == change.to.value;
+      if (!moved) port(b) = before;
+    }
+    if (!moved) {
+      diagnostics_.error(change.to.place, fmt::format("`{}` has no such port at {}", name, to_text(port(a).speed())), {}, change.to->size());
+      continue;
+    }
+    by_name.emplace(change.to.value, b);
+  }
+}
+
+// Up to the tray above the rack, along the rows, and down again; within a rack straight along it.
+std::uint32_t ClusterBuilder::run_length_mm(DeviceId a, DeviceId b) const {
+  const Device& x = cluster_->device(a);
+  const Device& y = cluster_->device(b);
+  const auto slack = static_cast<std::uint32_t>(spec_.site->cable_slack->count());
+  if (x.rack == kNone<RackId> || y.rack == kNone<RackId>) return 30'000 + slack;  // the site's own end: nobody knows
+  const Rack& p = cluster_->rack(x.rack);
+  const Rack& q = cluster_->rack(y.rack);
+  if (x.rack == y.rack) return static_cast<std::uint32_t>(std::abs(x.rack_unit - y.rack_unit)) * kRackUnitMm + 500;
+  const auto height = static_cast<std::uint32_t>(p.model->height.value) * kRackUnitMm;
+  const auto rise = [&](const Device& d) { return height - std::min<std::uint32_t>(height, d.rack_unit * kRackUnitMm); };
+  const std::int64_t along = std::llabs(std::int64_t{p.column} - q.column) * p.model->width->count();
+  const std::int64_t across = std::llabs(std::int64_t{p.row} - q.row) * spec_.site->row_pitch->count();
+  const std::int64_t total = std::int64_t{rise(x)} + rise(y) + along + across + slack;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(total, 1'000'000'000));
+}
+
+void ClusterBuilder::lay_cables() {
+  std::unordered_map<std::string, Length> asked;
+  for (const CableSpec& change : spec_.cables.value) {
+    if (change.length.has_value()) asked.emplace(change.from.value, change.length.value);
+  }
+  const auto end_of = [&](const Port& p, const Port& peer) -> CageEnd {
+    const DeviceGroup& group = cluster_->group_of(p.device);
+    if (group.kind == DeviceKind::server) {
+      const PortUse use = group.manager && p.fabric != FabricKind::oob ? PortUse::backend : port_use(p.fabric);
+      const PortGroup* ports = port_group(*group.server, use);
+      const auto planes = p.fabric == FabricKind::oob ? 1 : fabric_spec(p.fabric).planes.value;
+      return {ports->form.value, static_cast<std::uint32_t>(ports->per_cage.value * planes)};
+    }
+    if (group.kind == DeviceKind::network_switch) {
+      std::uint32_t first = 0;
+      for (const CageGroup& row : group.network_switch->cages.value) {
+        const auto count = static_cast<std::uint32_t>(row.count.value);
+        if (p.cage < first + count) return {row.form.value, static_cast<std::uint32_t>(row.lanes.value) / p.lanes};
+        first += count;
+      }
+    }
+    if (group.kind == DeviceKind::external) {
+      const DeviceGroup& near = cluster_->group_of(peer.device);
+      std::uint32_t first = 0;
+      for (const CageGroup& row : near.network_switch->cages.value) {
+        const auto count = static_cast<std::uint32_t>(row.count.value);
+        if (peer.cage < first + count) return {row.form.value, static_cast<std::uint32_t>(row.lanes.value) / peer.lanes};
+        first += count;
+      }
+    }
+    return {FormFactor::rj45, 1};
+  };
+  static const std::vector<MediumKind> kCopper{MediumKind::copper, MediumKind::dac, MediumKind::aoc, MediumKind::fibre};
+  std::map<std::uint64_t, std::uint32_t> trunks;  // first cable of each splitter
+  std::map<std::string, int> complaints;
+  for (std::size_t i = 0; i < cluster_->cables_.size(); ++i) {
+    Cable& cable = cluster_->cables_[i];
+    const Port& a = cluster_->port(cable.a);
+    const Port& b = cluster_->port(cable.b);
+    const bool oob = cable.fabric == FabricKind::oob || cable.role == CableRole::oob_frontend;
+    const DeviceGroup& owner = cluster_->group_of(a.device);
+    const bool target = owner.pool >= 0 && owner.kind == DeviceKind::server &&
+                        spec_.pools.value[static_cast<std::size_t>(owner.pool)].role.value == PoolRole::storage;
+    const FabricSpec& fabric = fabric_spec(cable.fabric);
+    const std::vector<MediumKind>& wanted = oob ? kCopper : target ? fabric.storage_media.value : fabric.media.value;
+    const NetworkKind network = oob ? NetworkKind::ethernet : fabric.network.value;
+    std::uint32_t run = run_length_mm(a.device, b.device);
+    if (!asked.empty()) {
+      const auto found = asked.find(cluster_->full_port_name(cable.a));
+      if (found != asked.end()) run = static_cast<std::uint32_t>(std::clamp<std::int64_t>(found->second.count(), 0, 1'000'000'000));
+    }
+    std::string why;
+    const auto choice = media_.choose(end_of(a, b), end_of(b, a), a.speed(), network, run, wanted, cluster_->media_, why);
+    if (!choice) {
+      if (++complaints[why] == 1) {
+        diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place,
+                           fmt::format("no cable from {} to {}: {}", cluster_->full_port_name(cable.a), cluster_->full_port_name(cable.b), why),
+                           oob ? "stand leaves near their servers with `site.switches: row`" : "allow other `media`, or change speed or switch");
+      }
+      if (complaints.size() > 8) return;
+      continue;
+    }
+    cable.medium = choice->medium;
+    cable.length_mm = choice->length_mm;
+    cable.assembly = static_cast<std::uint32_t>(i);
+    if (choice->trunk_at_a || choice->trunk_at_b) {
+      const Port& trunk = choice->trunk_at_a ? a : b;
+      const std::uint32_t plug = trunk.lane / (std::uint32_t{trunk.lanes} * choice->connector_ports);
+      const std::uint64_t key = (std::uint64_t{index_of(trunk.device)} << 24U) | (std::uint64_t{trunk.cage} << 8U) | plug;
+      cable.assembly = trunks.try_emplace(key, cable.assembly).first->second;
+    }
+  }
+  // A splitter has one length: the longest of its branches.
+  for (const Cable& cable : cluster_->cables_) {
+    Cable& first = cluster_->cables_[cable.assembly];
+    first.length_mm = std::max(first.length_mm, cable.length_mm);
+  }
+  for (Cable& cable : cluster_->cables_) cable.length_mm = cluster_->cables_[cable.assembly].length_mm;
+}
+
+}  // namespace weft

@@ -1,0 +1,180 @@
+#include "model/clos.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace weft {
+namespace {
+
+std::uint32_t round_up(std::uint32_t value, std::uint32_t step) { return (value + step - 1) / step * step; }
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+Uint128 wide(T value) {
+  return static_cast<Uint128>(value);
+}
+
+// Whether `down` ports of one speed over `up` ports of another stay within the ratio.
+bool within(std::uint64_t down, BitRate down_speed, std::uint64_t up, BitRate up_speed, const Ratio& ratio) {
+  return wide(down) * wide(down_speed.count()) * wide(ratio.denominator) <=
+         wide(up) * wide(up_speed.count()) * wide(ratio.numerator);
+}
+
+// Uplinks by class when each leaf spreads them evenly over `spines`; nothing if a leaf has too few ports for that.
+std::optional<std::vector<std::uint32_t>> even_uplinks(const ClosRequest& request, std::uint32_t spines) {
+  std::vector<std::uint32_t> uplinks;
+  for (const LeafClass& leaves : request.classes) {
+    const std::uint32_t up = round_up(leaves.uplinks_min, spines);
+    if (up > leaves.uplinks_max) return std::nullopt;
+    uplinks.push_back(up);
+  }
+  return uplinks;
+}
+
+std::uint32_t most_uplinks(const ClosRequest& request) {
+  std::uint32_t most = 0;
+  for (const LeafClass& leaves : request.classes) most = std::max(most, leaves.uplinks_max);
+  return most;
+}
+
+// The smallest number of spines that every leaf can reach evenly and that have ports for all of them. With leaves whose
+// uplinks are half the radix this is the smallest divisor of that half that is large enough.
+std::optional<ClosPlan> two_tiers(const ClosRequest& request) {
+  for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
+    const auto uplinks = even_uplinks(request, spines);
+    if (!uplinks) continue;
+    std::uint64_t links = 0;
+    std::uint64_t units = 0;
+    for (std::size_t c = 0; c < uplinks->size(); ++c) {
+      const LeafClass& leaves = request.classes[c];
+      links += std::uint64_t{leaves.units} * leaves.leaves_per_unit * (*uplinks)[c];
+      units += leaves.units;
+    }
+    if (links / spines > request.spine_ports) continue;
+    ClosPlan plan;
+    plan.tiers = 2;
+    plan.uplinks = *uplinks;
+    plan.spines_per_pod = spines;
+    plan.pod_of_unit.assign(units, 0);
+    return plan;
+  }
+  return std::nullopt;
+}
+
+// Packs whole units into pods, in order, so that a pod's spines have a port for each link. Nothing if a unit does not
+// fit into a pod at all.
+std::optional<std::vector<std::uint32_t>> pack_pods(const ClosRequest& request, const std::vector<std::uint32_t>& uplinks,
+                                                    std::uint32_t spines, std::uint32_t spine_down) {
+  std::vector<std::uint32_t> pod_of_unit;
+  std::uint32_t pod = 0;
+  std::uint64_t used = 0;
+  for (std::size_t c = 0; c < uplinks.size(); ++c) {
+    const LeafClass& leaves = request.classes[c];
+    const std::uint64_t cost = std::uint64_t{leaves.leaves_per_unit} * (uplinks[c] / spines);
+    if (cost > spine_down) return std::nullopt;
+    for (std::uint32_t u = 0; u < leaves.units; ++u) {
+      if (used + cost > spine_down) {
+        ++pod;
+        used = 0;
+      }
+      used += cost;
+      pod_of_unit.push_back(pod);
+    }
+  }
+  return pod_of_unit;
+}
+
+// Groups neighbouring spines over common cores so that no core is bought for a remainder of links. The smallest group
+// that does so wins; nothing if some spine could not reach all cores of its group.
+bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
+  bool found = false;
+  ClosPlan trial = plan;
+  for (std::uint32_t group = 1; group <= plan.spines_per_pod; ++group) {
+    if (plan.spines_per_pod % group != 0) continue;
+    trial.spines_per_core_group = group;
+    trial.cores_per_group = static_cast<std::uint32_t>(
+        divide_up(std::uint64_t{group} * plan.pods * plan.spine_uplinks, core_ports));
+    if (trial.cores_per_group > plan.spine_uplinks) break;
+    if (found && trial.cores() >= plan.cores()) continue;
+    plan.spines_per_core_group = trial.spines_per_core_group;
+    plan.cores_per_group = trial.cores_per_group;
+    found = true;
+  }
+  return found;
+}
+
+// Tries every number of spines in a pod and keeps the plan with the fewest switches; among equals one in which spines
+// spread evenly over cores, then the one with the largest pods, which keep most traffic below the core.
+std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
+  std::optional<ClosPlan> best;
+  const auto ports = request.spine_ports;
+  const auto total = static_cast<std::uint64_t>(request.spine_ratio.numerator + request.spine_ratio.denominator);
+  const auto spine_down = static_cast<std::uint32_t>(ports * static_cast<std::uint64_t>(request.spine_ratio.numerator) / total);
+  const std::uint32_t spine_up = static_cast<std::uint32_t>(
+      divide_up(std::uint64_t{spine_down} * static_cast<std::uint64_t>(request.spine_ratio.denominator),
+                static_cast<std::uint64_t>(request.spine_ratio.numerator)));
+  if (spine_down == 0 || spine_down + spine_up > ports) return std::nullopt;
+  const auto rank = [](const ClosPlan& plan) {
+    return std::tuple(plan.spines() + plan.cores(), plan.spine_uplinks % plan.cores_per_group != 0, plan.spines_per_core_group,
+                      ~plan.spines_per_pod);
+  };
+  for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
+    const auto uplinks = even_uplinks(request, spines);
+    if (!uplinks) continue;
+    auto pods = pack_pods(request, *uplinks, spines, spine_down);
+    if (!pods) continue;
+    ClosPlan plan;
+    plan.tiers = 3;
+    plan.uplinks = *uplinks;
+    plan.spines_per_pod = spines;
+    plan.pods = pods->empty() ? 1 : pods->back() + 1;
+    plan.pod_of_unit = std::move(*pods);
+    plan.spine_uplinks = spine_up;
+    if (!group_cores(plan, request.core_ports)) continue;
+    if (!best || rank(plan) < rank(*best)) best = std::move(plan);
+  }
+  return best;
+}
+
+}  // namespace
+
+LeafSplit split_leaf(const SwitchCapacity& leaf, BitRate down_speed, BitRate up_speed, const Ratio& ratio) {
+  LeafSplit best;
+  for (std::uint32_t cages = 1; cages <= leaf.down_cages; ++cages) {
+    const std::uint32_t down = cages * leaf.down_per_cage;
+    const std::uint32_t up = uplinks_left(leaf, down);
+    if (!within(down, down_speed, up, up_speed, ratio)) break;
+    best = {down, up};
+  }
+  return best;
+}
+
+std::uint32_t uplinks_left(const SwitchCapacity& leaf, std::uint32_t down) {
+  if (!leaf.shared) return leaf.up_cages * leaf.up_per_cage;
+  const std::uint32_t taken = leaf.down_per_cage == 0 ? 0 : (down + leaf.down_per_cage - 1) / leaf.down_per_cage;
+  return taken >= leaf.up_cages ? 0 : (leaf.up_cages - taken) * leaf.up_per_cage;
+}
+
+std::uint32_t uplinks_needed(std::uint32_t down, BitRate down_speed, BitRate up_speed, const Ratio& ratio) {
+  std::uint32_t up = 1;
+  const Uint128 need = wide(down) * wide(down_speed.count()) * wide(ratio.denominator);
+  const Uint128 each = wide(up_speed.count()) * wide(ratio.numerator);
+  up = static_cast<std::uint32_t>((need + each - 1) / each);
+  return std::max(up, 1U);
+}
+
+Result<ClosPlan> size_clos(const ClosRequest& request) {
+  std::optional<ClosPlan> plan;
+  if (request.tiers != 3) plan = two_tiers(request);
+  if (!plan && request.tiers != 2) plan = three_tiers(request);
+  if (plan) return *plan;
+  return Error{ErrorCode::invalid_input,
+               fmt::format("no {} of spines with {} ports serves these leaves evenly",
+                           request.tiers == 2 ? "single tier" : "two tiers", request.spine_ports),
+               {}};
+}
+
+}  // namespace weft

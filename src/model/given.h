@@ -1,0 +1,39 @@
+// A value of a cluster or catalogue file together with where it came from, so that any later error can point at it and
+// `weft show --effective` can tell what the user wrote from what weft filled in.
+#pragma once
+
+#include <utility>
+
+#include "base/source.h"
+
+namespace weft {
+
+enum class Origin {
+  unset,     // no value: the key is optional and was not given
+  fallback,  // the documented default
+  derived,   // worked out from the rest of the file
+  file,      // written by the user
+};
+
+template <class T>
+struct Given {
+  T value{};
+  Place place;
+  Origin origin = Origin::unset;
+
+  Given() = default;
+  Given(T initial) : value(std::move(initial)), origin(Origin::fallback) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool has_value() const { return origin != Origin::unset; }
+  [[nodiscard]] bool from_file() const { return origin == Origin::file; }
+  // Fills in a value that the file left open; what the user wrote stays.
+  void derive(T derived) {
+    if (origin == Origin::file) return;
+    value = std::move(derived);
+    origin = Origin::derived;
+  }
+  const T& operator*() const { return value; }
+  const T* operator->() const { return &value; }
+};
+
+}  // namespace weft

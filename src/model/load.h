@@ -1,0 +1,32 @@
+// From a path to a compiled cluster in one call, keeping the sources and diagnostics that a caller prints.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/source.h"
+#include "model/cluster.h"
+
+namespace weft {
+
+struct Loaded {
+  Sources sources;
+  Diagnostics diagnostics;                 // of the catalogue files, then of the cluster file
+  std::shared_ptr<const Catalog> catalog;  // null when a catalogue file is broken
+  std::optional<Spec> spec;                // resolved; empty when the file has errors
+  std::shared_ptr<const Cluster> cluster;  // null when it could not be compiled
+  std::string read_error;                  // the file could not be read at all
+};
+
+// The built-in catalogue plus `catalog_files`, nothing else.
+[[nodiscard]] std::unique_ptr<Loaded> load_catalog(const std::vector<std::string>& catalog_files);
+// Reads, resolves and compiles a cluster file ("-" for standard input).
+[[nodiscard]] std::unique_ptr<Loaded> load_cluster(const std::string& path, const std::vector<std::string>& catalog_files);
+// The same for a text in memory; `shown_path` stands in diagnostics.
+[[nodiscard]] std::unique_ptr<Loaded> load_cluster_text(std::string shown_path, std::string text,
+                                                        const std::vector<std::string>& catalog_files = {});
+
+}  // namespace weft

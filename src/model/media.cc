@@ -1,0 +1,134 @@
+#include "model/media.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+template <class T>
+bool has(const std::vector<T>& list, const T& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+std::uint32_t millimetres(Length length) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(length.count(), 0, UINT32_MAX));
+}
+
+std::uint16_t add_medium(std::vector<Medium>& media, const Medium& medium) {
+  for (std::size_t i = 0; i < media.size(); ++i) {
+    if (media[i].cable == medium.cable && media[i].at_a == medium.at_a && media[i].at_b == medium.at_b) {
+      return static_cast<std::uint16_t>(i);
+    }
+  }
+  media.push_back(medium);
+  return static_cast<std::uint16_t>(media.size() - 1);
+}
+
+}  // namespace
+
+void MediaChooser::add_assembly(const CableModel& cable, const CageEnd& a, const CageEnd& b, std::vector<Fit>& out,
+                                std::vector<Medium>& media) {
+  const auto branches = static_cast<std::uint32_t>(cable.branches.value);
+  Fit fit;
+  fit.cable = &cable;
+  fit.longest_mm = millimetres(cable.lengths->back());
+  fit.choice.connector_ports = branches;
+  if (branches == 1) {
+    const bool straight = a.form == cable.from.value && b.form == cable.to.value;
+    const bool turned = a.form == cable.to.value && b.form == cable.from.value;
+    if (a.ports != 1 || b.ports != 1 || (!straight && !turned)) return;
+  } else if (a.form == cable.from.value && b.form == cable.to.value && a.ports == branches && b.ports == 1) {
+    fit.choice.trunk_at_a = true;
+  } else if (b.form == cable.from.value && a.form == cable.to.value && b.ports == branches && a.ports == 1) {
+    fit.choice.trunk_at_b = true;
+  } else {
+    return;
+  }
+  fit.choice.medium = add_medium(media, Medium{&cable, nullptr, nullptr});
+  out.push_back(fit);
+}
+
+void MediaChooser::add_fibre(const CableModel& cable, const CageEnd& a, const CageEnd& b, BitRate speed,
+                             NetworkKind network, std::vector<Fit>& out, std::vector<Medium>& media) {
+  const auto serves = [&](const TransceiverModel& module, const CageEnd& end) {
+    return module.form.value == end.form && has(module.networks.value, network) &&
+           module.fibre.value == cable.fibre.value && has(module.modes.value, Breakout{static_cast<int>(end.ports), speed});
+  };
+  const auto ports_per_plug = [](const TransceiverModel& module, const CageEnd& end) {
+    return std::max<std::uint32_t>(1, end.ports / static_cast<std::uint32_t>(module.connectors.value));
+  };
+  for (const TransceiverModel& at_a : catalog_.transceivers()) {
+    if (!serves(at_a, a)) continue;
+    for (const TransceiverModel& at_b : catalog_.transceivers()) {
+      if (!serves(at_b, b)) continue;
+      const std::uint32_t plug_a = ports_per_plug(at_a, a);
+      const std::uint32_t plug_b = ports_per_plug(at_b, b);
+      // A split fibre needs plain ends opposite; equal split ends would have to be crossed over lane by lane.
+      if ((plug_a > 1 && plug_b > 1) || std::max(plug_a, plug_b) != static_cast<std::uint32_t>(cable.branches.value)) continue;
+      Fit fit;
+      fit.cable = &cable;
+      fit.longest_mm = std::min({millimetres(cable.lengths->back()), millimetres(at_a.reach.value), millimetres(at_b.reach.value)});
+      fit.choice.connector_ports = std::max(plug_a, plug_b);
+      fit.choice.trunk_at_a = plug_a > 1;
+      fit.choice.trunk_at_b = plug_b > 1;
+      fit.choice.medium = add_medium(media, Medium{&cable, &at_a, &at_b});
+      out.push_back(fit);
+    }
+  }
+}
+
+const std::vector<MediaChooser::Fit>& MediaChooser::fits(const CageEnd& a, const CageEnd& b, BitRate speed,
+                                                         NetworkKind network, const std::vector<MediumKind>& wanted,
+                                                         std::vector<Medium>& media) {
+  std::uint64_t order = 0;
+  for (const MediumKind kind : wanted) order = order * 8 + static_cast<std::uint64_t>(kind) + 1;
+  const Key key{a, b, speed.count(), static_cast<int>(network), order};
+  const auto found = cache_.find(key);
+  if (found != cache_.end()) return found->second;
+  std::vector<Fit> out;
+  for (const MediumKind kind : wanted) {
+    std::vector<Fit> of_kind;
+    for (const CableModel& cable : catalog_.cables()) {
+      if (cable.kind.value != kind || !has(cable.networks.value, network)) continue;
+      if (kind == MediumKind::fibre) {
+        add_fibre(cable, a, b, speed, network, of_kind, media);
+      } else if (cable.speed.value == speed) {
+        add_assembly(cable, a, b, of_kind, media);
+      }
+    }
+    // Within a kind the shortest reach that serves is the cheapest.
+    std::stable_sort(of_kind.begin(), of_kind.end(), [](const Fit& x, const Fit& y) { return x.longest_mm < y.longest_mm; });
+    out.insert(out.end(), of_kind.begin(), of_kind.end());
+  }
+  return cache_.emplace(key, std::move(out)).first->second;
+}
+
+std::optional<MediumChoice> MediaChooser::choose(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
+                                                 std::uint32_t length_mm, const std::vector<MediumKind>& wanted,
+                                                 std::vector<Medium>& media, std::string& why) {
+  const std::vector<Fit>& candidates = fits(a, b, speed, network, wanted, media);
+  std::uint32_t longest = 0;
+  for (const Fit& fit : candidates) {
+    longest = std::max(longest, fit.longest_mm);
+    if (fit.longest_mm < length_mm) continue;
+    for (const Length length : fit.cable->lengths.value) {
+      if (millimetres(length) < length_mm) continue;
+      MediumChoice choice = fit.choice;
+      choice.length_mm = millimetres(length);
+      return choice;
+    }
+  }
+  std::string kinds;
+  for (const MediumKind kind : wanted) kinds += (kinds.empty() ? "" : ", ") + std::string(text_of(kind));
+  const auto end = [](const CageEnd& e) { return fmt::format("{}{}", text_of(e.form), e.ports > 1 ? fmt::format(" split {} ways", e.ports) : ""); };
+  why = candidates.empty()
+            ? fmt::format("no {} of kind {} joins {} and {} at {}", network == NetworkKind::ethernet ? "Ethernet cable" : "InfiniBand cable",
+                          kinds, end(a), end(b), to_text(speed))
+            : fmt::format("the run is {:.1f} m, but the longest {} cable between {} and {} at {} is {:.1f} m",
+                          length_mm / 1000.0, kinds, end(a), end(b), to_text(speed), longest / 1000.0);
+  return std::nullopt;
+}
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+// Which cable and which optics join two cages: legal on both ends, long enough, and of the kind the file prefers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/cluster.h"
+
+namespace weft {
+
+// One end of a link as a plug sees it.
+struct CageEnd {
+  FormFactor form = FormFactor::rj45;
+  std::uint32_t ports = 1;  // ports that the cage is split into
+  friend auto operator<=>(const CageEnd&, const CageEnd&) = default;
+};
+
+struct MediumChoice {
+  std::uint16_t medium = 0;     // index into media
+  std::uint32_t length_mm = 0;  // the length to order
+  bool trunk_at_a = false;      // a splitter: these ends share one plug
+  bool trunk_at_b = false;
+  std::uint32_t connector_ports = 1;  // ports that share one trunk plug
+};
+
+class MediaChooser {
+ public:
+  explicit MediaChooser(const Catalog& catalog) : catalog_(catalog) {}
+
+  // Nothing when no cable of the catalogue fits; `why` then says what is missing.
+  [[nodiscard]] std::optional<MediumChoice> choose(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
+                                                   std::uint32_t length_mm, const std::vector<MediumKind>& wanted,
+                                                   std::vector<Medium>& media, std::string& why);
+
+ private:
+  struct Fit {
+    MediumChoice choice;
+    const CableModel* cable = nullptr;
+    std::uint32_t longest_mm = 0;
+  };
+  using Key = std::tuple<CageEnd, CageEnd, std::int64_t, int, std::uint64_t>;
+  const std::vector<Fit>& fits(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
+                               const std::vector<MediumKind>& wanted, std::vector<Medium>& media);
+  void add_assembly(const CableModel& cable, const CageEnd& a, const CageEnd& b, std::vector<Fit>& out,
+                    std::vector<Medium>& media);
+  void add_fibre(const CableModel& cable, const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
+                 std::vector<Fit>& out, std::vector<Medium>& media);
+
+  const Catalog& catalog_;
+  std::map<Key, std::vector<Fit>> cache_;
+};
+
+}  // namespace weft
