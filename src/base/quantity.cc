@@ -14,7 +14,6 @@
 namespace weft {
 namespace {
 
-
 constexpr std::uint64_t kThousand = 1000;
 constexpr std::uint64_t kMillion = 1'000'000;
 constexpr std::uint64_t kBillion = 1'000'000'000;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/random.h"
 #include "cli/completion.h"
 
 namespace weft {
@@ -98,6 +99,19 @@ TEST(ParserTest, HostileWordsArePrintedSafely) {
   const ParsedLine line = parse_line({"\x1b[31mred\nline"});
   EXPECT_EQ(line.problem.find('\x1b'), std::string::npos);
   EXPECT_EQ(line.problem.find('\n'), std::string::npos);
+}
+
+TEST(ParserTest, NoLineIsTooOdd) {
+  const std::vector<std::string> vocabulary = {
+      "show", "catalog", "list", "design", "-",  "--",       "---",    "-o",  "json", "-ojson", "--gpus",    "8",
+      "-8",   "",        "--=",  "-=",     "-q", "--quiet=", "--help", "-hV", "help", "a\xff",  "--output=", "-of"};
+  RandomStream random(1, "parser");
+  for (int round = 0; round < 20'000; ++round) {
+    std::vector<std::string> words(random.below(6));
+    for (std::string& word : words) word = vocabulary[random.below(vocabulary.size())];
+    const ParsedLine line = parse_line(words);
+    EXPECT_TRUE(line.command != nullptr || !line.problem.empty() || line.arguments.words().empty());
+  }
 }
 
 // The parser finds the command before it knows whose options it reads; completion scripts keep one list.

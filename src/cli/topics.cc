@@ -12,8 +12,9 @@ Topic exit_codes() {
                       {"3", "done in part: some targets failed"},
                       {"4", "refused: it would break a rule that needs an explicit consent"},
                       {"5",
-                       "something needed is not available or timed out, the result could not be written (a full "
-                       "disk), or weft itself failed (`internal error`)"}},
+                       "something needed is not available or timed out, the result could not be written (a full disk), "
+                       "or weft itself failed"},
+                      {"134", "weft stopped itself (`internal error`): a defect, please report it"}},
           .remarks = {"A reader that closes the pipe early (`| head`) is no error."}};
 }
 

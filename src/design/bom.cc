@@ -90,8 +90,8 @@ void add_gpus(const Cluster& cluster, std::vector<BomLine>& lines) {
 void add_managers(const Cluster& cluster, std::vector<BomLine>& lines) {
   for (const DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || !group.manager) continue;
-    add_servers_of(cluster, group,
-                   make_line(BomPhase::servers, "manager", group.fabric, *group.server, group.name), lines);
+    add_servers_of(cluster, group, make_line(BomPhase::servers, "manager", group.fabric, *group.server, group.name),
+                   lines);
   }
 }
 
@@ -131,14 +131,13 @@ void add_transceivers(const Cluster& cluster, std::vector<BomLine>& lines) {
   std::map<std::tuple<FabricKind, std::string_view, std::string_view>, std::pair<const TransceiverModel*, std::int64_t>>
       counts;
   for (const Plug& plug : plugs) {
-    auto& [model, count] =
-        counts[{plug.fabric, side_of(cluster, plug.device), std::string_view(plug.model->id->text)}];
+    auto& [model, count] = counts[{plug.fabric, side_of(cluster, plug.device), std::string_view(plug.model->id->text)}];
     model = plug.model;
     ++count;
   }
   for (const auto& [key, value] : counts) {
-    BomLine line = make_line(BomPhase::cabling, "transceiver", std::get<0>(key), *value.first,
-                             std::string(std::get<1>(key)));
+    BomLine line =
+        make_line(BomPhase::cabling, "transceiver", std::get<0>(key), *value.first, std::string(std::get<1>(key)));
     line.count = value.second;
     lines.push_back(std::move(line));
   }
@@ -183,8 +182,8 @@ void add_power(const Cluster& cluster, std::vector<BomLine>& lines) {
     for (const Rack& rack : cluster.racks()) {
       if (rack.model == nullptr || (rack.pool < 0) != service) continue;
       ++line_for(lines, make_line(BomPhase::power, "rack", std::nullopt, *rack.model,
-                                  service ? "service" : (*cluster.spec().pools)[static_cast<std::size_t>(rack.pool)]
-                                                            .name->text))
+                                  service ? "service"
+                                          : (*cluster.spec().pools)[static_cast<std::size_t>(rack.pool)].name->text))
             .count;
     }
   }
@@ -251,26 +250,27 @@ constexpr double kOobShareHigh = 5.0;
 
 std::string_view phase_name(BomPhase phase) {
   switch (phase) {
-    case BomPhase::network: return "network";
-    case BomPhase::storage: return "storage";
-    case BomPhase::servers: return "servers";
-    case BomPhase::cabling: return "cabling";
-    case BomPhase::power: return "power";
+    case BomPhase::network:
+      return "network";
+    case BomPhase::storage:
+      return "storage";
+    case BomPhase::servers:
+      return "servers";
+    case BomPhase::cabling:
+      return "cabling";
+    case BomPhase::power:
+      return "power";
   }
   return "?";
 }
 
-Cell money_cell(const std::optional<Money>& money) {
-  return money ? Cell(money->count(), to_text(*money)) : Cell();
-}
+Cell money_cell(const std::optional<Money>& money) { return money ? Cell(money->count(), to_text(*money)) : Cell(); }
 
 Cell duration_cell(const std::optional<Duration>& duration) {
   return duration ? Cell(duration->count() / kSecond, to_text(*duration)) : Cell();
 }
 
-Cell power_cell(Power power) {
-  return power.count() == 0 ? Cell() : Cell(power.count() / 1000, about(power));
-}
+Cell power_cell(Power power) { return power.count() == 0 ? Cell() : Cell(power.count() / 1000, about(power)); }
 
 std::optional<Duration> longest_lead(const Bom& bom) {
   std::optional<Duration> longest;
@@ -423,17 +423,17 @@ void note_oob_share(const Bom& bom, std::vector<std::string>& notes) {
   }
   const double total = static_cast<double>(bom.network_total->count());
   if (*share < kOobShareLow) {
-    const double more = (kOobShareLow / 100.0 * total - static_cast<double>(bom.oob_total->count())) /
-                        (1.0 - kOobShareLow / 100.0);
+    const double more =
+        (kOobShareLow / 100.0 * total - static_cast<double>(bom.oob_total->count())) / (1.0 - kOobShareLow / 100.0);
     notes.push_back(
         fmt::format("The out-of-band fabric takes {:.1f} % of the network budget; the guideline is 3-5 %. Another {} "
                     "would reach 3 %: redundant leaves, a second uplink path, console servers, logging.",
                     *share, to_text(Money(static_cast<std::int64_t>(more) / 100 * 100))));
   } else if (*share > kOobShareHigh) {
-    notes.push_back(
-        fmt::format("The out-of-band fabric takes {:.1f} % of the network budget; the guideline is 3-5 %. That is usual "
-                    "for small clusters, where a pair of switches is the least one can buy.",
-                    *share));
+    notes.push_back(fmt::format(
+        "The out-of-band fabric takes {:.1f} % of the network budget; the guideline is 3-5 %. That is usual "
+        "for small clusters, where a pair of switches is the least one can buy.",
+        *share));
   }
 }
 
@@ -452,9 +452,8 @@ Document bom_view(const Cluster& cluster, const Bom& bom, const Prices* prices) 
   }
   note_oob_share(bom, document.notes);
   if (!bom.unpriced.empty()) {
-    document.notes.push_back(
-        fmt::format("The total is open: no price for {}. Give it for the id or for its category.",
-                    join(bom.unpriced, 12)));
+    document.notes.push_back(fmt::format("The total is open: no price for {}. Give it for the id or for its category.",
+                                         join(bom.unpriced, 12)));
   }
   document.notes.emplace_back(
       "Power of transceivers is part of their switches' and servers' figures. GPUs come in their servers.");

@@ -16,23 +16,23 @@ enum class BomPhase { network, storage, servers, cabling, power };
 
 struct BomLine {
   BomPhase phase = BomPhase::network;
-  std::string category;                 // switch, transceiver, cable, storage, server, manager, pdu, rack
+  std::string category;  // switch, transceiver, cable, storage, server, manager, pdu, rack
   std::optional<FabricKind> fabric;
-  std::string item;                     // catalogue id
+  std::string item;  // catalogue id
   std::string name;
-  std::string purpose;                  // "leaf", "spine", "train", "host-leaf 400G, 10 m"
+  std::string purpose;  // "leaf", "spine", "train", "host-leaf 400G, 10 m"
   std::int64_t count = 0;
-  Power power;                          // of all of them, maximum
+  Power power;  // of all of them, maximum
   std::optional<Money> unit_price;
   std::optional<Duration> lead_time;
 };
 
 struct Bom {
-  std::vector<BomLine> lines;           // procurement order
-  std::optional<Money> total;           // only when every line has a price
+  std::vector<BomLine> lines;  // procurement order
+  std::optional<Money> total;  // only when every line has a price
   std::optional<Money> network_total;
   std::optional<Money> oob_total;
-  std::vector<std::string> unpriced;    // catalogue ids without a price
+  std::vector<std::string> unpriced;  // catalogue ids without a price
 };
 
 [[nodiscard]] Bom make_bom(const Cluster& cluster, const Prices* prices);

@@ -159,10 +159,10 @@ TEST(Bom, TotalsAddUp) {
       large * 50'000 + (pieces("switch") - large) * 1000 + pieces("transceiver") * 10 + pieces("cable");
   EXPECT_EQ(bom.network_total->count(), network * 100);
   EXPECT_EQ(bom.total->count(), (network + 4 * 200'000 + pieces("pdu") * 100 + pieces("rack") * 500) * 100);
-  EXPECT_EQ(bom.oob_total->count(), (count(bom, "switch", FabricKind::oob) * 1000 +
-                                     count(bom, "transceiver", FabricKind::oob) * 10 +
-                                     count(bom, "cable", FabricKind::oob)) *
-                                        100);
+  EXPECT_EQ(bom.oob_total->count(),
+            (count(bom, "switch", FabricKind::oob) * 1000 + count(bom, "transceiver", FabricKind::oob) * 10 +
+             count(bom, "cable", FabricKind::oob)) *
+                100);
   EXPECT_TRUE(bom.unpriced.empty());
 }
 

@@ -133,8 +133,8 @@ Verdict control_racks(const Cluster& cluster) {
       racks.insert(cluster.device(static_cast<DeviceId>(index_of(group.first) + static_cast<std::uint32_t>(i))).rack);
     }
     if (static_cast<std::int64_t>(racks.size()) < members) {
-      return not_done(fmt::format("{} control-plane members stand in {} racks: no two may share one", members,
-                                  racks.size()));
+      return not_done(
+          fmt::format("{} control-plane members stand in {} racks: no two may share one", members, racks.size()));
     }
     return done(fmt::format("{} control-plane members in {} racks", members, racks.size()));
   }
@@ -181,9 +181,8 @@ std::optional<ChecklistState> stated(const Cluster& cluster, std::string_view id
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 5> kProcurement = {"procurement.switches", "procurement.storage",
-                                                          "procurement.servers", "procurement.gpus",
-                                                          "procurement.cabling"};
+constexpr std::array<std::string_view, 5> kProcurement = {
+    "procurement.switches", "procurement.storage", "procurement.servers", "procurement.gpus", "procurement.cabling"};
 
 // Orders cannot be seen in a file, but their order can: what is ordered late while something after it has been ordered
 // already is the classic mistake (GPUs before the network).
@@ -194,7 +193,8 @@ Verdict ordered(const Cluster& cluster, std::string_view id) {
     if (other == id) {
       after = true;
     } else if (after && stated(cluster, other) == ChecklistState::done) {
-      return not_done(fmt::format("`{}` is ordered already, but this comes first: its lead time gates the rest", other));
+      return not_done(
+          fmt::format("`{}` is ordered already, but this comes first: its lead time gates the rest", other));
     }
   }
   return unknown("an order is not in the file; `weft bom` lists what to buy");
@@ -232,9 +232,9 @@ Verdict rdma_test(const Cluster& cluster) {
 Verdict server_profiles(const Cluster&) { return unknown("BIOS (NUMA, SR-IOV, performance) and NIC policies"); }
 
 Verdict platform_deployed(const Cluster& cluster) {
-  return unknown(fmt::format("{} on {}", text_of(*cluster.spec().control_plane->kind),
-                             cluster.spec().control_plane->pool.has_value() ? *cluster.spec().control_plane->pool
-                                                                            : "no pool"));
+  return unknown(
+      fmt::format("{} on {}", text_of(*cluster.spec().control_plane->kind),
+                  cluster.spec().control_plane->pool.has_value() ? *cluster.spec().control_plane->pool : "no pool"));
 }
 
 Verdict taints(const Cluster& cluster) {
@@ -282,8 +282,8 @@ Verdict quotas(const Cluster& cluster) {
   }
   if (!open.empty()) return not_done(fmt::format("tenants without a quota: {}", open));
   if (cluster.spec().priorities->size() < 2) return not_done("one priority class cannot tell services from batch");
-  return done(fmt::format("{} tenants with quotas, {} priority classes", tenants.size(),
-                          cluster.spec().priorities->size()));
+  return done(
+      fmt::format("{} tenants with quotas, {} priority classes", tenants.size(), cluster.spec().priorities->size()));
 }
 
 Verdict autoscaling(const Cluster& cluster) {
@@ -300,7 +300,9 @@ Verdict autoscaling(const Cluster& cluster) {
   return done(fmt::format("{} services scale on GPU utilisation", services.size()));
 }
 
-Verdict prometheus(const Cluster&) { return unknown("scrape and alert rules are rendered; whether they run is not seen"); }
+Verdict prometheus(const Cluster&) {
+  return unknown("scrape and alert rules are rendered; whether they run is not seen");
+}
 Verdict dcgm(const Cluster&) { return unknown("the ServiceMonitor is rendered; whether it is applied is not seen"); }
 Verdict alerts(const Cluster&) { return unknown("the DCGM thresholds are rendered; whether they fire is not seen"); }
 Verdict telemetry(const Cluster&) { return unknown("BMC telemetry joined with scheduler and fabric state"); }
@@ -356,15 +358,18 @@ Verdict settle(const Verdict& judged, const std::optional<ChecklistState>& said,
   }
   if (judged.state != ItemState::unknown) return judged;
   if (said == ChecklistState::done) return done("the file says so");
-  return unknown(fmt::format("{}{}state `checklist: {{{}: done}}` when it is", judged.why,
-                             judged.why.empty() ? "" : "; ", id));
+  return unknown(
+      fmt::format("{}{}state `checklist: {{{}: done}}` when it is", judged.why, judged.why.empty() ? "" : "; ", id));
 }
 
 std::string_view state_text(ItemState state) {
   switch (state) {
-    case ItemState::done: return "done";
-    case ItemState::not_done: return "not done";
-    case ItemState::unknown: return "unknown";
+    case ItemState::done:
+      return "done";
+    case ItemState::not_done:
+      return "not done";
+    case ItemState::unknown:
+      return "unknown";
   }
   return "?";
 }
@@ -376,8 +381,8 @@ std::vector<ChecklistItem> checklist(const Cluster& cluster) {
   out.reserve(kItems.size());
   for (const Item& item : kItems) {
     Verdict verdict = settle(item.judge(cluster), stated(cluster, item.id), item.id);
-    out.push_back({std::string(item.id), std::string(item.phase), std::string(item.text), verdict.state,
-                   std::move(verdict.why)});
+    out.push_back(
+        {std::string(item.id), std::string(item.phase), std::string(item.text), verdict.state, std::move(verdict.why)});
   }
   return out;
 }

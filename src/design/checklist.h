@@ -14,7 +14,7 @@ namespace weft {
 enum class ItemState { done, not_done, unknown };
 
 struct ChecklistItem {
-  std::string id;        // "design.backend-sized": the key to use under `checklist:`
+  std::string id;  // "design.backend-sized": the key to use under `checklist:`
   std::string phase;
   std::string text;
   ItemState state = ItemState::unknown;

@@ -79,8 +79,8 @@ TEST(Checklist, KnowsWhatACompleteFileDecides) {
   const auto loaded = load(kComplete);
   ASSERT_NE(loaded->cluster, nullptr);
   for (const char* id : {"design.workload-ratio", "design.backend-sized", "design.rdma-choice", "design.storage-sized",
-                         "design.topology", "design.gpu-sharing", "platform.taints", "platform.mig",
-                         "platform.quotas", "platform.autoscaling"}) {
+                         "design.topology", "design.gpu-sharing", "platform.taints", "platform.mig", "platform.quotas",
+                         "platform.autoscaling"}) {
     const ChecklistItem found = item(*loaded->cluster, id);
     EXPECT_EQ(found.state, ItemState::done) << id << ": " << found.why;
   }

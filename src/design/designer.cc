@@ -20,12 +20,22 @@ constexpr std::int64_t kMostGpus = 2'000'000;
 constexpr std::string_view kStorageServer = "storage-400g-2u";
 constexpr std::string_view kLoginServer = "login-1u";
 constexpr std::string_view kControlServer = "control-1u";
+constexpr std::string_view kManager = "ufm-appliance";
 constexpr std::string_view kPdu = "pdu-35kw";
 constexpr std::int64_t kDefaultRowLength = 16;  // site.row_length
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
+
+// How cages of a switch run at a speed; `best` is what a file gets that asks for nothing.
+struct Mode {
+  const CageGroup* cages;
+  Breakout breakout;
+  bool best;
+
+  [[nodiscard]] std::int64_t ports() const { return *cages->count * breakout.ports; }
+};
 
 // Everything the file will say.
 struct Plan {
@@ -37,26 +47,32 @@ struct Plan {
   const SwitchModel* frontend_leaf = nullptr;
   const SwitchModel* frontend_spine = nullptr;
   const SwitchModel* oob_leaf = nullptr;
+  const SwitchModel* oob_spine = nullptr;  // null: the default
   const ServerModel* storage_server = nullptr;
   std::optional<Breakout> backend_breakout;
+  std::optional<Mode> backend_manager;  // how a leaf takes a subnet manager; none where it takes none
+  std::optional<Mode> storage_manager;
+  std::string without_managers;  // why they were left out
   NetworkKind storage_network = NetworkKind::ethernet;
   std::int64_t servers = 0;
   std::int64_t training = 0;
   std::int64_t inference = 0;
-  std::int64_t heads = 0;        // split profile: what mounts storage for the GPU servers
+  std::int64_t heads = 0;  // split profile: what mounts storage for the GPU servers
   std::int64_t data_servers = 0;
   std::int64_t checkpoint_servers = 0;
   ThroughputNeed target;
   Bytes checkpoint;
-  std::int64_t per_rack = 0;     // 0: as height and power allow
+  std::int64_t per_rack = 0;  // 0: as height and power allow
   std::int64_t pdus_per_rack = 2;
-  std::int64_t racks = 0;        // of GPU servers
+  std::int64_t racks = 0;  // of GPU servers
   std::int64_t row_length = kDefaultRowLength;
   bool row_switches = false;
+  std::int64_t service_racks = 0;  // 0: as many as height asks for
   std::string mig_profile;
   std::int64_t mig_count = 0;
 
   [[nodiscard]] std::int64_t gpus() const { return servers * *server->gpus; }
+  [[nodiscard]] std::int64_t frontend_hosts() const { return (heads > 0 ? heads : servers) + 5; }
 };
 
 // --- What to buy ----------------------------------------------------------------------------------------------------
@@ -142,15 +158,6 @@ HostEnd host_end(const PortGroup& ports) {
   return {*ports.form, static_cast<std::uint32_t>(*ports.per_cage), *ports.speeds};
 }
 
-// How cages of a switch run at a speed; `best` is what a file gets that asks for nothing.
-struct Mode {
-  const CageGroup* cages;
-  Breakout breakout;
-  bool best;
-
-  [[nodiscard]] std::int64_t ports() const { return *cages->count * breakout.ports; }
-};
-
 std::vector<Mode> modes_at(const SwitchModel& model, BitRate speed) {
   std::vector<Mode> modes;
   for (const CageGroup& cages : *model.cages) {
@@ -196,16 +203,18 @@ class Cabling {
   std::vector<Medium> media_;
 };
 
-// Switches that can carry the hosts: at the hosts' full speed first, then the usual ones, then those with most ports.
+// The switch that can carry the hosts: at the full speed of the first where that matters, then a usual one, then the
+// one with most ports.
 const SwitchModel* choose_leaf(const Catalog& catalog, Cabling& cabling, const std::vector<HostEnd>& hosts,
-                               NetworkKind network, const std::vector<std::string_view>& usual) {
+                               NetworkKind network, const std::vector<std::string_view>& usual,
+                               bool full_speed = true) {
   const SwitchModel* chosen = nullptr;
   std::tuple<bool, std::size_t, std::int64_t> best;
   for (const SwitchModel& model : catalog.switches()) {
     if (*model.network != network || !*model.lossless || !cabling.takes_all(model, hosts, network)) continue;
     const Mode mode = *cabling.mode_for(model, hosts.front(), network);
     const auto place = std::find(usual.begin(), usual.end(), std::string_view(model.id->text));
-    const std::tuple rank(mode.breakout.speed == hosts.front().speeds.front(),
+    const std::tuple rank(full_speed && mode.breakout.speed == hosts.front().speeds.front(),
                           static_cast<std::size_t>(usual.end() - place), mode.ports());
     if (chosen != nullptr && rank <= best) continue;
     chosen = &model;
@@ -227,8 +236,8 @@ Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
     const auto split = std::find_if(ports.breakouts->begin(), ports.breakouts->end(),
                                     [&](const Breakout& mode) { return mode.ports == request.planes; });
     if (split == ports.breakouts->end()) {
-      return invalid(fmt::format("the backend ports of {} cannot be split over {} planes", plan.server->id->text,
-                                 request.planes));
+      return invalid(
+          fmt::format("the backend ports of {} cannot be split over {} planes", plan.server->id->text, request.planes));
     }
     host.per_cage = static_cast<std::uint32_t>(split->ports);
     host.speeds = {split->speed};
@@ -274,14 +283,13 @@ Status choose_other_switches(const Catalog& catalog, Cabling& cabling, Plan& pla
     if (const PortGroup* ports = port_group(*member, PortUse::frontend)) frontend.push_back(host_end(*ports));
   }
   // Storage follows the backend's network where every card on it can.
-  const bool infiniband =
-      plan.request.network == NetworkKind::infiniband &&
-      std::all_of(on_storage.begin(), on_storage.end(),
-                  [&](const PortGroup* ports) { return speaks(catalog, ports, NetworkKind::infiniband); });
+  const bool infiniband = plan.request.network == NetworkKind::infiniband &&
+                          std::all_of(on_storage.begin(), on_storage.end(), [&](const PortGroup* ports) {
+                            return speaks(catalog, ports, NetworkKind::infiniband);
+                          });
   plan.storage_network = infiniband ? NetworkKind::infiniband : NetworkKind::ethernet;
-  plan.storage_leaf =
-      choose_leaf(catalog, cabling, storage, plan.storage_network, usual_leaves(plan.storage_network));
-  plan.frontend_leaf = choose_leaf(catalog, cabling, frontend, NetworkKind::ethernet, {"sn4600c", "sn5600"});
+  plan.storage_leaf = choose_leaf(catalog, cabling, storage, plan.storage_network, usual_leaves(plan.storage_network));
+  plan.frontend_leaf = choose_leaf(catalog, cabling, frontend, NetworkKind::ethernet, {"sn4600c", "sn5600"}, false);
   if (plan.storage_leaf == nullptr || plan.frontend_leaf == nullptr) {
     return invalid(fmt::format("no {} leaf of the catalogue can be cabled to {} and the servers beside it",
                                plan.storage_leaf == nullptr ? "storage" : "frontend", plan.server->id->text));
@@ -298,6 +306,18 @@ Status choose_other_switches(const Catalog& catalog, Cabling& cabling, Plan& pla
   }
   if (plan.oob_leaf == nullptr) return invalid("the catalogue has no out-of-band switch");
   return {};
+}
+
+// Subnet managers of InfiniBand fabrics, where one can be cabled to the leaves.
+void choose_managers(const Catalog& catalog, Cabling& cabling, Plan& plan) {
+  const ServerModel* appliance = catalog.server(kManager);
+  const PortGroup* ports = appliance == nullptr ? nullptr : port_group(*appliance, PortUse::backend);
+  if (ports == nullptr) return;
+  const auto mode = [&](const SwitchModel& leaf) {
+    return cabling.mode_for(leaf, host_end(*ports), NetworkKind::infiniband);
+  };
+  if (plan.request.network == NetworkKind::infiniband) plan.backend_manager = mode(*plan.backend_leaf);
+  if (plan.storage_network == NetworkKind::infiniband) plan.storage_manager = mode(*plan.storage_leaf);
 }
 
 // --- How many of each -----------------------------------------------------------------------------------------------
@@ -343,8 +363,8 @@ void size_floor(const Catalog& catalog, Plan& plan) {
     plan.pdus_per_rack = std::min<std::int64_t>(8, 2 * divide_up((each * per_rack).count(), rating.count()));
   }
   plan.racks = divide_up(plan.training, per_rack) + divide_up(plan.inference, per_rack);
-  // Copper and short optics reach across four rows; beyond that leaves go to the ends of rows, and rows grow so that the
-  // floor stays about square (racks 0.6 m wide, rows 3 m apart).
+  // Copper and short optics reach across four rows; beyond that leaves go to the ends of rows, and rows grow so that
+  // the floor stays about square (racks 0.6 m wide, rows 3 m apart).
   plan.row_switches = plan.racks > 4 * kDefaultRowLength;
   if (plan.row_switches) {
     const auto square = static_cast<std::int64_t>(std::sqrt(5.0 * static_cast<double>(plan.racks)));
@@ -369,13 +389,24 @@ void size_pools(Plan& plan) {
   }
 }
 
+// Every leaf of the frontend reaches every spine, so the spine's radix bounds it: 64 ports of 100G serve about 1,500
+// servers at 3:1, 512 of them about 12,000; beyond that, larger leaves with 400G uplinks.
 void size_frontend(const Catalog& catalog, Plan& plan) {
-  // A pair of 64-port leaves and 64-port spines serves about 1,500 servers; larger spines serve the rest.
+  const std::int64_t hosts = plan.frontend_hosts();
   plan.frontend_spine = plan.frontend_leaf;
-  if (plan.servers > 1'000) {
-    if (const SwitchModel* large = catalog.switch_model("sn5600")) plan.frontend_spine = large;
-  }
-  if (plan.servers > 8'000) plan.frontend_leaf = plan.frontend_spine;
+  const SwitchModel* large = catalog.switch_model("sn5600");
+  if (large == nullptr) return;
+  if (hosts > 1'400) plan.frontend_spine = large;
+  if (hosts > 12'000) plan.frontend_leaf = large;
+}
+
+// Where leaves stand in rows, their uplinks are longer than 25G optics reach over split fibre.
+void size_oob(const Catalog& catalog, Plan& plan) {
+  const SwitchModel* leaf = catalog.switch_model("nexus-9348gc-fx3");
+  const SwitchModel* spine = catalog.switch_model("nexus-9364c-gx");
+  if (!plan.row_switches || leaf == nullptr || spine == nullptr || *plan.backend_leaf->vendor == *leaf->vendor) return;
+  plan.oob_leaf = leaf;
+  plan.oob_spine = spine;
 }
 
 Plan size(const Catalog& catalog, Plan plan, std::int64_t servers) {
@@ -384,6 +415,7 @@ Plan size(const Catalog& catalog, Plan plan, std::int64_t servers) {
   size_storage(plan);
   size_floor(catalog, plan);
   size_frontend(catalog, plan);
+  size_oob(catalog, plan);
   return plan;
 }
 
@@ -420,6 +452,10 @@ void write_head(const Plan& plan, FileText& out) {
   out.line(0, "# Two power feeds; the strips of a rack carry it when one feed is lost.");
   out.line(0, "site:");
   out.line(1, "pdu: {}", kPdu);
+  if (plan.service_racks > 0) {
+    out.line(1, "service_racks: {}  # for switches and small pools: power, and the control plane apart",
+             plan.service_racks);
+  }
   if (plan.row_switches) {
     out.line(1, "row_length: {}", plan.row_length);
     out.line(1, "switches: row  # leaves at the ends of rows: the floor is too large for central ones");
@@ -440,10 +476,22 @@ void write_gpu_pool(const Plan& plan, std::string_view name, std::string_view ro
   out.line(2, "taints: [\"nvidia.com/gpu={}:NoSchedule\"]", role);
 }
 
+void write_storage_pools(const Plan& plan, FileText& out) {
+  const std::string& server = plan.storage_server->id->text;
+  out.line(1, "# Data: {} read wanted, {} delivered.", rate_text(plan.target.read),
+           rate_text(plan.storage_server->read->per_second * plan.data_servers));
+  out.line(1, "- {{name: data, role: storage, server: {}, count: {}}}", server, plan.data_servers);
+  out.line(1, "# Checkpoints, on arrays of their own: {} write wanted, {} delivered.", rate_text(plan.target.write),
+           rate_text(plan.storage_server->write->per_second * plan.checkpoint_servers));
+  out.line(1, "- {{name: ckpt, role: storage, server: {}, count: {}}}", server, plan.checkpoint_servers);
+}
+
 void write_pools(const Plan& plan, FileText& out) {
   out.blank();
+  out.line(0, "# Pools stand on the floor in this order, from the switches outwards.");
   out.line(0, "pools:");
   if (plan.training > 0) write_gpu_pool(plan, "train", "training", plan.training, out);
+  write_storage_pools(plan, out);
   if (plan.inference > 0) {
     out.line(1, "# Apart from training, so that neither disturbs the other.");
     write_gpu_pool(plan, "infer", "inference", plan.inference, out);
@@ -457,24 +505,23 @@ void write_pools(const Plan& plan, FileText& out) {
     out.line(1, "# Head nodes: they mount storage and stage data for the GPU servers.");
     out.line(1, "- {{name: head, role: cpu, server: cpu-2u, count: {}}}", plan.heads);
   }
-  out.line(1, "# Control plane: three servers in three racks, no two on one fault domain.");
-  out.line(1, "- {{name: infra, role: infrastructure, server: control-1u, count: 3,");
+  out.line(1, "# Control plane: three servers in three racks, no two in one fault domain.");
+  out.line(1, "- {{name: infra, role: infrastructure, server: {}, count: 3,", kControlServer);
   out.line(1, "   taints: [\"node-role.kubernetes.io/infra:NoSchedule\"]}}");
-  out.line(1, "- {{name: login, role: login, server: login-1u, count: 2}}");
+  out.line(1, "- {{name: login, role: login, server: {}, count: 2}}", kLoginServer);
   out.line(1, "# The only way to the BMCs.");
   out.line(1, "- {{name: jump, role: jump, server: jump-1u, count: 2}}");
-  out.line(1, "# Data: {} read wanted, {} delivered by {} servers.", rate_text(plan.target.read),
-           rate_text(plan.storage_server->read->per_second * plan.data_servers), plan.data_servers);
-  out.line(1, "- {{name: data, role: storage, server: {}, count: {}}}", plan.storage_server->id->text,
-           plan.data_servers);
-  out.line(1, "# Checkpoints, on arrays of their own: {} write wanted, {} delivered.", rate_text(plan.target.write),
-           rate_text(plan.storage_server->write->per_second * plan.checkpoint_servers));
-  out.line(1, "- {{name: ckpt, role: storage, server: {}, count: {}}}", plan.storage_server->id->text,
-           plan.checkpoint_servers);
 }
 
 // Eight /13 for the rails and as large blocks for the rest, where the default /16 would be too small.
 bool needs_large_subnets(const Plan& plan) { return plan.servers > 20'000; }
+
+void write_managers(const std::optional<Mode>& mode, std::string_view name, FileText& out) {
+  if (!mode) return;
+  const std::string breakout = mode->best ? "" : fmt::format(", breakout: {}", to_text(mode->breakout));
+  out.line(2, "managers: [{{name: {}, server: {}, count: 2, ports: 1{}}}]  # subnet manager and its standby", name,
+           kManager, breakout);
+}
 
 void write_backend(const Plan& plan, FileText& out) {
   const PortGroup& ports = *port_group(*plan.server, PortUse::backend);
@@ -487,6 +534,7 @@ void write_backend(const Plan& plan, FileText& out) {
   if (plan.backend_breakout) out.line(2, "breakout: {}", to_text(*plan.backend_breakout));
   if (plan.request.planes > 1) out.line(2, "planes: {}", plan.request.planes);
   out.line(2, "oversubscription: {}", yaml_quote(to_text(plan.request.oversubscription)));
+  write_managers(plan.backend_manager, "ufm", out);
   if (needs_large_subnets(plan)) {
     out.line(2, "subnets: [10.64.0.0/13, 10.72.0.0/13, 10.80.0.0/13, 10.88.0.0/13, 10.96.0.0/13, 10.104.0.0/13,");
     out.line(2, "          10.112.0.0/13, 10.120.0.0/13]");
@@ -503,21 +551,23 @@ void write_fabrics(const Plan& plan, FileText& out) {
   out.line(1, "storage:");
   out.line(2, "network: {}", text_of(plan.storage_network));
   out.line(2, "leaf: {}", plan.storage_leaf->id->text);
+  write_managers(plan.storage_manager, "ufm-storage", out);
   if (needs_large_subnets(plan)) out.line(2, "subnets: [10.32.0.0/13, 10.40.0.0/13]");
   out.line(1, "# Control plane and users; the only fabric with a default route.");
   out.line(1, "frontend:");
   out.line(2, "leaf: {}", plan.frontend_leaf->id->text);
   if (plan.frontend_spine != plan.frontend_leaf) out.line(2, "spine: {}", plan.frontend_spine->id->text);
-  const std::int64_t hosts = (plan.heads > 0 ? plan.heads : plan.servers) + 5;
+  if (plan.frontend_hosts() > 12'000) out.line(2, "uplink_speed: 400G");
   if (needs_large_subnets(plan)) {
     out.line(2, "subnets: [10.16.0.0/12]");
   } else {
-    // A /24 only where the cluster can double in it.
-    out.line(2, "subnets: [{}]", hosts <= 100 ? "10.20.50.0/24" : "10.20.0.0/16");
+    // A /24 only where each pool can grow in it: pools are spread over it.
+    out.line(2, "subnets: [{}]", plan.frontend_hosts() <= 40 ? "10.20.50.0/24" : "10.20.0.0/16");
   }
   out.line(1, "# BMCs and consoles, of another vendor than the three above.");
   out.line(1, "oob:");
   out.line(2, "leaf: {}", plan.oob_leaf->id->text);
+  if (plan.oob_spine != nullptr) out.line(2, "spine: {}", plan.oob_spine->id->text);
   out.line(2, "syslog: jump001");
   out.line(2, "credentials: env:WEFT_BMC_CREDENTIALS  # a reference, never a secret");
 }
@@ -606,10 +656,11 @@ struct Built {
   std::string yaml;
   std::shared_ptr<const Cluster> cluster;
   std::string diagnostics;
+  std::string first_error;
 };
 
 // Reads the text back and compiles it, as a user would.
-Built build(const Plan& plan, const std::shared_ptr<const Catalog>& catalog) {
+Built build_once(const Plan& plan, const std::shared_ptr<const Catalog>& catalog) {
   Built built;
   built.yaml = write_file_text(plan);
   Sources sources;
@@ -624,6 +675,56 @@ Built build(const Plan& plan, const std::shared_ptr<const Catalog>& catalog) {
   if (built.cluster == nullptr || diagnostics.has_errors()) {
     built.cluster = nullptr;
     built.diagnostics = render_all(diagnostics, sources, false);
+    for (const Diagnostic& diagnostic : diagnostics.sorted()) {
+      if (diagnostic.severity == Severity::error && built.first_error.empty()) built.first_error = diagnostic.message;
+    }
+  }
+  return built;
+}
+
+// Central racks that switches and small pools need: three at least, so that the control plane stands in three, and as
+// many as carry their power with one feed lost. Nothing when what was built is enough.
+std::optional<std::int64_t> more_service_racks(const Cluster& cluster) {
+  Power drawn;
+  Power limit;
+  std::int64_t racks = 0;
+  bool overloaded = false;
+  for (const Rack& rack : cluster.racks()) {
+    if (rack.pool >= 0 || rack.name.rfind("svc-", 0) != 0) continue;
+    ++racks;
+    drawn += rack.power;
+    limit = rack.limit;
+    overloaded = overloaded || rack.power > rack.limit;
+  }
+  if (racks >= 3 && !overloaded) return std::nullopt;
+  const std::int64_t by_power = limit.count() > 0 ? divide_up(drawn.count(), limit.count()) : 0;
+  return std::max({std::int64_t{3}, racks + (overloaded ? 1 : 0), by_power});
+}
+
+// Builds, then mends what only the built cluster shows: too few service racks, or leaves too full (or too far) for
+// subnet managers.
+Built build(Plan& plan, const std::shared_ptr<const Catalog>& catalog) {
+  Built built = build_once(plan, catalog);
+  if (built.cluster == nullptr && (plan.backend_manager || plan.storage_manager)) {
+    Plan plain = plan;
+    plain.backend_manager.reset();
+    plain.storage_manager.reset();
+    Built second = build_once(plain, catalog);
+    if (second.cluster == nullptr) return built;
+    plain.without_managers = built.first_error;
+    plan = std::move(plain);
+    built = std::move(second);
+  }
+  constexpr int kTries = 8;  // racks are filled in turn, so the fullest may stay overloaded at first
+  for (int i = 0; i < kTries && built.cluster != nullptr; ++i) {
+    const auto racks = more_service_racks(*built.cluster);
+    if (!racks) break;
+    Plan wider = plan;
+    wider.service_racks = *racks;
+    Built next = build_once(wider, catalog);
+    if (next.cluster == nullptr) break;
+    plan = std::move(wider);
+    built = std::move(next);
   }
   return built;
 }
@@ -645,7 +746,7 @@ Result<Plan> fit_power(const Plan& start, const std::shared_ptr<const Catalog>& 
   Power least;
   while (too_many - fits > 1) {
     guess = std::clamp(guess, fits + 1, too_many - 1);
-    const Plan plan = size(*catalog, start, guess);
+    Plan plan = size(*catalog, start, guess);
     const Built built = build(plan, catalog);
     if (built.cluster == nullptr) return not_buildable(plan, built);
     const Power power = built.cluster->total_power();
@@ -675,7 +776,8 @@ Status check_request(const DesignRequest& request) {
   const int sizes = (request.gpus ? 1 : 0) + (request.servers ? 1 : 0) + (request.power ? 1 : 0);
   if (sizes != 1) return invalid("say how large with exactly one of GPUs, servers or power");
   if (request.gpus && *request.gpus < 1) return invalid(fmt::format("{} GPUs make no cluster", *request.gpus));
-  if (request.servers && *request.servers < 1) return invalid(fmt::format("{} servers make no cluster", *request.servers));
+  if (request.servers && *request.servers < 1)
+    return invalid(fmt::format("{} servers make no cluster", *request.servers));
   if (request.power && request.power->count() < 1) return invalid("the power must be more than nothing");
   if (request.gpus && *request.gpus > kMostGpus) {
     return invalid(fmt::format("{} GPUs: weft designs up to {}", *request.gpus, kMostGpus));
@@ -683,13 +785,15 @@ Status check_request(const DesignRequest& request) {
   if (request.inference_percent < 0 || request.inference_percent > 100) {
     return invalid(fmt::format("{} % inference: between 0 and 100", request.inference_percent));
   }
-  if (request.planes < 1 || request.planes > 4) return invalid(fmt::format("{} planes: between 1 and 4", request.planes));
+  if (request.planes < 1 || request.planes > 4)
+    return invalid(fmt::format("{} planes: between 1 and 4", request.planes));
   const bool named = !request.name.empty() && request.name.size() <= 63 &&
                      std::all_of(request.name.begin(), request.name.end(), [](char c) {
                        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                               c == '_' || c == '.';
                      });
-  if (!named) return invalid(fmt::format("{} is not a name: letters, digits, '-', '_' and '.'", in_backticks(request.name)));
+  if (!named)
+    return invalid(fmt::format("{} is not a name: letters, digits, '-', '_' and '.'", in_backticks(request.name)));
   return {};
 }
 
@@ -699,25 +803,32 @@ std::vector<std::string> remarks_on(const Plan& plan, const Cluster& cluster) {
   out.push_back(fmt::format("{} servers of {} ({} GPUs), {} racks, {}", plan.servers, plan.server->id->text,
                             plan.gpus(), cluster.racks().size(), about(cluster.total_power())));
   if (request.gpus && plan.gpus() != *request.gpus) {
-    out.push_back(fmt::format("{} GPUs do not fill servers of {}: rounded up to {}", *request.gpus,
-                              *plan.server->gpus, plan.gpus()));
+    out.push_back(fmt::format("{} GPUs do not fill servers of {}: rounded up to {}", *request.gpus, *plan.server->gpus,
+                              plan.gpus()));
   }
   if (request.power) {
     out.push_back(fmt::format("one server more would draw more than {}", about(*request.power)));
   }
   const FabricPlan& backend = cluster.fabric(FabricKind::backend);
-  out.push_back(fmt::format("backend: {} leaves, {} spines, {} cores of {} in {} tiers, {} at the leaves",
-                            backend.leaves, backend.spines, backend.cores, plan.backend_leaf->id->text, backend.tiers,
+  std::string switches = fmt::format("{} leaves", backend.leaves);
+  if (backend.spines > 0) switches += fmt::format(", {} spines", backend.spines);
+  if (backend.cores > 0) switches += fmt::format(", {} cores", backend.cores);
+  out.push_back(fmt::format("backend: {} ({}), {} at the leaves", switches, plan.backend_leaf->id->text,
                             to_text(backend.oversubscription)));
-  out.push_back(fmt::format("storage for data class {}: {} read, {} write with checkpoints of {}", text_of(request.data),
-                            rate_text(plan.target.read), rate_text(plan.target.write), about(plan.checkpoint)));
+  out.push_back(fmt::format("storage for data class {}: {} read, {} write with checkpoints of {}",
+                            text_of(request.data), rate_text(plan.target.read), rate_text(plan.target.write),
+                            about(plan.checkpoint)));
+  if (!plan.without_managers.empty()) {
+    out.push_back(fmt::format("no subnet managers in this design ({}): run them on switches, or give them a place",
+                              plan.without_managers));
+  }
   const Ratio& ratio = request.oversubscription;
   if (ratio.numerator > 2 * ratio.denominator) {
     out.push_back(fmt::format("{} is more than the 2:1 that all-reduce bears", to_text(ratio)));
   }
   if (port_count(*plan.server, PortUse::storage) == 0) {
-    out.push_back(fmt::format("{} has no storage ports: its GPUs are fed over the frontend, if at all",
-                              plan.server->id->text));
+    out.push_back(
+        fmt::format("{} has no storage ports: its GPUs are fed over the frontend, if at all", plan.server->id->text));
   }
   if (*plan.oob_leaf->vendor == *plan.backend_leaf->vendor) {
     out.emplace_back("the out-of-band switches share their vendor with the backend");
@@ -735,6 +846,7 @@ Result<DesignAnswer> design_cluster(const DesignRequest& request, const std::sha
   Cabling cabling(*catalog);
   if (const Status status = choose_backend(*catalog, cabling, plan); !status.ok()) return status.error();
   if (const Status status = choose_other_switches(*catalog, cabling, plan); !status.ok()) return status.error();
+  choose_managers(*catalog, cabling, plan);
   if (request.power) {
     auto fitted = fit_power(plan, catalog);
     if (!fitted.ok()) return fitted.error();
@@ -742,8 +854,8 @@ Result<DesignAnswer> design_cluster(const DesignRequest& request, const std::sha
   } else {
     const std::int64_t servers = request.servers ? *request.servers : divide_up(*request.gpus, *plan.server->gpus);
     if (servers > kMostGpus / *plan.server->gpus) {
-      return invalid(fmt::format("{} servers of {} GPUs: weft designs up to {} GPUs", servers, *plan.server->gpus,
-                                 kMostGpus));
+      return invalid(
+          fmt::format("{} servers of {} GPUs: weft designs up to {} GPUs", servers, *plan.server->gpus, kMostGpus));
     }
     plan = size(*catalog, std::move(plan), servers);
   }

@@ -14,23 +14,23 @@ namespace weft {
 
 struct DesignRequest {
   std::string name = "cluster";
-  std::optional<std::int64_t> gpus;          // exactly one of the three says how large
+  std::optional<std::int64_t> gpus;  // exactly one of the three says how large
   std::optional<std::int64_t> servers;
-  std::optional<Power> power;                // everything in the room, cooling apart
+  std::optional<Power> power;  // everything in the room, cooling apart
   std::string gpu = "h100-sxm";
-  std::string server;                        // catalogue id; empty: the default server for the GPU
+  std::string server;  // catalogue id; empty: the default server for the GPU
   NetworkKind network = NetworkKind::ethernet;
   Ratio oversubscription;
-  std::int64_t inference_percent = 0;        // of the GPU servers
+  std::int64_t inference_percent = 0;  // of the GPU servers
   DataClass data = DataClass::better;
   Profile profile = Profile::converged;
-  std::string leaf;                          // backend leaf; empty: chosen for the speed and network
+  std::string leaf;  // backend leaf; empty: chosen for the speed and network
   std::int64_t planes = 1;
 };
 
 struct DesignAnswer {
-  std::string yaml;                          // the cluster file, commented
-  std::vector<std::string> remarks;          // decisions worth telling, for stderr
+  std::string yaml;                  // the cluster file, commented
+  std::vector<std::string> remarks;  // decisions worth telling, for stderr
 };
 
 [[nodiscard]] Result<DesignAnswer> design_cluster(const DesignRequest& request,

@@ -50,6 +50,13 @@ class FabricSorter {
   void add_leaf(DeviceId id, std::vector<std::uint32_t>& block_of_unit) {
     const Device& leaf = cluster_.device(id);
     std::uint32_t index = leaf.unit == kNone<UnitId> ? kNoBlock : block_of_unit[index_of(leaf.unit)];
+    if (leaf.unit == kNone<UnitId> && diagram_.plan().wiring == Wiring::pairs && leaf.index % 2 == 1) {
+      index = static_cast<std::uint32_t>(diagram_.blocks.size() - 1);  // the other half of a pair
+      std::string& name = diagram_.blocks[index].name;
+      const std::string& other = cluster_.name_of(id);
+      const auto differs = std::mismatch(name.begin(), name.end(), other.begin(), other.end());
+      name.erase(differs.first, name.end());
+    }
     if (index == kNoBlock) {
       index = static_cast<std::uint32_t>(diagram_.blocks.size());
       Block block;
@@ -104,6 +111,7 @@ class FabricSorter {
     Block& block = diagram_.blocks[index];
     ++block.host_links[host.speed_mbps];
     ++diagram_.host_links;
+    diagram_.rails = std::max(diagram_.rails, std::uint32_t{host.rail} + 1);
     // A host stands with the leaves of its first link.
     if (placed_[index_of(host.device)]) return;
     placed_[index_of(host.device)] = true;
@@ -158,18 +166,20 @@ std::string folded_names(const Cluster& cluster, const std::vector<DeviceId>& de
   return fold_hosts(std::move(names));
 }
 
-std::string hosts_text(const Cluster& cluster, const std::vector<DeviceId>& hosts) {
+std::vector<std::string> host_counts(const Cluster& cluster, const std::vector<DeviceId>& hosts) {
   std::array<std::uint64_t, 4> kinds{};
   for (const DeviceId id : hosts) ++kinds[static_cast<std::size_t>(cluster.group_of(id).kind)];
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words = {
       {{"server", "servers"}, {"switch", "switches"}, {"PDU", "PDUs"}, {"network", "networks"}}};
-  std::string text;
+  std::vector<std::string> counts;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i] == 0) continue;
-    if (!text.empty()) text += ", ";
-    text += views::counted(kinds[i], words[i].first, words[i].second);
+    if (kinds[i] > 0) counts.push_back(views::counted(kinds[i], words[i].first, words[i].second));
   }
-  return text;
+  return counts;
+}
+
+std::string hosts_text(const Cluster& cluster, const std::vector<DeviceId>& hosts) {
+  return fmt::format("{}", fmt::join(host_counts(cluster, hosts), ", "));
 }
 
 std::string models_text(const Cluster& cluster, const std::vector<DeviceId>& devices) {
@@ -239,8 +249,12 @@ namespace {
 
 std::string facts_line(const Diagram& diagram) {
   const FabricPlan& plan = diagram.plan();
-  std::string text(text_of(plan.network));
-  if (diagram.fabric != FabricKind::oob) text += fmt::format(" · {} wiring", text_of(plan.wiring));
+  std::string text(plan.network == NetworkKind::infiniband ? "InfiniBand" : "Ethernet");
+  if (plan.wiring == Wiring::pairs) {
+    text += " · leaves in pairs";
+  } else if (diagram.fabric != FabricKind::oob) {
+    text += fmt::format(" · {} wiring", text_of(plan.wiring));
+  }
   text += fmt::format(" · {}", views::counted(static_cast<std::uint64_t>(plan.tiers), "tier", "tiers"));
   if (plan.planes > 1) text += fmt::format(" · {} planes", plan.planes);
   if (plan.rails > 1 && diagram.fabric != FabricKind::oob && diagram.fabric != FabricKind::frontend) {
@@ -274,10 +288,9 @@ std::vector<LegendItem> fabric_legend(const Diagram& diagram, bool detail) {
       items.push_back({look.fill, look.stroke, std::string(look.meaning), false});
     }
   }
-  const FabricPlan& plan = diagram.plan();
   const bool frontend = diagram.fabric == FabricKind::frontend;
-  if (detail && plan.rails > 1 && diagram.fabric != FabricKind::oob) {
-    const std::uint32_t shown = std::min<std::uint32_t>(plan.rails, 8);
+  if (diagram.rails > 1 && diagram.fabric != FabricKind::oob && (detail || diagram.leaf_has_rail())) {
+    const std::uint32_t shown = std::min<std::uint32_t>(diagram.rails, 8);
     for (std::uint32_t rail = 0; rail < shown; ++rail) {
       items.push_back({{}, rail_color(rail), fmt::format("{} {}", frontend ? "link" : "rail", rail + 1), true});
     }
@@ -306,7 +319,7 @@ std::string fabric_svg(const Cluster& cluster, FabricKind fabric) {
       fmt::format("{}: {}, {}", heading, hosts_text(cluster, hosts), views::counted(diagram.leaves, "leaf", "leaves"));
   if (!diagram.spines.empty()) title += ", " + views::counted(diagram.spines.size(), "spine", "spines");
   if (!diagram.cores.empty()) title += ", " + views::counted(diagram.cores.size(), "core", "cores");
-  const double width = std::max(1080.0, detail ? detail_width(diagram) : blocks_width(diagram));
+  const double width = std::max(kLeastWidth, detail ? detail_width(diagram) : blocks_width(diagram));
   double y = draw_heading(svg, {kMargin, kMargin}, width - 2 * kMargin, title, facts_line(diagram));
   y = draw_legend(svg, {kMargin, y}, width - 2 * kMargin, fabric_legend(diagram, detail)) + 6;
   y = detail ? draw_detail(svg, diagram, y) : draw_blocks(svg, diagram, y);

@@ -37,10 +37,16 @@ struct Diagram {
   std::size_t hosts = 0;
   std::size_t leaves = 0;
   std::uint64_t host_links = 0;
+  std::uint32_t rails = 0;                     // rails, or links of a bond, that hosts have
   std::map<std::uint32_t, Bundle> core_links;  // by pod
   Bundle above_links;
 
   [[nodiscard]] const FabricPlan& plan() const { return cluster->fabric(fabric); }
+  // Whether each leaf serves one rail only, so that it can wear the rail's colour.
+  [[nodiscard]] bool leaf_has_rail() const {
+    const Wiring wiring = plan().wiring;
+    return rails > 1 && fabric != FabricKind::oob && (wiring == Wiring::rail_optimized || wiring == Wiring::rail_only);
+  }
   // The devices that leaves link up to, where there are no spines.
   [[nodiscard]] const std::vector<DeviceId>& over_leaves() const { return spines.empty() ? above : spines; }
 };
@@ -49,12 +55,15 @@ struct Diagram {
 [[nodiscard]] std::string bundle_text(const Bundle& bundle);  // "256 × 400G + 8 × 100G"
 [[nodiscard]] std::uint64_t bundle_size(const Bundle& bundle);
 [[nodiscard]] std::string folded_names(const Cluster& cluster, const std::vector<DeviceId>& devices);
-// "32 servers", "24 servers, 18 switches, 12 PDUs"
-[[nodiscard]] std::string hosts_text(const Cluster& cluster, const std::vector<DeviceId>& hosts);
+// "32 servers", "18 switches", "12 PDUs"
+[[nodiscard]] std::vector<std::string> host_counts(const Cluster& cluster, const std::vector<DeviceId>& hosts);
+[[nodiscard]] std::string hosts_text(const Cluster& cluster,
+                                     const std::vector<DeviceId>& hosts);  // the same in one line
 // Common catalogue ids of the devices: "sn5600" or "sn5600, sn5400".
 [[nodiscard]] std::string models_text(const Cluster& cluster, const std::vector<DeviceId>& devices);
 
 inline constexpr double kPictureWidth = 2400;
+inline constexpr double kLeastWidth = 1080;
 inline constexpr double kMargin = 24;
 inline constexpr double kSide = 196;  // the column of explanations on the left
 

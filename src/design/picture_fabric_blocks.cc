@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kMostColumns = 9;  // of blocks, ellipses apart
 constexpr std::size_t kMostPodKinds = 3;
-constexpr double kCard = 206;
+constexpr double kCardLeast = 206;
+constexpr double kCardMost = 300;
 constexpr double kEllipsis = 92;
 constexpr double kGap = 16;
 constexpr double kPodPad = 12;
@@ -92,9 +93,9 @@ std::vector<Column> choose_columns(const Cluster& cluster, const std::vector<con
   return columns;
 }
 
-double columns_width(const std::vector<Column>& columns) {
+double columns_width(const std::vector<Column>& columns, double card) {
   double width = -kGap;
-  for (const Column& column : columns) width += (column.block != nullptr ? kCard : kEllipsis) + kGap;
+  for (const Column& column : columns) width += (column.block != nullptr ? card : kEllipsis) + kGap;
   return std::max(width, 0.0);
 }
 
@@ -145,12 +146,18 @@ std::vector<PodColumn> choose_pods(const Diagram& diagram) {
   return pods;
 }
 
-// The columns of the whole picture; without pods, all of them in one.
-std::vector<PodColumn> layout(const Diagram& diagram) {
+struct Layout {
   std::vector<PodColumn> pods;
+  double card = kCardLeast;  // width of a block
+  double right = 0;
+};
+
+// The columns of the whole picture; without pods, all of them in one.
+Layout lay_out(const Diagram& diagram) {
+  Layout layout;
   const bool in_pods = !diagram.cores.empty();
   if (in_pods) {
-    pods = choose_pods(diagram);
+    layout.pods = choose_pods(diagram);
   } else {
     std::vector<const Block*> blocks;
     for (const Block& block : diagram.blocks) blocks.push_back(&block);
@@ -158,21 +165,35 @@ std::vector<PodColumn> layout(const Diagram& diagram) {
     all.units = blocks.size();
     all.spines = diagram.spines;
     all.columns = choose_columns(*diagram.cluster, blocks, kMostColumns);
-    pods.push_back(std::move(all));
+    layout.pods.push_back(std::move(all));
   }
-  double x = kMargin + kSide;
-  for (PodColumn& pod : pods) {
-    pod.x = x;
-    pod.width = pod.more > 0 ? kEllipsis : columns_width(pod.columns) + (in_pods ? 2 * kPodPad : 0.0);
-    x += pod.width + kGap;
+  const auto place = [&] {
+    double x = kMargin + kSide;
+    for (PodColumn& pod : layout.pods) {
+      pod.x = x;
+      pod.width = pod.more > 0 ? kEllipsis : columns_width(pod.columns, layout.card) + (in_pods ? 2 * kPodPad : 0.0);
+      x += pod.width + kGap;
+    }
+    layout.right = x - kGap;
+  };
+  place();
+  // A few blocks grow until they fill the least width of a picture.
+  std::size_t blocks = 0;
+  for (const PodColumn& pod : layout.pods) {
+    for (const Column& column : pod.columns) blocks += column.block != nullptr ? 1U : 0U;
   }
-  return pods;
+  const double spare = kLeastWidth - kMargin - layout.right;
+  if (spare > 0 && blocks > 0) {
+    layout.card = std::min(kCardMost, kCardLeast + spare / real(blocks));
+    place();
+  }
+  return layout;
 }
 
 class BlockPainter {
  public:
   BlockPainter(Svg& svg, const Diagram& diagram)
-      : svg_(svg), diagram_(diagram), cluster_(*diagram.cluster), pods_(layout(diagram)) {}
+      : svg_(svg), diagram_(diagram), cluster_(*diagram.cluster), layout_(lay_out(diagram)) {}
 
   double draw(double top) {
     place(top);
@@ -180,7 +201,7 @@ class BlockPainter {
     if (!diagram_.cores.empty()) {
       draw_tier(Box{left_, core_y_, right_ - left_, kPanelHeight}, diagram_.cores, "core", "cores");
     }
-    for (const PodColumn& pod : pods_) {
+    for (const PodColumn& pod : layout_.pods) {
       if (pod.more > 0) {
         draw_ellipsis({pod.x, leaf_y_, pod.width, kLeafPanel}, pod.more, pod.more == 1 ? "more pod" : "more pods");
       } else {
@@ -193,8 +214,8 @@ class BlockPainter {
 
  private:
   void place(double top) {
-    left_ = pods_.front().x;
-    right_ = pods_.back().x + pods_.back().width;
+    left_ = layout_.pods.front().x;
+    right_ = layout_.right;
     double y = top + 10;
     above_y_ = y;
     if (!diagram_.above.empty()) y += 40 + 64;
@@ -237,15 +258,12 @@ class BlockPainter {
     const std::size_t shown = all ? devices.size() : fit - 1;
     const double step = std::min(widest, box.width / real(all ? shown : shown + 1));
     const double start = box.x + (box.width - step * real(all ? shown : shown + 1)) / 2;
-    const bool railed =
-        diagram_.plan().rails > 1 && diagram_.fabric != FabricKind::oob &&
-        (diagram_.plan().wiring == Wiring::rail_optimized || diagram_.plan().wiring == Wiring::rail_only);
     for (std::size_t i = 0; i < shown; ++i) {
       const DeviceGroup& group = cluster_.group_of(devices[i]);
       const Look& look = look_of(cluster_, group);
       const Box icon{start + real(i) * step + 2, box.y, step - 4, box.height};
       svg_.rect(icon, Paint{look.fill, look.stroke, 0.8, 1, {}, 2}, cluster_.name_of(devices[i]));
-      if (railed && group.tier == Tier::leaf) {
+      if (diagram_.leaf_has_rail() && group.tier == Tier::leaf) {
         svg_.rect({icon.x, icon.bottom() - 6, icon.width, 6},
                   Paint{rail_color(cluster_.device(devices[i]).rail), "#ffffff", 0.5});
       }
@@ -275,7 +293,7 @@ class BlockPainter {
         continue;
       }
       draw_block(*column.block, x, spine);
-      x += kCard + kGap;
+      x += layout_.card + kGap;
     }
     if (!pod.spines.empty()) draw_tier(spine, pod.spines, "spine", "spines");
   }
@@ -290,45 +308,68 @@ class BlockPainter {
   }
 
   void draw_block(const Block& block, double x, const Box& spine) {
-    const Box leaf{x, leaf_y_, kCard, kLeafPanel};
-    const Box host{x, host_y_, kCard, kHostPanel};
-    const bool up = !block.uplinks.empty();
-    if (up) {
-      const bool to_above = diagram_.spines.empty();
-      const double over = to_above ? above_y_ + 40 : spine.bottom();
+    const double width = layout_.card;
+    const Box leaf{x + 6, leaf_y_, width - 12, kLeafPanel};
+    const Box host{x + 6, host_y_, width - 12, kHostPanel - 6};
+    if (!block.uplinks.empty()) {
+      const double over = diagram_.spines.empty() ? above_y_ + 40 : spine.bottom();
       bundle({leaf.centre().x, leaf.y - 24}, {leaf.centre().x, over}, bundle_text(block.uplinks));
     }
-    svg_.rect({x, leaf.y - 24, kCard, host.bottom() - leaf.y + 24}, Paint{"#ffffff", "#d5d8dc", 1, 1, {}, 6},
-              fmt::format("{}: {}", block.name, folded_names(cluster_, block.leaves)));
-    svg_.text_in({x, leaf.y - 21, kCard, 18}, block.name, TextStyle{12.5, kInk, Anchor::middle, true});
-    const std::string leaves = views::counted(block.leaves.size(), "leaf", "leaves");
-    svg_.rect(Box{x + 6, leaf.y, kCard - 12, kLeafPanel}, Paint{kPanel, "none", 1, 1, {}, 4});
-    svg_.text_in({x + 6, leaf.y + 3, kCard - 12, 16}, leaves, TextStyle{11, kInk, Anchor::middle, true});
-    draw_icons({x + 12, leaf.y + 22, kCard - 24, 30}, block.leaves, 44);
     const std::string names = folded_names(cluster_, block.leaves);
-    svg_.text_in({x + 6, leaf.y + 56, kCard - 12, 16}, names, TextStyle{9.5, kSoftInk});
-    svg_.link(Box{x, host.y, kCard, 1}.top_centre(), leaf.bottom_centre(),
-              Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45}, bundle_text(block.host_links));
-    svg_.label({leaf.centre().x, (leaf.bottom() + host.y) / 2}, bundle_text(block.host_links), TextStyle{11, kInk});
-    draw_block_hosts(block, Box{x + 6, host.y, kCard - 12, kHostPanel - 6});
+    svg_.rect({x, leaf.y - 24, width, host.bottom() - leaf.y + 30}, Paint{"#ffffff", "#d5d8dc", 1, 1, {}, 6},
+              fmt::format("{}: {}", block.name, names));
+    svg_.text_in({x, leaf.y - 21, width, 18}, block.name, TextStyle{12.5, kInk, Anchor::middle, true});
+    svg_.rect(leaf, Paint{kPanel, "none", 1, 1, {}, 4});
+    svg_.text_in({leaf.x, leaf.y + 3, leaf.width, 16}, views::counted(block.leaves.size(), "leaf", "leaves"),
+                 TextStyle{11, kInk, Anchor::middle, true});
+    draw_icons({leaf.x + 6, leaf.y + 22, leaf.width - 12, 30}, block.leaves, 44);
+    svg_.text_in({leaf.x, leaf.y + 56, leaf.width, 16}, names, TextStyle{9.5, kSoftInk});
+    const std::string links = bundle_text(block.host_links);
+    svg_.link(host.top_centre(), leaf.bottom_centre(), Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45},
+              links);
+    svg_.label({leaf.centre().x, (leaf.bottom() + host.y) / 2}, links, TextStyle{11, kInk});
+    draw_block_hosts(block, host);
   }
 
   void draw_block_hosts(const Block& block, const Box& box) {
     constexpr std::size_t kAcross = 16;
     constexpr std::size_t kMost = 4 * kAcross;
-    svg_.rect(box, Paint{kPanel, "none", 1, 1, {}, 4}, folded_names(cluster_, block.hosts));
-    svg_.text_in({box.x, box.y + 3, box.width, 16}, hosts_text(cluster_, block.hosts),
-                 TextStyle{11, kInk, Anchor::middle, true});
+    const std::string names = folded_names(cluster_, block.hosts);
+    svg_.rect(box, Paint{kPanel, "none", 1, 1, {}, 4}, names);
+    const std::string counts = hosts_text(cluster_, block.hosts);
+    const double size = text_width(counts, 11, true) > box.width - 4 ? 9.5 : 11;
+    svg_.text_in({box.x, box.y + 3, box.width, 16}, counts, TextStyle{size, kInk, Anchor::middle, true});
     const std::size_t shown = std::min(block.hosts.size(), kMost);
     const double step = (box.width - 12) / real(kAcross);
     const double start = box.x + 6 + (real(kAcross) - real(std::min(shown, kAcross))) * step / 2;
     for (std::size_t i = 0; i < shown; ++i) {
       const Look& look = look_of(cluster_, cluster_.group_of(block.hosts[i]));
       const Box icon{start + real(i % kAcross) * step + 1, box.y + 23 + real(i / kAcross) * 18, step - 2, 15};
-      svg_.rect(icon, Paint{look.fill, look.stroke, 0.7, 1, {}, 1.5});
+      svg_.rect(icon, Paint{look.fill, look.stroke, 0.7, 1, {}, 1.5}, cluster_.name_of(block.hosts[i]));
     }
-    const std::string names = folded_names(cluster_, block.hosts);
-    svg_.text_in({box.x, box.bottom() - 24, box.width, 16}, names, TextStyle{9.5, kSoftInk});
+    draw_host_names(names, shown < block.hosts.size(), {box.x, box.bottom() - 28, box.width, 26});
+  }
+
+  // Names in up to two lines, broken after a comma.
+  void draw_host_names(std::string_view names, bool more, const Box& box) {
+    constexpr double kSize = 9.5;
+    std::string first;
+    while (!names.empty()) {
+      // The comma between two names stands outside brackets.
+      std::size_t end = 0;
+      for (int depth = 0; end < names.size() && (names[end] != ',' || depth > 0); ++end) {
+        depth += names[end] == '[' ? 1 : names[end] == ']' ? -1 : 0;
+      }
+      end = std::min(end + 1, names.size());
+      const std::string longer = first + std::string(names.substr(0, end));
+      if (!first.empty() && text_width(longer, kSize) > box.width - 6) break;
+      first = longer;
+      names.remove_prefix(end);
+    }
+    const std::string second = std::string(names) + (more && names.empty() ? "(not all drawn)" : "");
+    const double lift = second.empty() ? 6 : 0;
+    svg_.text_in({box.x, box.y + lift, box.width, 12}, first, TextStyle{kSize, kSoftInk});
+    svg_.text_in({box.x, box.y + 12, box.width, 12}, second, TextStyle{kSize, kSoftInk});
   }
 
   void draw_sides() {
@@ -357,23 +398,20 @@ class BlockPainter {
     if (!up.empty()) draw_side(svg_, (over + leaf_y_ - 24) / 2, "Uplinks", up);
     draw_side(svg_, leaf_y_ + kLeafPanel / 2, "Leaves", tier(leaves));
     draw_side(svg_, (leaf_y_ + kLeafPanel + host_y_) / 2, "Host links", host_link_lines(diagram_));
-    draw_side(svg_, host_y_ + kHostPanel / 2, "Hosts", {hosts_text(cluster_, hosts)});
+    draw_side(svg_, host_y_ + kHostPanel / 2, "Hosts", host_counts(cluster_, hosts));
   }
 
   Svg& svg_;
   const Diagram& diagram_;
   const Cluster& cluster_;
-  std::vector<PodColumn> pods_;
+  Layout layout_;
   double left_ = 0, right_ = 0, bottom_ = 0;
   double above_y_ = 0, core_y_ = 0, spine_y_ = 0, leaf_y_ = 0, host_y_ = 0;
 };
 
 }  // namespace
 
-double blocks_width(const Diagram& diagram) {
-  const std::vector<PodColumn> pods = layout(diagram);
-  return pods.back().x + pods.back().width + kMargin;
-}
+double blocks_width(const Diagram& diagram) { return lay_out(diagram).right + kMargin; }
 
 double draw_blocks(Svg& svg, const Diagram& diagram, double top) { return BlockPainter(svg, diagram).draw(top); }
 

@@ -192,7 +192,7 @@ class DetailPainter {
   }
 
   [[nodiscard]] std::string_view host_link_color(const Port& port) const {
-    if (diagram_.fabric == FabricKind::oob || diagram_.plan().rails < 2) return switch_look(diagram_.fabric).fill;
+    if (diagram_.fabric == FabricKind::oob || diagram_.rails < 2) return switch_look(diagram_.fabric).fill;
     return rail_color(port.rail);
   }
 
@@ -241,17 +241,25 @@ class DetailPainter {
     svg_.text_in(box, shown, TextStyle{size, look.ink, Anchor::middle, true});
   }
 
+  // Uplinks pass here, so the name has a background of its own.
+  void draw_block_name(const Block& block, const Box& panel) {
+    const double width = text_width(block.name, 11, true) + 10;
+    svg_.rect({panel.centre().x - width / 2, panel.y + 3, width, 16}, Paint{kPanel, "none", 1, 1, {}, 3});
+    svg_.text_in({panel.x, panel.y + 3, panel.width, 16}, block.name, TextStyle{11, kInk, Anchor::middle, true});
+  }
+
   void draw_switches() {
-    const bool railed = diagram_.plan().rails > 1 && (diagram_.plan().wiring == Wiring::rail_optimized ||
-                                                      diagram_.plan().wiring == Wiring::rail_only);
     for (std::size_t b = 0; b < diagram_.blocks.size(); ++b) {
       const Block& block = diagram_.blocks[b];
-      const std::vector<std::string> names = short_names(cluster_, block.leaves);
-      svg_.text_in({panels_[b].x, panels_[b].y + 3, panels_[b].width, 16}, block.name,
-                   TextStyle{11, kInk, Anchor::middle, true});
+      std::vector<std::string> names = short_names(cluster_, block.leaves);
+      if (names.size() == 1) {
+        names.front() = block.name;
+      } else {
+        draw_block_name(block, panels_[b]);
+      }
       for (std::size_t i = 0; i < block.leaves.size(); ++i) {
         draw_switch_box(block.leaves[i], names[i]);
-        if (!railed || diagram_.fabric == FabricKind::oob) continue;
+        if (!diagram_.leaf_has_rail()) continue;
         const Box& box = boxes_[block.leaves[i]];
         svg_.rect({box.x, box.bottom() - 5, box.width, 5},
                   Paint{rail_color(cluster_.device(block.leaves[i]).rail), "#ffffff", 0.5});
@@ -304,7 +312,7 @@ class DetailPainter {
     }
     draw_side(svg_, leaves_.middle(), "Leaves", tier(leaves));
     draw_side(svg_, (leaves_.y + kSwitchHeight + hosts_.y) / 2, "Host links", host_link_lines(diagram_));
-    draw_side(svg_, hosts_.middle(), "Hosts", {hosts_text(cluster_, hosts)});
+    draw_side(svg_, hosts_.middle(), "Hosts", host_counts(cluster_, hosts));
   }
 
   struct IdHash {

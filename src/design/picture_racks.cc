@@ -21,24 +21,38 @@ using namespace picture;  // NOLINT(google-build-using-namespace): a picture is 
 constexpr std::size_t kMostRacks = 64;  // drawn one by one; also the most kinds drawn
 constexpr double kMargin = 24;
 constexpr double kUnitHeight = 11;
-constexpr double kRackWidth = 108;
-constexpr double kGutter = 16;  // unit numbers, left of a rack
-constexpr double kPduWidth = 7;
-constexpr double kGap = 10;
+constexpr double kRackWidth = 104;
+constexpr double kGutter = 14;  // unit numbers, left of a rack
+constexpr double kPduWidth = 6;
+constexpr double kGap = 8;
 constexpr double kPitch = kGutter + kPduWidth + kRackWidth + kPduWidth + kGap;
 constexpr double kHeader = 34;
 constexpr double kFooter = 34;
-constexpr std::size_t kMostInLine = 15;
+constexpr std::size_t kMostInLine = 17;
 
 // Racks that look alike; the first stands for all.
 struct RackKind {
   std::vector<RackId> racks;
 };
 
-struct Line {
+// Racks under one heading; short ones share a line.
+struct Section {
   std::string heading;
   std::vector<RackKind> kinds;
 };
+using Line = std::vector<Section>;
+
+// A heading may be wider than its few racks.
+std::size_t places(const Section& section) {
+  const auto heading = static_cast<std::size_t>(text_width(section.heading, 14, true) / kPitch) + 1;
+  return std::max(section.kinds.size(), heading);
+}
+
+std::size_t places(const Line& line) {
+  std::size_t sum = 0;
+  for (const Section& section : line) sum += places(section);
+  return sum;
+}
 
 std::string signature(const Cluster& cluster, RackId id) {
   const Rack& rack = cluster.rack(id);
@@ -50,6 +64,11 @@ std::string signature(const Cluster& cluster, RackId id) {
                         views::model_id(cluster, device));
   }
   return text;
+}
+
+void add_section(Section section, std::vector<Line>& lines) {
+  if (lines.empty() || places(lines.back()) + places(section) > kMostInLine) lines.emplace_back();
+  lines.back().push_back(std::move(section));
 }
 
 // Cuts a row into lines of about equal length.
@@ -150,6 +169,12 @@ void draw_pdus(Svg& svg, const Cluster& cluster, const Rack& rack, const Box& fr
   }
 }
 
+// Long names are set smaller before they are cut.
+void draw_name(Svg& svg, const Box& box, std::string_view name, double size, const Look& look) {
+  while (size > 6.5 && text_width(name, size) > box.width - 4) size -= 0.5;
+  svg.text_in(box, name, TextStyle{size, look.ink});
+}
+
 void draw_device(Svg& svg, const Cluster& cluster, DeviceId id, const Box& frame, bool alone) {
   const Device& device = cluster.device(id);
   const std::int64_t height = views::height_of(cluster, id);
@@ -163,12 +188,12 @@ void draw_device(Svg& svg, const Cluster& cluster, DeviceId id, const Box& frame
       fmt::format("{}: {}, {}, U{}{}", alone ? cluster.name_of(id) : group.name, model, views::role_of(cluster, group),
                   device.rack_unit, height > 1 ? fmt::format("-{}", device.rack_unit + height - 1) : "");
   svg.rect(box, Paint{look.fill, look.stroke, 0.8, 1, {}, 1.5}, tooltip);
-  const TextStyle style{height > 1 ? 9.5 : 8.0, look.ink};
+  const double size = height > 1 ? 9.5 : 8.0;
   if (height >= 4 && alone) {
-    svg.text_in({box.x, box.centre().y - 12, box.width, 12}, cluster.name_of(id), style);
-    svg.text_in({box.x, box.centre().y, box.width, 12}, model, TextStyle{8, look.ink});
+    draw_name(svg, {box.x, box.centre().y - 12, box.width, 12}, cluster.name_of(id), size, look);
+    draw_name(svg, {box.x, box.centre().y, box.width, 12}, model, 8, look);
   } else {
-    svg.text_in(box, alone ? cluster.name_of(id) : model, style);
+    draw_name(svg, box, alone ? cluster.name_of(id) : model, size, look);
   }
 }
 
@@ -216,17 +241,7 @@ std::vector<LegendItem> rack_legend(const Cluster& cluster) {
   return items;
 }
 
-}  // namespace
-
-std::string racks_svg(const Cluster& cluster) {
-  std::size_t left_out = 0;
-  const bool each = cluster.racks().size() <= kMostRacks;
-  const std::vector<Line> lines = each ? rows_of_racks(cluster) : kinds_of_racks(cluster, left_out);
-  std::size_t longest = 1;
-  for (const Line& line : lines) longest = std::max(longest, line.kinds.size());
-  const double width = std::max(960.0, 2 * kMargin + kPitch * real(longest));
-  const std::string title =
-      fmt::format("{}: {}", cluster.name(), views::counted(cluster.racks().size(), "rack", "racks"));
+std::string facts_line(const Cluster& cluster, bool each, std::size_t left_out) {
   std::uint64_t servers = 0;
   std::uint64_t switches = 0;
   for (const DeviceGroup& group : cluster.groups()) {
@@ -238,22 +253,43 @@ std::string racks_svg(const Cluster& cluster) {
                                   views::counted(switches, "switch", "switches"), about(cluster.total_power()));
   if (!each) facts += " · racks with the same content are drawn once";
   if (left_out > 0) facts += fmt::format(" · {} of rarer kinds left out", views::counted(left_out, "rack", "racks"));
-  Svg svg;
-  double y = draw_heading(svg, {kMargin, kMargin}, width - 2 * kMargin, title, facts);
-  y = draw_legend(svg, {kMargin, y}, width - 2 * kMargin, rack_legend(cluster)) + 10;
-  for (const Line& line : lines) {
-    std::int64_t tallest = 1;
-    for (const RackKind& kind : line.kinds) {
+  return facts;
+}
+
+double draw_line(Svg& svg, const Cluster& cluster, const Line& line, double y) {
+  std::int64_t tallest = 1;
+  for (const Section& section : line) {
+    for (const RackKind& kind : section.kinds) {
       tallest = std::max(tallest, *cluster.rack(kind.racks.front()).model->height);
     }
-    const double height = real(tallest) * kUnitHeight;
-    svg.text({kMargin, y + 14}, line.heading, TextStyle{14, kInk, Anchor::start, true});
-    y += 24;
-    for (std::size_t i = 0; i < line.kinds.size(); ++i) {
-      draw_rack(svg, cluster, line.kinds[i], {kMargin + real(i) * kPitch, y}, height);
-    }
-    y += kHeader + height + kFooter + 16;
   }
+  const double height = real(tallest) * kUnitHeight;
+  double x = kMargin;
+  for (const Section& section : line) {
+    svg.text({x, y + 14}, section.heading, TextStyle{14, kInk, Anchor::start, true});
+    for (std::size_t i = 0; i < section.kinds.size(); ++i) {
+      draw_rack(svg, cluster, section.kinds[i], {x + real(i) * kPitch, y + 24}, height);
+    }
+    x += real(places(section)) * kPitch;
+  }
+  return y + 24 + kHeader + height + kFooter + 16;
+}
+
+}  // namespace
+
+std::string racks_svg(const Cluster& cluster) {
+  std::size_t left_out = 0;
+  const bool each = cluster.racks().size() <= kMostRacks;
+  const std::vector<Line> lines = each ? rows_of_racks(cluster) : kinds_of_racks(cluster, left_out);
+  std::size_t longest = 1;
+  for (const Line& line : lines) longest = std::max(longest, places(line));
+  const double width = std::max(960.0, 2 * kMargin + kPitch * real(longest));
+  const std::string title =
+      fmt::format("{}: {}", cluster.name(), views::counted(cluster.racks().size(), "rack", "racks"));
+  Svg svg;
+  double y = draw_heading(svg, {kMargin, kMargin}, width - 2 * kMargin, title, facts_line(cluster, each, left_out));
+  y = draw_legend(svg, {kMargin, y}, width - 2 * kMargin, rack_legend(cluster)) + 10;
+  for (const Line& line : lines) y = draw_line(svg, cluster, line, y);
   return svg.finish(width, y + kMargin - 16, title);
 }
 

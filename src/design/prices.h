@@ -16,7 +16,7 @@ namespace weft {
 struct PriceItem {
   using IsRecord = void;
   Place place;
-  Given<std::string> item;       // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
+  Given<std::string> item;  // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
   Given<Money> price;
   Given<Duration> lead_time;
 };

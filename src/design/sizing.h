@@ -11,7 +11,7 @@
 namespace weft {
 
 struct ThroughputNeed {
-  Bytes read;    // per second
+  Bytes read;  // per second
   Bytes write;
   std::string rule;
   std::string source;
@@ -30,6 +30,7 @@ struct MigPlacement {
   std::vector<std::pair<std::string, int>> placed;  // profile, first memory slice
   std::string why_not;
 };
-[[nodiscard]] MigPlacement place_mig(const GpuModel& gpu, const std::vector<std::pair<std::string, std::int64_t>>& wanted);
+[[nodiscard]] MigPlacement place_mig(const GpuModel& gpu,
+                                     const std::vector<std::pair<std::string, std::int64_t>>& wanted);
 
 }  // namespace weft

@@ -80,8 +80,8 @@ Result<std::vector<const MigProfile*>> list_instances(const GpuModel& gpu, const
       std::vector<std::string_view> known;
       for (const MigProfile& candidate : *gpu.mig) known.emplace_back(*candidate.name);
       const std::string hint = did_you_mean(name, known);
-      return refuse(fmt::format("{} has no profile {}{}", *gpu.name, in_backticks(name),
-                                hint.empty() ? "" : "; " + hint));
+      return refuse(
+          fmt::format("{} has no profile {}{}", *gpu.name, in_backticks(name), hint.empty() ? "" : "; " + hint));
     }
     if (count < 0) return refuse(fmt::format("{} instances of {} make no sense", count, name));
     // Bounded before multiplying: the count is a user's number.
@@ -121,7 +121,8 @@ MigPlacement place_mig(const GpuModel& gpu, const Wanted& wanted) {
   }
   Placer placer(instances.value(), whole.memory);
   if (!placer.run()) {
-    placement.why_not = "slices enough, but no arrangement of them: each profile may begin at certain memory slices only";
+    placement.why_not =
+        "slices enough, but no arrangement of them: each profile may begin at certain memory slices only";
     return placement;
   }
   placement.fits = true;
@@ -252,7 +253,8 @@ TableSection pools_table(const std::vector<GpuPool>& pools, std::vector<std::str
     }
     if (!has_mig(*entry.gpu)) {
       notes.push_back(fmt::format(
-          "{}: {} has no MIG. Time-slicing (`time_slices`) lets several pods share a GPU, without memory isolation: all "
+          "{}: {} has no MIG. Time-slicing (`time_slices`) lets several pods share a GPU, without memory isolation: "
+          "all "
           "of them see the same {} and one that overruns it fails the others, so it suits small models only.",
           entry.pool->name->text, *entry.gpu->name, to_text(*entry.gpu->memory)));
     }
@@ -337,9 +339,8 @@ Document mig_view(const Cluster& cluster) {
     if (!has_mig(*entry.gpu) || std::find(shown.begin(), shown.end(), entry.gpu) != shown.end()) continue;
     shown.push_back(entry.gpu);
     document.sections.emplace_back(mixes_table(*entry.gpu));
-    document.notes.push_back(
-        fmt::format("Mixes of several profiles on {} are maximal: no further instance fits beside them.",
-                    *entry.gpu->name));
+    document.notes.push_back(fmt::format(
+        "Mixes of several profiles on {} are maximal: no further instance fits beside them.", *entry.gpu->name));
   }
   for (const GpuPool& entry : pools) {
     if (*entry.pool->role != PoolRole::inference || !has_mig(*entry.gpu)) continue;

@@ -99,7 +99,8 @@ bool fits_by_trying_everything(const GpuModel& model, const std::vector<const Mi
       }
       if (!free) continue;
       const auto set = [&](bool value) {
-        for (std::int64_t i = 0; i < *instances[next]->memory_slices; ++i) used[static_cast<std::size_t>(start + i)] = value;
+        for (std::int64_t i = 0; i < *instances[next]->memory_slices; ++i)
+          used[static_cast<std::size_t>(start + i)] = value;
       };
       set(true);
       const bool found = place(next + 1);

@@ -32,8 +32,7 @@ Bytes through_points(std::span<const Point> points, std::int64_t at) {
     const Point& a = points[i - 1];
     const Point& b = points[i];
     if (at > b.at) continue;
-    return gigabytes(a.gigabytes) +
-           Bytes(multiply_divide((b.gigabytes - a.gigabytes) * kGiga, at - a.at, b.at - a.at));
+    return gigabytes(a.gigabytes) + Bytes(multiply_divide((b.gigabytes - a.gigabytes) * kGiga, at - a.at, b.at - a.at));
   }
   return scaled(points.back());
 }
@@ -315,9 +314,7 @@ Demand demand_of(const Cluster& cluster) {
 }
 
 // Over the storage fabric, that is.
-bool feeds_gpus(const Delivery& delivery) {
-  return !delivery.local && *delivery.system->tier != StorageTier::cold;
-}
+bool feeds_gpus(const Delivery& delivery) { return !delivery.local && *delivery.system->tier != StorageTier::cold; }
 
 // All systems that feed GPUs, together; they share the clients' links.
 struct Supply {
@@ -466,9 +463,10 @@ TableSection scratch_table(const Cluster& cluster, std::vector<std::string>& not
                           known ? Cell(workload.working_set->count(), about(*workload.working_set)) : Cell(),
                           known ? Cell(enough, enough ? "yes" : "no") : Cell("unknown")});
     if (known && !enough) {
-      notes.push_back(fmt::format("{}: scratch is smaller than the working set by {} a node. Add drives, or read that "
-                                  "part from the parallel file system in every epoch.",
-                                  group.name, about(*workload.working_set - nvme)));
+      notes.push_back(
+          fmt::format("{}: scratch is smaller than the working set by {} a node. Add drives, or read that "
+                      "part from the parallel file system in every epoch.",
+                      group.name, about(*workload.working_set - nvme)));
     }
   }
   if (!known && !table.rows.empty()) {
@@ -484,7 +482,8 @@ TableSection metadata_table(const Demand& demand, const std::vector<Delivery>& d
                      {{"what", "what"}, {"operations_per_s", "operations/s", Align::right}, {"source", "source"}},
                      {}};
   constexpr std::string_view kSource = "MLPerf Storage samples a second, one file each";
-  table.rows.push_back({"needed: loaders that open large files (unet3d)", mlperf_samples(kUnet3d, demand.gpus), kSource});
+  table.rows.push_back(
+      {"needed: loaders that open large files (unet3d)", mlperf_samples(kUnet3d, demand.gpus), kSource});
   table.rows.push_back(
       {"needed: loaders that open small files (cosmoflow)", mlperf_samples(kCosmoflow, demand.gpus), kSource});
   for (const Delivery& delivery : deliveries) {
@@ -517,12 +516,12 @@ std::string remedy(const Delivery& delivery, const Bound& bound, Bytes wanted, b
     return fmt::format("add {} {} (each {} {})", more, delivery.server->id->text, write ? "writes" : "reads",
                        rate_text(each));
   }
-  const double times = bound.rate.count() > 0
-                           ? static_cast<double>(wanted.count()) / static_cast<double>(bound.rate.count())
-                           : 0.0;
+  const double times =
+      bound.rate.count() > 0 ? static_cast<double>(wanted.count()) / static_cast<double>(bound.rate.count()) : 0.0;
   if (times <= 0.0) return "cable the storage fabric first: nothing passes";
   if (bound.by == kByServerLinks) {
-    return fmt::format("give the storage servers {:.1f} times the link bandwidth, or spread it over more servers", times);
+    return fmt::format("give the storage servers {:.1f} times the link bandwidth, or spread it over more servers",
+                       times);
   }
   if (bound.by == kByClientLinks) {
     return fmt::format("give the clients {:.1f} times the storage link bandwidth (speed or rails)", times);
@@ -574,10 +573,11 @@ void note_field_rule(const Cluster& cluster, const Demand& demand, const Supply&
     }
     const Bytes wanted = gigabytes(10) * *group.server->gpus;
     if (links >= wanted) continue;
-    notes.push_back(fmt::format(
-        "The field guide's 10 GB/s a GPU would be {} a node of {}; its storage links carry {}. The rule is for data read "
-        "once from shared storage: node-local NVMe and caches take most of it for text and images.",
-        rate_text(wanted), group.name, rate_text(links)));
+    notes.push_back(
+        fmt::format("The field guide's 10 GB/s a GPU would be {} a node of {}; its storage links carry {}. The rule is "
+                    "for data read "
+                    "once from shared storage: node-local NVMe and caches take most of it for text and images.",
+                    rate_text(wanted), group.name, rate_text(links)));
   }
 }
 
@@ -588,12 +588,12 @@ FactsSection storage_facts(const Cluster& cluster, const Demand& demand, const S
   facts.facts.push_back({"gpus", "GPUs", demand.gpus});
   facts.facts.push_back({"nodes", "GPU servers", demand.nodes});
   facts.facts.push_back({"data", "Data class", text_of(*workload.data)});
-  facts.facts.push_back({"read_bytes_per_s", "Read delivered",
-                         Cell(supply.read.rate.count(), fmt::format("{}, bound by {}", rate_text(supply.read.rate),
-                                                                    supply.read.by))});
-  facts.facts.push_back({"write_bytes_per_s", "Write delivered",
-                         Cell(supply.write.rate.count(), fmt::format("{}, bound by {}", rate_text(supply.write.rate),
-                                                                     supply.write.by))});
+  facts.facts.push_back(
+      {"read_bytes_per_s", "Read delivered",
+       Cell(supply.read.rate.count(), fmt::format("{}, bound by {}", rate_text(supply.read.rate), supply.read.by))});
+  facts.facts.push_back(
+      {"write_bytes_per_s", "Write delivered",
+       Cell(supply.write.rate.count(), fmt::format("{}, bound by {}", rate_text(supply.write.rate), supply.write.by))});
   facts.facts.push_back({"target_read_bytes_per_s", "Read wanted for the class", rate_cell(demand.target.read)});
   facts.facts.push_back(
       {"target_write_bytes_per_s", "Write wanted for the class and checkpoints", rate_cell(demand.target.write)});

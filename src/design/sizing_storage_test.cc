@@ -117,7 +117,8 @@ std::string cluster_text(int storage_servers, const std::string& more) {
 
 // 32 nodes of class "better" ask for 40 GB/s read and 20 GB/s write. One storage-nvme-2u reads 80 and writes 40.
 TEST(StorageView, BoundByServersWhenLinksAreAmple) {
-  const auto loaded = load_cluster_text("t.yaml", cluster_text(1, "workload: {checkpoint: 5.4TB, working_set: 40TB}\n"));
+  const auto loaded =
+      load_cluster_text("t.yaml", cluster_text(1, "workload: {checkpoint: 5.4TB, working_set: 40TB}\n"));
   ASSERT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   const Document view = storage_view(*loaded->cluster);
   const TableSection* systems = find_table(view, "systems");
@@ -139,13 +140,12 @@ TEST(StorageView, BoundByServersWhenLinksAreAmple) {
 }
 
 TEST(StorageView, BoundByServerLinksWhenTheFileStatesMore) {
-  const auto stated = load_cluster_text(
-      "t.yaml",
-      "weft: 1\nname: t\npools:\n"
-      "  - {name: train, server: hgx-h100, count: 32}\n"
-      "  - {name: sto, role: storage, server: storage-nvme-2u, count: 1}\n"
-      "fabrics: {storage: {storage_breakout: 2x200G}}\n"
-      "storage: [{name: data, pool: sto, read: 400GB/s, write: 1GB/s}]\n");
+  const auto stated = load_cluster_text("t.yaml",
+                                        "weft: 1\nname: t\npools:\n"
+                                        "  - {name: train, server: hgx-h100, count: 32}\n"
+                                        "  - {name: sto, role: storage, server: storage-nvme-2u, count: 1}\n"
+                                        "fabrics: {storage: {storage_breakout: 2x200G}}\n"
+                                        "storage: [{name: data, pool: sto, read: 400GB/s, write: 1GB/s}]\n");
   ASSERT_NE(stated->cluster, nullptr) << render_all(stated->diagnostics, stated->sources, false);
   const Document view = storage_view(*stated->cluster);
   const TableSection* systems = find_table(view, "systems");

@@ -166,7 +166,7 @@ TableSection alternatives_table(const std::vector<VfPool>& pools) {
 }
 
 struct RailAddresses {
-  std::int64_t ports = 0;      // host ports on this rail, each with an address
+  std::int64_t ports = 0;  // host ports on this rail, each with an address
   std::int64_t functions = 0;
 };
 
@@ -197,8 +197,8 @@ int prefix_length_for(std::int64_t hosts) {
 
 void add_addresses(const Cluster& cluster, const std::vector<VfPool>& pools, FabricKind fabric, TableSection& table,
                    std::vector<std::string>& notes) {
-  const FabricSpec& spec = fabric == FabricKind::backend ? *cluster.spec().fabrics->backend
-                                                         : *cluster.spec().fabrics->storage;
+  const FabricSpec& spec =
+      fabric == FabricKind::backend ? *cluster.spec().fabrics->backend : *cluster.spec().fabrics->storage;
   const std::vector<RailAddresses> rails = rail_addresses(cluster, pools, fabric);
   for (std::size_t rail = 0; rail < rails.size(); ++rail) {
     const std::int64_t used = rails[rail].ports + rails[rail].functions;
@@ -208,10 +208,10 @@ void add_addresses(const Cluster& cluster, const std::vector<VfPool>& pools, Fab
                           known ? Cell(to_text((*spec.subnets)[rail])) : Cell(), rails[rail].ports,
                           rails[rail].functions, used, known ? Cell(size - used) : Cell()});
     if (known && used + 2 > size) {
-      notes.push_back(fmt::format("{} rail {}: {} addresses do not fit {}. Use a prefix of {} bits or fewer, or fewer "
-                                  "pods a node.",
-                                  to_text(fabric), rail + 1, used, to_text((*spec.subnets)[rail]),
-                                  prefix_length_for(used)));
+      notes.push_back(
+          fmt::format("{} rail {}: {} addresses do not fit {}. Use a prefix of {} bits or fewer, or fewer "
+                      "pods a node.",
+                      to_text(fabric), rail + 1, used, to_text((*spec.subnets)[rail]), prefix_length_for(used)));
     }
   }
 }

@@ -29,7 +29,8 @@ std::int64_t number(const TableSection& section, std::size_t row, std::string_vi
 }
 
 std::unique_ptr<Loaded> load(const std::string& pools) {
-  auto loaded = load_cluster_text("t.yaml", "weft: 1\nname: t\nfabrics: {frontend: {subnets: [10.20.0.0/16]}}\npools:\n" + pools);
+  auto loaded =
+      load_cluster_text("t.yaml", "weft: 1\nname: t\nfabrics: {frontend: {subnets: [10.20.0.0/16]}}\npools:\n" + pools);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   return loaded;
 }
@@ -84,8 +85,7 @@ TEST(VirtualFunctions, CountsAddressesOnEachRail) {
 }
 
 TEST(VirtualFunctions, InferenceReplicasTakeNone) {
-  const auto loaded =
-      load("  - {name: infer, role: inference, server: hgx-h100, count: 2, mig: {1g.10gb: 7}}\n");
+  const auto loaded = load("  - {name: infer, role: inference, server: hgx-h100, count: 2, mig: {1g.10gb: 7}}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   const Document view = vf_view(*loaded->cluster);
   EXPECT_EQ(number(table(view, "pools"), 0, "pods"), 2 * 8 * 7);

@@ -215,6 +215,7 @@ void add_switch_domains(const Cluster& cluster, FabricKind fabric, std::vector<D
   DomainKind cores{"core", fabric, {}};
   DomainKind planes{"plane", fabric, {}};
   std::map<std::uint32_t, Devices> by_unit;
+  Devices without_unit;
   std::map<std::uint16_t, Devices> by_plane;
   for (const DeviceGroup& group : cluster.groups()) {
     if (group.kind != DeviceKind::network_switch || group.fabric != fabric) continue;
@@ -224,15 +225,20 @@ void add_switch_domains(const Cluster& cluster, FabricKind fabric, std::vector<D
       const Device& device = cluster.device(id);
       tier.domains.emplace_back(cluster.name_of(id), Devices{id});
       by_plane[device.plane].push_back(id);
-      if (group.tier == Tier::leaf && device.unit != kNone<UnitId>) by_unit[index_of(device.unit)].push_back(id);
+      if (group.tier != Tier::leaf) continue;
+      (device.unit == kNone<UnitId> ? without_unit : by_unit[index_of(device.unit)]).push_back(id);
     }
   }
   const bool paired = plan.wiring == Wiring::pairs || plan.wiring == Wiring::dual_tor;
-  for (auto& [unit, members] : by_unit) {
+  const auto add_pairs = [&](const Devices& members) {
     for (std::size_t i = 0; paired && fabric != FabricKind::oob && i + 1 < members.size(); i += 2) {
       const std::string name = fold_hosts({cluster.name_of(members[i]), cluster.name_of(members[i + 1])});
       pairs.domains.emplace_back(name, Devices{members[i], members[i + 1]});
     }
+  };
+  add_pairs(without_unit);
+  for (auto& [unit, members] : by_unit) {
+    add_pairs(members);
     units.domains.emplace_back(views::unit_name(cluster, static_cast<UnitId>(unit)), std::move(members));
   }
   for (auto& [plane, members] : by_plane) {

@@ -44,12 +44,12 @@ class BlockPlan {
       const Block& block = blocks_[i];
       const std::uint64_t limit = i + 1 < blocks_.size() ? blocks_[i + 1].start : size_;
       if (block.start + block.count <= limit) continue;
-      const std::string reason =
-          i + 1 < blocks_.size()
-              ? fmt::format("runs into the {} of `{}`", unit, blocks_[i + 1].owner)
-              : fmt::format("runs out of {}", space);
-      diagnostics.error(block.place, fmt::format("`{}` needs {} {} from number {} of {} and {}", block.owner, block.count, unit,
-                                                 block.start, space, reason),
+      const std::string reason = i + 1 < blocks_.size()
+                                     ? fmt::format("runs into the {} of `{}`", unit, blocks_[i + 1].owner)
+                                     : fmt::format("runs out of {}", space);
+      diagnostics.error(block.place,
+                        fmt::format("`{}` needs {} {} from number {} of {} and {}", block.owner, block.count, unit,
+                                    block.start, space, reason),
                         "a larger subnet, or an `address_offset` for one of the pools");
     }
   }
@@ -108,7 +108,8 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
       const std::uint64_t slices = space.size() >> slice_bits;
       if (slices == 0) {
         diagnostics_.error(fabric.subnets.place.known() ? fabric.subnets.place : fabric.place,
-                           fmt::format("{} is too small for a unit of {} hosts on the {} fabric", to_text(space), hosts, to_text(kind)),
+                           fmt::format("{} is too small for a unit of {} hosts on the {} fabric", to_text(space), hosts,
+                                       to_text(kind)),
                            "larger `subnets`, or a smaller `unit`");
         return;
       }
@@ -120,7 +121,8 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
         subnet.fabric = kind;
         subnet.rail = static_cast<std::uint8_t>(rail);
         subnet.vlan = 0;
-        subnet.name = fmt::format("{}-rail{}{}", short_name(kind), rail + 1, planes > 1 ? std::string(1, static_cast<char>('a' + plane)) : "");
+        subnet.name = fmt::format("{}-rail{}{}", short_name(kind), rail + 1,
+                                  planes > 1 ? std::string(1, static_cast<char>('a' + plane)) : "");
         flat = static_cast<SubnetId>(cluster_->subnets_.size());
         cluster_->subnets_.push_back(subnet);
       }
@@ -145,16 +147,20 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
           subnet.vlan = static_cast<std::uint16_t>(fabric.vlan.value + rail);
           if (fabric.ipv6.has_value()) {
             subnet.ipv6.base = fabric.ipv6->base;
-            subnet.ipv6.base.groups[3] = static_cast<std::uint16_t>((rail << 12U) | (plane << 11U) | ((start + u) & 0x7FFU));
+            subnet.ipv6.base.groups[3] =
+                static_cast<std::uint16_t>((rail << 12U) | (plane << 11U) | ((start + u) & 0x7FFU));
             subnet.ipv6.length = 64;
           }
-          if (member.unit_size == member.address_size && !member.small) subnet.unit = static_cast<UnitId>(member.first_unit + u);
-          subnet.name = fmt::format("{}-rail{}{}-{}-u{:03}", short_name(kind), rail + 1,
-                                    planes > 1 ? std::string(1, static_cast<char>('a' + plane)) : "", pool.name->text, u + 1);
+          if (member.unit_size == member.address_size && !member.small)
+            subnet.unit = static_cast<UnitId>(member.first_unit + u);
+          subnet.name =
+              fmt::format("{}-rail{}{}-{}-u{:03}", short_name(kind), rail + 1,
+                          planes > 1 ? std::string(1, static_cast<char>('a' + plane)) : "", pool.name->text, u + 1);
           cluster_->subnets_.push_back(std::move(subnet));
         }
       }
-      plan.check(fmt::format("{} ({} slices of {} addresses)", to_text(space), slices, 1U << slice_bits), "slices", diagnostics_);
+      plan.check(fmt::format("{} ({} slices of {} addresses)", to_text(space), slices, 1U << slice_bits), "slices",
+                 diagnostics_);
       if (failed()) return;
       std::map<std::uint32_t, std::uint32_t> seen;
       for (Port& p : cluster_->ports_) {
@@ -168,11 +174,13 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
         const std::uint32_t unit = device.index / each;
         // Ports of one server on one rail, in cage order.
         std::uint32_t k = 0;
-        const std::uint32_t links = static_cast<std::uint32_t>(kind == FabricKind::backend ? spec_.pools.value[pool].links->backend.value
-                                                                                            : spec_.pools.value[pool].links->storage.value);
+        const std::uint32_t links =
+            static_cast<std::uint32_t>(kind == FabricKind::backend ? spec_.pools.value[pool].links->backend.value
+                                                                   : spec_.pools.value[pool].links->storage.value);
         const std::uint32_t on_rail = (links + rails - 1) / rails;
         if (on_rail > 1) k = seen[index_of(p.device)]++;
-        const std::uint64_t host = ((start + unit) << slice_bits) + 2 + std::uint64_t{device.index % each} * on_rail + k;
+        const std::uint64_t host =
+            ((start + unit) << slice_bits) + 2 + std::uint64_t{device.index % each} * on_rail + k;
         p.address = space.at(host);
         p.subnet = routed ? static_cast<SubnetId>(index_of(subnet) + unit) : subnet;
       }
@@ -202,7 +210,8 @@ void ClusterBuilder::assign_frontend_addresses() {
   for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
     const PoolSpec& pool = spec_.pools.value[i];
     if (pool.links->frontend.value == 0) continue;
-    start[i] = plan.add(i, static_cast<std::uint64_t>(pool.count.value), pool.name->text, pool.place, offset_of(pool), 10);
+    start[i] =
+        plan.add(i, static_cast<std::uint64_t>(pool.count.value), pool.name->text, pool.place, offset_of(pool), 10);
   }
   plan.check(fmt::format("the frontend subnet {}", to_text(prefix)), "addresses", diagnostics_);
   if (failed()) return;
@@ -261,9 +270,10 @@ void ClusterBuilder::assign_oob_addresses() {
     const DeviceGroup& group = cluster_->groups_[device.group];
     if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::oob) continue;
     if (cluster_->cables_[index_of(p.cable)].role == CableRole::back_to_back) continue;
-    const auto each = group.pool >= 0 && group.kind == DeviceKind::server
-                          ? static_cast<std::uint64_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value)
-                          : 1U;
+    const auto each =
+        group.pool >= 0 && group.kind == DeviceKind::server
+            ? static_cast<std::uint64_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value)
+            : 1U;
     p.subnet = id;
     p.address = prefix.at(start[device.group] + device.index * each + p.rail);
   }
@@ -288,8 +298,9 @@ void ClusterBuilder::assign_switch_numbers() {
       if (group.kind != DeviceKind::network_switch || group.fabric != kind) continue;
       std::uint64_t ordinal = 24 + static_cast<std::uint64_t>(group.tier);
       if (group.tier == Tier::leaf && group.pool >= 0) ordinal = static_cast<std::uint64_t>(group.pool);
-      const std::uint64_t start = plan.add(ordinal, group.count, group.name, fabric.loopbacks.place.known() ? fabric.loopbacks.place : spec_.place,
-                                           std::nullopt, 1);
+      const std::uint64_t start =
+          plan.add(ordinal, group.count, group.name,
+                   fabric.loopbacks.place.known() ? fabric.loopbacks.place : spec_.place, std::nullopt, 1);
       for (std::uint32_t n = 0; n < group.count; ++n) {
         Device& device = dev(static_cast<DeviceId>(index_of(group.first) + n));
         if (start + n < space.size()) device.loopback = space.at(start + n);
@@ -316,19 +327,23 @@ void ClusterBuilder::assign_link_addresses() {
     const Ipv4Prefix space = fabric.switch_link_subnet.value;
     // The most uplinks of any switch of the fabric, so that a block holds them all.
     std::uint32_t most = 1;
-    for (const CageGroup& row : catalog_.switch_model(fabric.leaf.value)->cages.value) most = std::max(most, static_cast<std::uint32_t>(row.count.value * row.lanes.value));
-    for (const CageGroup& row : catalog_.switch_model(fabric.spine.value)->cages.value) most = std::max(most, static_cast<std::uint32_t>(row.count.value * row.lanes.value));
+    for (const CageGroup& row : catalog_.switch_model(fabric.leaf.value)->cages.value)
+      most = std::max(most, static_cast<std::uint32_t>(row.count.value * row.lanes.value));
+    for (const CageGroup& row : catalog_.switch_model(fabric.spine.value)->cages.value)
+      most = std::max(most, static_cast<std::uint32_t>(row.count.value * row.lanes.value));
     const unsigned bits = bits_for(std::uint64_t{most}) + 1;
     std::map<std::uint32_t, std::uint64_t> next;
     for (const Cable& cable : cluster_->cables_) {
-      if (cable.fabric != kind || (cable.role != CableRole::leaf_spine && cable.role != CableRole::spine_core)) continue;
+      if (cable.fabric != kind || (cable.role != CableRole::leaf_spine && cable.role != CableRole::spine_core))
+        continue;
       const Port& lower = cluster_->port(cable.a);
       const std::uint64_t owner = cluster_->device(lower.device).loopback.bits - fabric.loopbacks->base.bits;
       const std::uint64_t at = (owner << bits) + 2 * next[index_of(lower.device)]++;
       if (at + 1 >= space.size()) {
-        diagnostics_.error(fabric.switch_link_subnet.place.known() ? fabric.switch_link_subnet.place : fabric.switch_links.place,
-                           fmt::format("{} is too small for the links between {} switches", to_text(space), to_text(kind)),
-                           "a larger `switch_link_subnet`, or `switch_links: unnumbered`");
+        diagnostics_.error(
+            fabric.switch_link_subnet.place.known() ? fabric.switch_link_subnet.place : fabric.switch_links.place,
+            fmt::format("{} is too small for the links between {} switches", to_text(space), to_text(kind)),
+            "a larger `switch_link_subnet`, or `switch_links: unnumbered`");
         break;
       }
       port(cable.a).address = space.at(at);
@@ -351,13 +366,15 @@ void ClusterBuilder::apply_address_overrides() {
       for (const auto& [name, address] : change.addresses.value) {
         const PortId id = cluster_->find_port(hosts->front() + ":" + name);
         if (id == kNone<PortId>) {
-          diagnostics_.error(address.place, fmt::format("`{}` has no cabled port `{}`", hosts->front(), name), {}, name.size());
+          diagnostics_.error(address.place, fmt::format("`{}` has no cabled port `{}`", hosts->front(), name), {},
+                             name.size());
           continue;
         }
         const Subnet& subnet = cluster_->subnet(port(id).subnet);
         if (!subnet.prefix.contains(address.value)) {
-          diagnostics_.error(address.place, fmt::format("{} is outside {}, the subnet of {}:{}", to_text(address.value), to_text(subnet.prefix),
-                                                        hosts->front(), name),
+          diagnostics_.error(address.place,
+                             fmt::format("{} is outside {}, the subnet of {}:{}", to_text(address.value),
+                                         to_text(subnet.prefix), hosts->front(), name),
                              {}, name.size());
           continue;
         }
@@ -373,7 +390,8 @@ void ClusterBuilder::apply_address_overrides() {
     if (p.address.bits == 0) continue;
     const auto [at, added] = owner.emplace(p.address.bits, static_cast<PortId>(i));
     if (added) continue;
-    diagnostics_.error(spec_.pools.place, fmt::format("{} is the address of both {} and {}", to_text(p.address), cluster_->full_port_name(at->second),
+    diagnostics_.error(spec_.pools.place, fmt::format("{} is the address of both {} and {}", to_text(p.address),
+                                                      cluster_->full_port_name(at->second),
                                                       cluster_->full_port_name(static_cast<PortId>(i))));
   }
 }

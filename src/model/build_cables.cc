@@ -15,8 +15,8 @@ constexpr std::uint32_t kRackUnitMm = 44;  // EIA-310: 44.45 mm
 
 }  // namespace
 
-PortId ClusterBuilder::add_port(DeviceId device, FabricKind fabric, std::uint32_t cage, std::uint32_t lane, std::uint32_t lanes,
-                                BitRate speed) {
+PortId ClusterBuilder::add_port(DeviceId device, FabricKind fabric, std::uint32_t cage, std::uint32_t lane,
+                                std::uint32_t lanes, BitRate speed) {
   Port p;
   p.device = device;
   p.fabric = fabric;
@@ -35,8 +35,8 @@ PortId ClusterBuilder::add_switch_port(DeviceId id, FabricKind fabric, const Por
   return add_port(id, fabric, cage, position % mode.per_cage * mode.lanes_each, mode.lanes_each, mode.speed);
 }
 
-PortId ClusterBuilder::add_server_port(DeviceId server, FabricKind fabric, std::uint32_t number, std::uint32_t rail, std::uint32_t plane,
-                                       BitRate speed) {
+PortId ClusterBuilder::add_server_port(DeviceId server, FabricKind fabric, std::uint32_t number, std::uint32_t rail,
+                                       std::uint32_t plane, BitRate speed) {
   const DeviceGroup& group = cluster_->group_of(server);
   const PortUse use = group.manager && fabric != FabricKind::oob ? PortUse::backend : port_use(fabric);
   const PortGroup* ports = port_group(*group.server, use);
@@ -61,15 +61,28 @@ CableId ClusterBuilder::connect(PortId a, PortId b, CableRole role) {
   cluster_->cables_.push_back(cable);
   FabricPlan& plan = plan_of(cable.fabric);
   switch (role) {
-    case CableRole::host_leaf: ++plan.host_links; break;
-    case CableRole::manager_leaf: ++plan.manager_links; break;
+    case CableRole::host_leaf:
+      ++plan.host_links;
+      break;
+    case CableRole::manager_leaf:
+      ++plan.manager_links;
+      break;
     case CableRole::leaf_spine:
-    case CableRole::oob_uplink: ++plan.leaf_spine_links; break;
-    case CableRole::spine_core: ++plan.spine_core_links; break;
-    case CableRole::peer: ++plan.peer_links; break;
-    case CableRole::external: ++plan.external_links; break;
+    case CableRole::oob_uplink:
+      ++plan.leaf_spine_links;
+      break;
+    case CableRole::spine_core:
+      ++plan.spine_core_links;
+      break;
+    case CableRole::peer:
+      ++plan.peer_links;
+      break;
+    case CableRole::external:
+      ++plan.external_links;
+      break;
     case CableRole::oob_frontend:
-    case CableRole::back_to_back: break;
+    case CableRole::back_to_back:
+      break;
   }
   return id;
 }
@@ -92,7 +105,8 @@ void ClusterBuilder::apply_cable_overrides() {
     const PortId a = from->second;
     Cable& cable = cluster_->cables_[index_of(port(a).cable)];
     if (cable.a != a || cable.role != CableRole::host_leaf) {
-      diagnostics_.error(change.from.place, fmt::format("`{}` is not a server's port", change.from.value), {}, change.from->size());
+      diagnostics_.error(change.from.place, fmt::format("`{}` is not a server's port", change.from.value), {},
+                         change.from->size());
       continue;
     }
     const PortId b = cable.b;
@@ -101,8 +115,9 @@ void ClusterBuilder::apply_cable_overrides() {
       Cable& other = cluster_->cables_[index_of(port(to->second).cable)];
       if (other.b != to->second || other.role != CableRole::host_leaf || other.fabric != cable.fabric ||
           port(to->second).speed_mbps != port(a).speed_mbps) {
-        diagnostics_.error(change.to.place, fmt::format("`{}` does not take a {} cable of the {} fabric", change.to.value,
-                                                        to_text(port(a).speed()), to_text(cable.fabric)),
+        diagnostics_.error(change.to.place,
+                           fmt::format("`{}` does not take a {} cable of the {} fabric", change.to.value,
+                                       to_text(port(a).speed()), to_text(cable.fabric)),
                            {}, change.to->size());
         continue;
       }
@@ -118,9 +133,11 @@ void ClusterBuilder::apply_cable_overrides() {
       if (cluster_->names_[i] == name) target = static_cast<DeviceId>(i);
     }
     const bool is_leaf = target != kNone<DeviceId> && cluster_->group_of(target).kind == DeviceKind::network_switch &&
-                         cluster_->group_of(target).tier == Tier::leaf && cluster_->group_of(target).fabric == cable.fabric;
+                         cluster_->group_of(target).tier == Tier::leaf &&
+                         cluster_->group_of(target).fabric == cable.fabric;
     if (!is_leaf) {
-      diagnostics_.error(change.to.place, fmt::format("there is no leaf `{}` on the {} fabric", name, to_text(cable.fabric)),
+      diagnostics_.error(change.to.place,
+                         fmt::format("there is no leaf `{}` on the {} fabric", name, to_text(cable.fabric)),
                          "write leaf:port, such as be-train-u001-leaf1:p5/1", change.to->size());
       continue;
     }
@@ -137,7 +154,8 @@ void ClusterBuilder::apply_cable_overrides() {
       if (!moved) port(b) = before;
     }
     if (!moved) {
-      diagnostics_.error(change.to.place, fmt::format("`{}` has no such port at {}", name, to_text(port(a).speed())), {}, change.to->size());
+      diagnostics_.error(change.to.place, fmt::format("`{}` has no such port at {}", name, to_text(port(a).speed())),
+                         {}, change.to->size());
       continue;
     }
     by_name.emplace(change.to.value, b);
@@ -154,7 +172,9 @@ std::uint32_t ClusterBuilder::run_length_mm(DeviceId a, DeviceId b) const {
   const Rack& q = cluster_->rack(y.rack);
   if (x.rack == y.rack) return static_cast<std::uint32_t>(std::abs(x.rack_unit - y.rack_unit)) * kRackUnitMm + 500;
   const auto height = static_cast<std::uint32_t>(p.model->height.value) * kRackUnitMm;
-  const auto rise = [&](const Device& d) { return height - std::min<std::uint32_t>(height, d.rack_unit * kRackUnitMm); };
+  const auto rise = [&](const Device& d) {
+    return height - std::min<std::uint32_t>(height, d.rack_unit * kRackUnitMm);
+  };
   const std::int64_t along = std::llabs(std::int64_t{p.column} - q.column) * p.model->width->count();
   const std::int64_t across = std::llabs(std::int64_t{p.row} - q.row) * spec_.site->row_pitch->count();
   const std::int64_t total = std::int64_t{rise(x)} + rise(y) + along + across + slack;
@@ -187,7 +207,8 @@ void ClusterBuilder::lay_cables() {
       std::uint32_t first = 0;
       for (const CageGroup& row : near.network_switch->cages.value) {
         const auto count = static_cast<std::uint32_t>(row.count.value);
-        if (peer.cage < first + count) return {row.form.value, static_cast<std::uint32_t>(row.lanes.value) / peer.lanes};
+        if (peer.cage < first + count)
+          return {row.form.value, static_cast<std::uint32_t>(row.lanes.value) / peer.lanes};
         first += count;
       }
     }
@@ -210,15 +231,19 @@ void ClusterBuilder::lay_cables() {
     std::uint32_t run = run_length_mm(a.device, b.device);
     if (!asked.empty()) {
       const auto found = asked.find(cluster_->full_port_name(cable.a));
-      if (found != asked.end()) run = static_cast<std::uint32_t>(std::clamp<std::int64_t>(found->second.count(), 0, 1'000'000'000));
+      if (found != asked.end())
+        run = static_cast<std::uint32_t>(std::clamp<std::int64_t>(found->second.count(), 0, 1'000'000'000));
     }
     std::string why;
-    const auto choice = media_.choose(end_of(a, b), end_of(b, a), a.speed(), network, run, wanted, cluster_->media_, why);
+    const auto choice =
+        media_.choose(end_of(a, b), end_of(b, a), a.speed(), network, run, wanted, cluster_->media_, why);
     if (!choice) {
       if (++complaints[why] == 1) {
         diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place,
-                           fmt::format("no cable from {} to {}: {}", cluster_->full_port_name(cable.a), cluster_->full_port_name(cable.b), why),
-                           oob ? "stand leaves near their servers with `site.switches: row`" : "allow other `media`, or change speed or switch");
+                           fmt::format("no cable from {} to {}: {}", cluster_->full_port_name(cable.a),
+                                       cluster_->full_port_name(cable.b), why),
+                           oob ? "stand leaves near their servers with `site.switches: row`"
+                               : "allow other `media`, or change speed or switch");
       }
       if (complaints.size() > 8) return;
       continue;
@@ -229,7 +254,8 @@ void ClusterBuilder::lay_cables() {
     if (choice->trunk_at_a || choice->trunk_at_b) {
       const Port& trunk = choice->trunk_at_a ? a : b;
       const std::uint32_t plug = trunk.lane / (std::uint32_t{trunk.lanes} * choice->connector_ports);
-      const std::uint64_t key = (std::uint64_t{index_of(trunk.device)} << 24U) | (std::uint64_t{trunk.cage} << 8U) | plug;
+      const std::uint64_t key =
+          (std::uint64_t{index_of(trunk.device)} << 24U) | (std::uint64_t{trunk.cage} << 8U) | plug;
       cable.assembly = trunks.try_emplace(key, cable.assembly).first->second;
     }
   }

@@ -26,14 +26,6 @@ bool small_role(PoolRole role) {
   return role != PoolRole::training && role != PoolRole::inference && role != PoolRole::storage;
 }
 
-// The fastest speed of the servers' ports that the leaf can run too.
-BitRate common_speed(const PortGroup& ports, const SwitchModel& leaf, const std::optional<Breakout>& breakout) {
-  for (const BitRate speed : ports.speeds.value) {
-    if (find_mode(leaf, speed, breakout).cages != nullptr) return speed;
-  }
-  return BitRate(0);
-}
-
 // Speed between switches: the hosts' own where the leaf has it, so that both ends count the same radix.
 BitRate uplink_speed(const FabricSpec& fabric, const SwitchModel& leaf, const SwitchModel& spine, BitRate host) {
   if (fabric.uplink_speed.has_value()) return fabric.uplink_speed.value;
@@ -59,6 +51,25 @@ SwitchCapacity capacity(const PortMode& down, const PortMode& up) {
 
 }  // namespace
 
+PortMode ClusterBuilder::host_mode(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports, BitRate speed,
+                                   const std::optional<Breakout>& wanted, bool target) {
+  const FabricSpec& fabric = fabric_spec(kind);
+  const CageEnd host{ports.form.value, static_cast<std::uint32_t>(ports.per_cage.value * fabric.planes.value)};
+  const auto& media = target ? fabric.storage_media.value : fabric.media.value;
+  return find_mode(leaf, speed, wanted, [&](const CageEnd& end) {
+    return media_.possible(host, end, speed, fabric.network.value, media, cluster_->media_);
+  });
+}
+
+// The first speed of the servers' ports that the leaf can run and a cable can carry.
+BitRate ClusterBuilder::common_speed(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports,
+                                     const std::optional<Breakout>& wanted, bool target) {
+  for (const BitRate speed : ports.speeds.value) {
+    if (host_mode(kind, leaf, ports, speed, wanted, target).cages != nullptr) return speed;
+  }
+  return BitRate(0);
+}
+
 std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
   const FabricSpec& fabric = fabric_spec(kind);
   const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
@@ -76,7 +87,8 @@ std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
     member.links = static_cast<std::uint32_t>(count);
     member.small = kind == FabricKind::storage && small_role(pool.role.value);
     member.ratio = target ? fabric.storage_oversubscription.value : fabric.oversubscription.value;
-    std::optional<Breakout> breakout = given_breakout(target && fabric.storage_breakout.has_value() ? fabric.storage_breakout : fabric.breakout);
+    std::optional<Breakout> breakout =
+        given_breakout(target && fabric.storage_breakout.has_value() ? fabric.storage_breakout : fabric.breakout);
     const std::uint32_t planes = static_cast<std::uint32_t>(fabric.planes.value);
     if (planes > 1) {
       // Each host cage is split over the planes, one port to each.
@@ -85,30 +97,30 @@ std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
         if (mode.ports == static_cast<int>(planes)) member.speed = mode.speed;
       }
       if (member.speed.count() == 0) {
-        diagnostics_.error(fabric.planes.place, fmt::format("the {} ports of {} cannot be split over {} planes", text_of(port_use(kind)),
-                                                            pool.server.value, planes));
+        diagnostics_.error(fabric.planes.place, fmt::format("the {} ports of {} cannot be split over {} planes",
+                                                            text_of(port_use(kind)), pool.server.value, planes));
         return {};
       }
     } else if (fabric.speed.has_value() && (!target || !breakout)) {
       const auto& speeds = member.ports->speeds.value;
       const bool possible = std::find(speeds.begin(), speeds.end(), fabric.speed.value) != speeds.end();
-      member.speed = possible ? fabric.speed.value : common_speed(*member.ports, leaf, breakout);
+      member.speed = possible ? fabric.speed.value : common_speed(kind, leaf, *member.ports, breakout, target);
       if (!possible && !target && !member.small) {
-        diagnostics_.error(fabric.speed.place, fmt::format("{} has no {} port at {}", pool.server.value, text_of(port_use(kind)),
-                                                           to_text(fabric.speed.value)));
+        diagnostics_.error(fabric.speed.place, fmt::format("{} has no {} port at {}", pool.server.value,
+                                                           text_of(port_use(kind)), to_text(fabric.speed.value)));
         return {};
       }
     } else {
-      member.speed = common_speed(*member.ports, leaf, breakout);
+      member.speed = common_speed(kind, leaf, *member.ports, breakout, target);
     }
     if (breakout && breakout->speed != member.speed) breakout.reset();
-    member.down = find_mode(leaf, member.speed, breakout);
+    member.down = host_mode(kind, leaf, *member.ports, member.speed, breakout, target);
     if (member.down.cages == nullptr) {
       diagnostics_.error(fabric.leaf.place.known() ? fabric.leaf.place : pool.place,
-                         fmt::format("{} has no port for {} of pool `{}` (its {} ports run at {})", fabric.leaf.value,
-                                     pool.server.value, pool.name->text, text_of(port_use(kind)),
+                         fmt::format("{} has no port that a cable joins to {} of pool `{}` (its {} ports run at {})",
+                                     fabric.leaf.value, pool.server.value, pool.name->text, text_of(port_use(kind)),
                                      to_text(member.speed.count() == 0 ? member.ports->speeds->front() : member.speed)),
-                         "choose another leaf, speed or breakout");
+                         "choose another leaf, speed, breakout or `media`");
       return {};
     }
     members.push_back(std::move(member));
@@ -120,17 +132,20 @@ std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
 bool ClusterBuilder::fits_one_switch(FabricKind kind, const std::vector<FabricMember>& members) const {
   const FabricSpec& fabric = fabric_spec(kind);
   if (fabric.tiers.value == TierChoice::one) return true;
-  if (fabric.tiers.value != TierChoice::automatic || fabric.spines.has_value() || fabric.uplinks.has_value()) return false;
+  if (fabric.tiers.value != TierChoice::automatic || fabric.spines.has_value() || fabric.uplinks.has_value())
+    return false;
   if (fabric.planes.value > 1) return false;
   if (kind == FabricKind::backend && fabric.wiring.from_file()) return false;
   std::uint64_t lanes = 0;
   const std::uint32_t rails = kind == FabricKind::backend ? 1 : rails_[1];
   for (const FabricMember& member : members) {
     if (member.down.cages != members.front().down.cages) return false;
-    lanes += std::uint64_t{cluster_->groups_[member.group].count} * divide_up(member.links, rails) * member.down.lanes_each;
+    lanes +=
+        std::uint64_t{cluster_->groups_[member.group].count} * divide_up(member.links, rails) * member.down.lanes_each;
   }
   for (const auto& [group, manager] : manager_groups_[static_cast<std::size_t>(kind)]) {
-    lanes += std::uint64_t{cluster_->groups_[group].count} * static_cast<std::uint64_t>(manager->ports.value) * members.front().down.lanes_each;
+    lanes += std::uint64_t{cluster_->groups_[group].count} * static_cast<std::uint64_t>(manager->ports.value) *
+             members.front().down.lanes_each;
   }
   const CageGroup& cages = *members.front().down.cages;
   return lanes <= static_cast<std::uint64_t>(cages.count.value * cages.lanes.value);
@@ -152,7 +167,8 @@ bool ClusterBuilder::size_member(FabricKind kind, FabricMember& member, int tier
     const SwitchCapacity cap = capacity(member.down, up);
     down = split_leaf(cap, member.speed, up_speed, member.ratio).down;
     if (fabric.uplinks.has_value()) {
-      const std::uint32_t taken = cap.shared ? divide_up(static_cast<std::uint32_t>(fabric.uplinks.value), cap.up_per_cage) : 0;
+      const std::uint32_t taken =
+          cap.shared ? divide_up(static_cast<std::uint32_t>(fabric.uplinks.value), cap.up_per_cage) : 0;
       down = taken >= cap.down_cages ? 0 : (cap.down_cages - taken) * cap.down_per_cage;
     }
   }
@@ -160,9 +176,15 @@ bool ClusterBuilder::size_member(FabricKind kind, FabricMember& member, int tier
   const auto asked = static_cast<std::uint32_t>(pool.unit.has_value() ? pool.unit.value : 0);
   member.address_size = std::max(1U, asked > 0 ? asked : down / per_server(rail_leaves));
   switch (fabric.wiring.value) {
-    case Wiring::tor: member.leaves_per_unit = 1; break;
-    case Wiring::dual_tor: member.leaves_per_unit = std::min(2U, member.links); break;
-    default: member.leaves_per_unit = rail_leaves; break;
+    case Wiring::tor:
+      member.leaves_per_unit = 1;
+      break;
+    case Wiring::dual_tor:
+      member.leaves_per_unit = std::min(2U, member.links);
+      break;
+    default:
+      member.leaves_per_unit = rail_leaves;
+      break;
   }
   if (tiers == 1) {
     down = member.down.ports();
@@ -173,12 +195,14 @@ bool ClusterBuilder::size_member(FabricKind kind, FabricMember& member, int tier
   member.unit_size = asked > 0 ? asked : most;
   if (kind == FabricKind::storage && member.unit_size > most) member.unit_size = most;
   if (member.unit_size == 0 || member.unit_size > most) {
-    diagnostics_.error(asked > 0 ? pool.unit.place : (fabric.leaf.place.known() ? fabric.leaf.place : pool.place),
-                       fmt::format("a unit of {} servers of pool `{}` needs {} ports on each {} leaf, but {} has {} at {}{}",
-                                   std::max(member.unit_size, 1U), pool.name->text, std::max(member.unit_size, 1U) * member.ports_per_leaf,
-                                   to_text(kind), fabric.leaf.value, down, to_text(member.speed),
-                                   tiers == 1 ? "" : fmt::format(" with {} oversubscription", to_text(member.ratio))),
-                       "a smaller unit, a larger leaf, or more oversubscription");
+    diagnostics_.error(
+        asked > 0 ? pool.unit.place : (fabric.leaf.place.known() ? fabric.leaf.place : pool.place),
+        fmt::format("a unit of {} servers of pool `{}` needs {} ports on each {} leaf, but {} has {} at {}{}",
+                    std::max(member.unit_size, 1U), pool.name->text,
+                    std::max(member.unit_size, 1U) * member.ports_per_leaf, to_text(kind), fabric.leaf.value, down,
+                    to_text(member.speed),
+                    tiers == 1 ? "" : fmt::format(" with {} oversubscription", to_text(member.ratio))),
+        "a smaller unit, a larger leaf, or more oversubscription");
     return false;
   }
   member.units = divide_up(cluster_->groups_[member.group].count, member.unit_size);
@@ -210,7 +234,8 @@ void ClusterBuilder::add_leaves(FabricKind kind, FabricMember& member) {
     for (std::uint32_t l = 0; l < member.leaves_per_unit; ++l) {
       for (std::uint32_t plane = 0; plane < planes; ++plane) {
         LeafState leaf;
-        leaf.id = add_device(id, fmt::format("{}-{}-u{:03}-leaf{}{}", short_name(kind), owner, u + 1, l + 1, plane_suffix(planes, plane)));
+        leaf.id = add_device(id, fmt::format("{}-{}-u{:03}-leaf{}{}", short_name(kind), owner, u + 1, l + 1,
+                                             plane_suffix(planes, plane)));
         leaf.down = member.down;
         Device& device = dev(leaf.id);
         device.unit = static_cast<UnitId>(cluster_->units_.size());
@@ -247,10 +272,11 @@ void ClusterBuilder::attach_unit_servers(FabricKind kind, FabricMember& member) 
   }
 }
 
-// Small pools fill leaves from the top. `sets` are groups of leaves that can take them; a port on rail r goes to leaf r of
-// the first set with room. Works on copies of the leaves' state, so that a first call can tell whether all fit.
+// Small pools fill leaves from the top. `sets` are groups of leaves that can take them; a port on rail r goes to leaf r
+// of the first set with room. Works on copies of the leaves' state, so that a first call can tell whether all fit.
 bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<FabricMember>& members,
-                                        std::vector<std::vector<LeafState>>& sets, std::vector<SmallLink>& links) const {
+                                        std::vector<std::vector<LeafState>>& sets,
+                                        std::vector<SmallLink>& links) const {
   const std::uint32_t rails = rails_[static_cast<std::size_t>(kind)];
   for (std::size_t m = 0; m < members.size(); ++m) {
     const FabricMember& member = members[m];
@@ -351,8 +377,8 @@ void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMem
   if (!shared.leaves.empty()) members.push_back(std::move(shared));
 }
 
-// Managers take ports next to the servers: first where a cage is half used already, else on the leaf with most room, and
-// never two ports of one appliance on one leaf while another has room.
+// Managers take ports next to the servers: first where a cage is half used already, else on the leaf with most room,
+// and never two ports of one appliance on one leaf while another has room.
 void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>& members) {
   std::vector<LeafState*> leaves;
   for (FabricMember& member : members) {
@@ -367,12 +393,13 @@ void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>&
     const std::optional<Breakout> breakout = given_breakout(manager->breakout);
     const BitRate speed = manager->speed.has_value() ? manager->speed.value
                           : breakout                 ? breakout->speed
-                                                     : common_speed(ports, leaf_model, breakout);
+                                                     : common_speed(kind, leaf_model, ports, breakout, false);
     const PortMode mode = find_mode(leaf_model, speed, breakout);
     const auto& speeds = ports.speeds.value;
     if (mode.cages == nullptr || std::find(speeds.begin(), speeds.end(), speed) == speeds.end()) {
-      diagnostics_.error(manager->place, fmt::format("manager `{}` and leaf {} have no common port at {}", manager->name->text,
-                                                     fabric_spec(kind).leaf.value, to_text(speed)));
+      diagnostics_.error(manager->place,
+                         fmt::format("manager `{}` and leaf {} have no common port at {}", manager->name->text,
+                                     fabric_spec(kind).leaf.value, to_text(speed)));
       continue;
     }
     const auto lanes = static_cast<std::uint32_t>(mode.cages->lanes.value);
@@ -396,8 +423,9 @@ void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>&
           if (chosen != nullptr) break;
         }
         if (chosen == nullptr) {
-          diagnostics_.error(manager->place, fmt::format("no free {} port on any {} leaf for manager `{}`", to_text(speed),
-                                                         to_text(kind), manager->name->text),
+          diagnostics_.error(manager->place,
+                             fmt::format("no free {} port on any {} leaf for manager `{}`", to_text(speed),
+                                         to_text(kind), manager->name->text),
                              "leave a place free in the last unit: one server fewer, or a smaller unit");
           return;
         }
@@ -413,8 +441,9 @@ void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>&
   }
 }
 
-void ClusterBuilder::cable_spines(FabricKind kind, std::vector<FabricMember*>& members, const ClosPlan& plan, std::uint32_t first_spine,
-                                  std::uint32_t stride, std::uint32_t plane, std::optional<std::uint32_t> rail) {
+void ClusterBuilder::cable_spines(FabricKind kind, std::vector<FabricMember*>& members, const ClosPlan& plan,
+                                  std::uint32_t first_spine, std::uint32_t stride, std::uint32_t plane,
+                                  std::optional<std::uint32_t> rail) {
   const FabricSpec& fabric = fabric_spec(kind);
   const auto planes = static_cast<std::uint32_t>(fabric.planes.value);
   const BitRate speed = plan_of(kind).uplink_speed;
@@ -451,7 +480,8 @@ void ClusterBuilder::cable_cores(FabricKind kind, const ClosPlan& plan, std::uin
   const BitRate speed = plan_of(kind).uplink_speed;
   const PortMode spine_up = find_mode(*catalog_.switch_model(fabric.spine.value), speed);
   const PortMode core_down = find_mode(*catalog_.switch_model(fabric.core.value), speed);
-  const std::uint32_t up_first = spine_up.ports() - divide_up(plan.spine_uplinks, spine_up.per_cage) * spine_up.per_cage;
+  const std::uint32_t up_first =
+      spine_up.ports() - divide_up(plan.spine_uplinks, spine_up.per_cage) * spine_up.per_cage;
   const std::uint32_t cores = plan.cores_per_group;
   const bool even = plan.spine_uplinks % cores == 0;
   std::vector<std::uint32_t> next(plan.cores(), 0);
@@ -461,11 +491,13 @@ void ClusterBuilder::cable_cores(FabricKind kind, const ClosPlan& plan, std::uin
       const std::uint32_t group = j / plan.spines_per_core_group;
       const auto spine = static_cast<DeviceId>(first_spine + (pod * plan.spines_per_pod + j) * stride);
       for (std::uint32_t k = 0; k < plan.spine_uplinks; ++k) {
-        // Where cores do not divide the uplinks, a turn that runs on from spine to spine keeps their loads within one link.
+        // Where cores do not divide the uplinks, a turn that runs on from spine to spine keeps their loads within one
+        // link.
         const std::uint32_t within = even ? k / (plan.spine_uplinks / cores) : turn[group]++ % cores;
         const std::uint32_t core = group * cores + within;
         const PortId a = add_switch_port(spine, kind, spine_up, up_first + k);
-        connect(a, add_switch_port(static_cast<DeviceId>(first_core + core * stride), kind, core_down, next[core]++), CableRole::spine_core);
+        connect(a, add_switch_port(static_cast<DeviceId>(first_core + core * stride), kind, core_down, next[core]++),
+                CableRole::spine_core);
       }
     }
   }
@@ -489,8 +521,9 @@ bool ClusterBuilder::interconnect(FabricKind kind, std::vector<FabricMember>& me
     leaves.units = member.units;
     leaves.leaves_per_unit = rail_only ? 1 : member.leaves_per_unit;
     const std::uint32_t down = member.unit_size * member.ports_per_leaf;
-    leaves.uplinks_min = fabric.uplinks.has_value() ? static_cast<std::uint32_t>(fabric.uplinks.value)
-                                                    : uplinks_needed(down, member.speed, out.uplink_speed, member.ratio);
+    leaves.uplinks_min = fabric.uplinks.has_value()
+                             ? static_cast<std::uint32_t>(fabric.uplinks.value)
+                             : uplinks_needed(down, member.speed, out.uplink_speed, member.ratio);
     leaves.uplinks_max = uplinks_left(capacity(member.down, up), down);
     // Managers and small pools may have taken cages above the unit's own.
     for (const LeafState& state : member.leaves) {
@@ -508,9 +541,10 @@ bool ClusterBuilder::interconnect(FabricKind kind, std::vector<FabricMember>& me
   request.spine_ratio = fabric.spine_oversubscription.value;
   request.tiers = fabric.tiers.value == TierChoice::two ? 2 : fabric.tiers.value == TierChoice::three ? 3 : 0;
   if (request.spine_ports == 0 || request.core_ports == 0) {
-    diagnostics_.error(fabric.spine.place.known() ? fabric.spine.place : fabric.place,
-                       fmt::format("{} has no port at the uplink speed {}", request.spine_ports == 0 ? fabric.spine.value : fabric.core.value,
-                                   to_text(out.uplink_speed)));
+    diagnostics_.error(
+        fabric.spine.place.known() ? fabric.spine.place : fabric.place,
+        fmt::format("{} has no port at the uplink speed {}",
+                    request.spine_ports == 0 ? fabric.spine.value : fabric.core.value, to_text(out.uplink_speed)));
     return false;
   }
   auto planned = size_clos(request);
@@ -535,8 +569,8 @@ bool ClusterBuilder::interconnect(FabricKind kind, std::vector<FabricMember>& me
     for (std::uint32_t n = 0; n < count; ++n) {
       for (std::uint32_t s = 0; s < stride; ++s) {
         const std::string rail = rail_only ? fmt::format("-r{}", s / planes + 1) : "";
-        const DeviceId added = add_device(id, fmt::format("{}{}-{}{:03}{}", short_name(kind), rail, to_text(tier), n + 1,
-                                                          plane_suffix(planes, s % planes)));
+        const DeviceId added = add_device(id, fmt::format("{}{}-{}{:03}{}", short_name(kind), rail, to_text(tier),
+                                                          n + 1, plane_suffix(planes, s % planes)));
         dev(added).plane = static_cast<std::uint16_t>(s % planes);
         dev(added).rail = static_cast<std::uint16_t>(s / planes);
         if (tier == Tier::spine) dev(added).pod = static_cast<std::uint16_t>(n / plan.spines_per_pod);
@@ -574,7 +608,8 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
   std::vector<FabricMember> members = fabric_members(kind);
   if (failed() || members.empty()) {
     if (members.empty() && !manager_groups_[slot].empty() && !failed()) {
-      diagnostics_.error(fabric.managers.place, fmt::format("the {} fabric has managers but no servers", to_text(kind)));
+      diagnostics_.error(fabric.managers.place,
+                         fmt::format("the {} fabric has managers but no servers", to_text(kind)));
     }
     return;
   }
@@ -594,23 +629,28 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
   rails_[slot] = rails;
   out.rails = rails;
   if (fabric.subnets->size() < rails) {
-    diagnostics_.error(fabric.subnets.place, fmt::format("{} rails need {} subnets, but there are {}", rails, rails, fabric.subnets->size()));
+    diagnostics_.error(fabric.subnets.place,
+                       fmt::format("{} rails need {} subnets, but there are {}", rails, rails, fabric.subnets->size()));
     return;
   }
   const SwitchModel& leaf_model = *catalog_.switch_model(fabric.leaf.value);
   out.uplink_speed = uplink_speed(fabric, leaf_model, *catalog_.switch_model(fabric.spine.value), out.host_speed);
   const bool one_tier = fits_one_switch(kind, members);
   if (!one_tier && find_mode(leaf_model, out.uplink_speed).cages == nullptr) {
-    diagnostics_.error(fabric.uplink_speed.place.known() ? fabric.uplink_speed.place : fabric.leaf.place,
-                       fmt::format("{} has no port at the uplink speed {}", fabric.leaf.value, to_text(out.uplink_speed)));
+    diagnostics_.error(
+        fabric.uplink_speed.place.known() ? fabric.uplink_speed.place : fabric.leaf.place,
+        fmt::format("{} has no port at the uplink speed {}", fabric.leaf.value, to_text(out.uplink_speed)));
     return;
   }
   out.tiers = 1;
   out.pods = 1;
-  out.wiring = one_tier && kind == FabricKind::backend && fabric.tiers.value == TierChoice::automatic ? Wiring::tor : fabric.wiring.value;
+  out.wiring = one_tier && kind == FabricKind::backend && fabric.tiers.value == TierChoice::automatic
+                   ? Wiring::tor
+                   : fabric.wiring.value;
   if (one_tier) {
     // One set of leaves carries every pool: the first pool's, so that its name stays when more sets follow.
-    std::stable_sort(members.begin(), members.end(), [](const FabricMember& a, const FabricMember& b) { return a.small < b.small; });
+    std::stable_sort(members.begin(), members.end(),
+                     [](const FabricMember& a, const FabricMember& b) { return a.small < b.small; });
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     FabricMember& member = members[i];
@@ -621,8 +661,9 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
       continue;
     }
     if (one_tier && member.units > 1) {
-      diagnostics_.error(fabric.tiers.place, fmt::format("one tier of {} leaves holds {} servers, not {}", fabric.leaf.value,
-                                                         member.unit_size, cluster_->groups_[member.group].count));
+      diagnostics_.error(fabric.tiers.place,
+                         fmt::format("one tier of {} leaves holds {} servers, not {}", fabric.leaf.value,
+                                     member.unit_size, cluster_->groups_[member.group].count));
       return;
     }
     add_leaves(kind, member);
@@ -636,10 +677,12 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
       leaf.top_lane = static_cast<std::uint32_t>(leaf.down.cages->count.value) * lanes;
       if (one_tier || up.cages != leaf.down.cages) continue;
       const std::uint32_t down = member.unit_size * member.ports_per_leaf;
-      const std::uint32_t uplinks = fabric.uplinks.has_value() ? static_cast<std::uint32_t>(fabric.uplinks.value)
-                                                               : uplinks_needed(down, member.speed, out.uplink_speed, member.ratio);
+      const std::uint32_t uplinks = fabric.uplinks.has_value()
+                                        ? static_cast<std::uint32_t>(fabric.uplinks.value)
+                                        : uplinks_needed(down, member.speed, out.uplink_speed, member.ratio);
       const std::uint32_t most = std::max(uplinks_left(capacity(leaf.down, up), down), uplinks);
-      // Uplinks may still be rounded up to reach every spine: keep their largest possible share, but never a server's place.
+      // Uplinks may still be rounded up to reach every spine: keep their largest possible share, but never a server's
+      // place.
       const std::uint32_t kept = std::min(most, divide_up(uplinks, 8) * 8);
       leaf.top_lane -= std::min(leaf.top_lane, divide_up(kept, up.per_cage) * lanes);
       leaf.top_lane = std::max(leaf.top_lane, leaf.next_lane);

@@ -1,5 +1,5 @@
-// The frontend: leaves stand in pairs, each server has one link to either side, and pairs hang off a few spines. Pools of
-// every kind share the pairs, in the order of the file.
+// The frontend: leaves stand in pairs, each server has one link to either side, and pairs hang off a few spines. Pools
+// of every kind share the pairs, in the order of the file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ BitRate fastest_common(const SwitchModel& a, const SwitchModel& b) {
 }  // namespace
 
 // Lays every server's links, then the uplinks of out-of-band leaves, onto `pairs` pairs with `lanes` lanes a side.
-bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes, std::uint32_t oob_leaves) const {
+bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes,
+                                std::uint32_t oob_leaves) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
   std::vector<std::uint32_t> next(std::size_t{pairs} * 2, 0);
@@ -46,14 +47,13 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t pairs, std::ui
     if (count == 0) continue;
     const DeviceGroup& group = cluster_->groups_[pool_groups_[i]];
     const PortGroup& ports = *port_group(*group.server, PortUse::frontend);
-    BitRate speed(0);
-    for (const BitRate candidate : ports.speeds.value) {
-      const bool asked = fabric.speed.has_value() && candidate == fabric.speed.value;
-      if (find_mode(leaf, candidate).cages != nullptr && (speed.count() == 0 || asked)) speed = candidate;
-    }
-    const PortMode mode = find_mode(leaf, speed, fabric.breakout.has_value() && fabric.breakout->speed == speed
-                                                     ? std::optional<Breakout>(fabric.breakout.value)
-                                                     : std::nullopt);
+    const bool asked = fabric.speed.has_value() &&
+                       std::find(ports.speeds->begin(), ports.speeds->end(), fabric.speed.value) != ports.speeds->end();
+    std::optional<Breakout> breakout =
+        fabric.breakout.has_value() ? std::optional<Breakout>(fabric.breakout.value) : std::nullopt;
+    const BitRate speed = asked ? fabric.speed.value : common_speed(FabricKind::frontend, leaf, ports, breakout, false);
+    const PortMode mode = host_mode(FabricKind::frontend, leaf, ports, speed, breakout, false);
+    if (mode.cages == nullptr) return false;
     size.host_speed = std::max(size.host_speed, speed);
     for (std::uint32_t n = 0; n < group.count; ++n) {
       bool placed = false;
@@ -101,14 +101,17 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     if (pool.links->frontend.value == 0) continue;
     members += static_cast<std::uint64_t>(pool.count.value);
     const PortGroup& ports = *port_group(*cluster_->groups_[pool_groups_[i]].server, PortUse::frontend);
-    PortMode mode;
-    for (const BitRate speed : ports.speeds.value) {
-      if (mode.cages == nullptr) mode = find_mode(leaf, speed);
-    }
+    const bool asked = fabric.speed.has_value() &&
+                       std::find(ports.speeds->begin(), ports.speeds->end(), fabric.speed.value) != ports.speeds->end();
+    const std::optional<Breakout> breakout =
+        fabric.breakout.has_value() ? std::optional<Breakout>(fabric.breakout.value) : std::nullopt;
+    const BitRate speed = asked ? fabric.speed.value : common_speed(FabricKind::frontend, leaf, ports, breakout, false);
+    const PortMode mode = host_mode(FabricKind::frontend, leaf, ports, speed, breakout, false);
     if (mode.cages == nullptr || (down.cages != nullptr && down.cages != mode.cages)) {
-      diagnostics_.error(fabric.leaf.place.known() ? fabric.leaf.place : pool.place,
-                         fmt::format("{} has no cage that takes the frontend ports of pool `{}` with the others", fabric.leaf.value,
-                                     pool.name->text));
+      diagnostics_.error(
+          fabric.leaf.place.known() ? fabric.leaf.place : pool.place,
+          fmt::format("{} has no cage that a cable joins to the frontend ports of pool `{}` and that the others share",
+                      fabric.leaf.value, pool.name->text));
       return size;
     }
     if (down.cages == nullptr) down = mode;
@@ -121,7 +124,8 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     if (down.cages == nullptr) down = at_leaf;
     if (oob_up.cages == nullptr || at_leaf.cages == nullptr || at_leaf.cages != down.cages) {
       diagnostics_.error(spec_.fabrics->oob->uplink_to_frontend.place,
-                         fmt::format("{} and {} have no common port for out-of-band uplinks", spec_.fabrics->oob->leaf.value, fabric.leaf.value));
+                         fmt::format("{} and {} have no common port for out-of-band uplinks",
+                                     spec_.fabrics->oob->leaf.value, fabric.leaf.value));
       return size;
     }
   }
@@ -136,7 +140,8 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   const auto lanes = static_cast<std::uint32_t>(down.cages->lanes.value);
   const std::uint32_t total = static_cast<std::uint32_t>(down.cages->count.value) * lanes;
   const auto peers = static_cast<std::uint32_t>(fabric.peer_links.value);
-  const auto external = static_cast<std::uint32_t>(divide_up(static_cast<std::uint32_t>(fabric.external->links.value), 2));
+  const auto external =
+      static_cast<std::uint32_t>(divide_up(static_cast<std::uint32_t>(fabric.external->links.value), 2));
   const auto kept = [&](std::uint32_t ports) { return shared ? divide_up(ports, up.per_cage) * lanes : 0; };
   const auto beyond = [&](std::uint32_t ports) { return kept(ports) >= total || (!shared && ports > up.ports()); };
   // One pair, if everything fits beside its peer links and the way out.
@@ -149,12 +154,14 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     diagnostics_.error(fabric.tiers.place, "one pair of leaves has too few ports for the frontend");
     return size;
   }
-  for (auto spines = static_cast<std::uint32_t>(fabric.spines.has_value() ? fabric.spines.value : 2); spines <= 64; ++spines) {
+  for (auto spines = static_cast<std::uint32_t>(fabric.spines.has_value() ? fabric.spines.value : 2); spines <= 64;
+       ++spines) {
     std::uint32_t uplinks = 0;
     for (std::uint32_t u = spines; !beyond(u + peers) && uplinks == 0; u += spines) {
       const std::uint32_t hosts = (total - kept(u + peers)) / down.lanes_each;
       const bool enough = fabric.uplinks.has_value() ? u >= static_cast<std::uint32_t>(fabric.uplinks.value)
-                                                     : u >= uplinks_needed(hosts, down.speed, size.uplink_speed, fabric.oversubscription.value);
+                                                     : u >= uplinks_needed(hosts, down.speed, size.uplink_speed,
+                                                                           fabric.oversubscription.value);
       if (enough) uplinks = u;
     }
     if (uplinks == 0) break;
@@ -163,7 +170,8 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     const std::uint64_t most = members * 4 + oob_leaves + 1;
     while (!pack_pairs(size, pairs, room, oob_leaves) && pairs <= most) {
       // Lanes in total give a first guess; packing decides.
-      pairs = pairs == 1 ? std::max(2U, static_cast<std::uint32_t>(members * down.lanes_each / std::max(room, 1U))) : pairs + 1;
+      pairs = pairs == 1 ? std::max(2U, static_cast<std::uint32_t>(members * down.lanes_each / std::max(room, 1U)))
+                         : pairs + 1;
     }
     const std::uint64_t links = std::uint64_t{pairs} * 2 * (uplinks / spines);
     const std::uint32_t way_out = divide_up(static_cast<std::uint32_t>(fabric.external->links.value), spines);
@@ -173,7 +181,8 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     size.spines = spines;
     return size;
   }
-  diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place, "the frontend cannot be built: too many pairs of leaves for its spines",
+  diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place,
+                     "the frontend cannot be built: too many pairs of leaves for its spines",
                      "a larger `spine`, more oversubscription, or fewer uplinks");
   return size;
 }
@@ -189,7 +198,8 @@ void ClusterBuilder::cable_pairs(const FrontendSize& size) {
   for (std::uint32_t pair = 0; pair < size.pairs; ++pair) {
     for (std::uint32_t k = 0; k < peers; ++k) {
       const PortId a = add_switch_port(frontend_leaves_[pair * 2], FabricKind::frontend, up, up_first + k);
-      connect(a, add_switch_port(frontend_leaves_[pair * 2 + 1], FabricKind::frontend, up, up_first + k), CableRole::peer);
+      connect(a, add_switch_port(frontend_leaves_[pair * 2 + 1], FabricKind::frontend, up, up_first + k),
+              CableRole::peer);
     }
   }
   std::vector<DeviceId> top;
@@ -238,7 +248,8 @@ void ClusterBuilder::build_frontend(const FrontendSize& size) {
   cable_pairs(size);
   for (const PairLink& link : size.links) {
     const PortId a = add_server_port(link.device, FabricKind::frontend, link.port, link.port, 0, link.mode.speed);
-    connect(a, add_switch_port(frontend_leaves_[link.leaf], FabricKind::frontend, link.mode, link.position), CableRole::host_leaf);
+    connect(a, add_switch_port(frontend_leaves_[link.leaf], FabricKind::frontend, link.mode, link.position),
+            CableRole::host_leaf);
   }
   out.present = true;
   out.network = NetworkKind::ethernet;
@@ -257,7 +268,8 @@ void ClusterBuilder::build_frontend(const FrontendSize& size) {
     const PortMode down = find_mode(leaf, size.host_speed.count() > 0 ? size.host_speed : size.uplink_speed);
     const PortMode up = find_mode(leaf, size.uplink_speed);
     const auto reserved = size.uplinks + static_cast<std::uint32_t>(fabric.peer_links.value);
-    out.leaf_down = down.cages == up.cages ? down.ports() - divide_up(reserved, up.per_cage) * down.per_cage : down.ports();
+    out.leaf_down =
+        down.cages == up.cages ? down.ports() - divide_up(reserved, up.per_cage) * down.per_cage : down.ports();
     const std::int64_t a = std::int64_t{out.leaf_down} * (down.speed.count() / 1'000'000);
     const std::int64_t b = std::int64_t{out.leaf_up} * (out.uplink_speed.count() / 1'000'000);
     const std::int64_t divisor = std::max<std::int64_t>(1, std::gcd(a, b));
@@ -273,7 +285,8 @@ void ClusterBuilder::add_external(FabricKind kind, const std::vector<DeviceId>& 
   if (links == 0) return;
   PortMode used = mode;
   if (fabric.external->speed.has_value() && fabric.external->speed.value != mode.speed) {
-    diagnostics_.error(fabric.external->speed.place, fmt::format("links out of the room run at the uplink speed, {}", to_text(mode.speed)));
+    diagnostics_.error(fabric.external->speed.place,
+                       fmt::format("links out of the room run at the uplink speed, {}", to_text(mode.speed)));
     return;
   }
   DeviceGroup group;
@@ -285,7 +298,8 @@ void ClusterBuilder::add_external(FabricKind kind, const std::vector<DeviceId>& 
   for (std::uint32_t k = 0; k < links; ++k) {
     const std::size_t at = k % top.size();
     if (next_port[at] >= used.ports()) {
-      diagnostics_.error(fabric.external->links.place, fmt::format("no port is left for {} links out of the room", links));
+      diagnostics_.error(fabric.external->links.place,
+                         fmt::format("no port is left for {} links out of the room", links));
       return;
     }
     const PortId a = add_switch_port(top[at], kind, used, next_port[at]++);

@@ -1,6 +1,6 @@
 // Out-of-band: service racks for switches and small pools, 1G leaves for every management port in the room, and their
-// aggregation. Service racks hold out-of-band leaves, leaves serve the PDUs of service racks, and the frontend may carry
-// out-of-band uplinks: the three counts are settled together before anything is placed.
+// aggregation. Service racks hold out-of-band leaves, leaves serve the PDUs of service racks, and the frontend may
+// carry out-of-band uplinks: the three counts are settled together before anything is placed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,12 +20,14 @@ std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) /
 PortMode ClusterBuilder::oob_up_mode(const SwitchModel& model) const {
   const OobSpec& oob = spec_.fabrics->oob.value;
   if (oob.uplink_speed.has_value()) return find_mode(model, oob.uplink_speed.value);
-  const SwitchModel& far = *catalog_.switch_model(oob.uplink_to_frontend.value ? fabric_spec(FabricKind::frontend).leaf.value : oob.spine.value);
+  const SwitchModel& far = *catalog_.switch_model(
+      oob.uplink_to_frontend.value ? fabric_spec(FabricKind::frontend).leaf.value : oob.spine.value);
   const SwitchModel& leaf = *catalog_.switch_model(oob.leaf.value);
   BitRate best(0);
   for (const CageGroup& cages : leaf.cages.value) {
     for (const Breakout& mode : cages.breakouts.value) {
-      if (mode.speed > gigabits(1) && mode.speed > best && find_mode(far, mode.speed).cages != nullptr) best = mode.speed;
+      if (mode.speed > gigabits(1) && mode.speed > best && find_mode(far, mode.speed).cages != nullptr)
+        best = mode.speed;
     }
   }
   return find_mode(model, best);
@@ -73,7 +75,8 @@ void ClusterBuilder::make_zones() {
       zone = at->second;
     }
     zones_[zone].server_racks.push_back(static_cast<RackId>(r));
-    zones_[zone].oob_endpoints += rack.pdus * static_cast<std::uint32_t>(catalog_.pdu(spec_.site->pdu.value)->management_ports.value);
+    zones_[zone].oob_endpoints +=
+        rack.pdus * static_cast<std::uint32_t>(catalog_.pdu(spec_.site->pdu.value)->management_ports.value);
   }
   const auto zone_of_rack = [&](RackId rack) {
     const Rack& at = cluster_->rack(rack);
@@ -85,7 +88,10 @@ void ClusterBuilder::make_zones() {
     std::size_t zone = 0;
     if (group.kind == DeviceKind::server) {
       const Device& device = cluster_->device(id);
-      const auto ports = group.pool >= 0 ? static_cast<std::uint32_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value) : 1U;
+      const auto ports =
+          group.pool >= 0
+              ? static_cast<std::uint32_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value)
+              : 1U;
       if (device.rack != kNone<RackId>) {
         zones_[zone_of_rack(device.rack)].oob_endpoints += ports;
         continue;
@@ -100,7 +106,8 @@ void ClusterBuilder::make_zones() {
         const auto first = static_cast<DeviceId>(index_of(servers.first) + unit.index * unit.capacity);
         if (cluster_->device(first).rack != kNone<RackId>) zone = zone_of_rack(cluster_->device(first).rack);
       }
-      zones_[zone].oob_endpoints += static_cast<std::uint32_t>(std::min<std::int64_t>(1, group.network_switch->management_ports.value));
+      zones_[zone].oob_endpoints +=
+          static_cast<std::uint32_t>(std::min<std::int64_t>(1, group.network_switch->management_ports.value));
     } else {
       continue;
     }
@@ -112,10 +119,22 @@ std::uint32_t ClusterBuilder::units_needed(const Zone& zone) const {
   std::int64_t units = 0;
   for (const DeviceId id : zone.devices) {
     const DeviceGroup& group = cluster_->group_of(id);
-    units += group.kind == DeviceKind::server ? cluster_->server_of(id).height.value : group.network_switch->height.value;
+    units +=
+        group.kind == DeviceKind::server ? cluster_->server_of(id).height.value : group.network_switch->height.value;
   }
   units += std::int64_t{zone.oob_leaves} * catalog_.switch_model(spec_.fabrics->oob->leaf.value)->height.value;
   return static_cast<std::uint32_t>(units);
+}
+
+// Members of the control plane's quorum stand in racks of their own, where its pool stands among the switches.
+std::uint32_t ClusterBuilder::racks_for_quorum() const {
+  const ControlPlaneSpec& control = spec_.control_plane.value;
+  for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
+    const PoolSpec& pool = spec_.pools.value[i];
+    if (!control.pool.has_value() || pool.name->text != control.pool.value || !pool_in_service_racks_[i]) continue;
+    return static_cast<std::uint32_t>(std::min(control.etcd_members.value, pool.count.value));
+  }
+  return 0;
 }
 
 void ClusterBuilder::size_zones() {
@@ -123,7 +142,8 @@ void ClusterBuilder::size_zones() {
   const FabricSpec& frontend = fabric_spec(FabricKind::frontend);
   const SwitchModel& leaf = *catalog_.switch_model(oob.leaf.value);
   if (find_mode(leaf, gigabits(1)).ports() == 0) {
-    diagnostics_.error(oob.leaf.place, fmt::format("{} has no 1G ports", oob.leaf.value), "out-of-band is 1G copper", oob.leaf->size());
+    diagnostics_.error(oob.leaf.place, fmt::format("{} has no 1G ports", oob.leaf.value), "out-of-band is 1G copper",
+                       oob.leaf->size());
     return;
   }
   const PortMode up = oob_up_mode(leaf);
@@ -148,16 +168,20 @@ void ClusterBuilder::size_zones() {
         units += frontend_size_.pairs * 2 * static_cast<std::uint32_t>(fe_leaf.height.value) +
                  frontend_size_.spines * static_cast<std::uint32_t>(fe_spine.height.value) +
                  (spines + cores) * static_cast<std::uint32_t>(catalog_.switch_model(oob.spine.value)->height.value);
-        endpoints += frontend_size_.pairs * 2 * static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_leaf.management_ports.value)) +
-                     frontend_size_.spines * static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_spine.management_ports.value));
+        endpoints += frontend_size_.pairs * 2 *
+                         static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_leaf.management_ports.value)) +
+                     frontend_size_.spines *
+                         static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_spine.management_ports.value));
       }
       // Two units a rack are kept for what round-robin placement cannot fill.
       std::uint32_t racks = divide_up(units, rack_height - 2);
+      if (z == 0) racks = std::max(racks, racks_for_quorum());
       if (z == 0 && spec_.site->service_racks.has_value()) {
         racks = static_cast<std::uint32_t>(spec_.site->service_racks.value);
         if (racks * rack_height < units) {
           diagnostics_.error(spec_.site->service_racks.place,
-                             fmt::format("{} service racks have {}U, but switches and small pools need {}U", racks, racks * rack_height, units));
+                             fmt::format("{} service racks have {}U, but switches and small pools need {}U", racks,
+                                         racks * rack_height, units));
           return;
         }
       }
@@ -188,7 +212,9 @@ void ClusterBuilder::add_oob_leaves() {
       if (zone.pool != pool) continue;
       if (group_id == UINT32_MAX) {
         DeviceGroup group;
-        group.name = pool < 0 ? "oob-leaf" : fmt::format("oob-{}-leaf", spec_.pools.value[static_cast<std::size_t>(pool)].name->text);
+        group.name = pool < 0
+                         ? "oob-leaf"
+                         : fmt::format("oob-{}-leaf", spec_.pools.value[static_cast<std::size_t>(pool)].name->text);
         group.kind = DeviceKind::network_switch;
         group.fabric = FabricKind::oob;
         group.tier = Tier::leaf;
@@ -198,9 +224,10 @@ void ClusterBuilder::add_oob_leaves() {
       }
       zone.first_oob_leaf = static_cast<std::uint32_t>(oob_leaves_.size());
       for (std::uint32_t n = 0; n < zone.oob_leaves; ++n) {
-        const std::string name = pool < 0 ? fmt::format("oob-leaf{:03}", n + 1)
-                                          : fmt::format("oob-{}-row{:02}-leaf{}", spec_.pools.value[static_cast<std::size_t>(pool)].name->text,
-                                                        zone.row + 1, n + 1);
+        const std::string name =
+            pool < 0 ? fmt::format("oob-leaf{:03}", n + 1)
+                     : fmt::format("oob-{}-row{:02}-leaf{}",
+                                   spec_.pools.value[static_cast<std::size_t>(pool)].name->text, zone.row + 1, n + 1);
         oob_leaves_.push_back(add_device(group_id, name));
         zone.devices.push_back(oob_leaves_.back());
       }
@@ -236,11 +263,14 @@ void ClusterBuilder::place_zone(Zone& zone) {
     const auto n = static_cast<std::int32_t>(zone.service_racks.size());
     const auto pdus = static_cast<std::uint32_t>(site.service_rack_pdus.value);
     if (zone.pool < 0) {
-      zone.service_racks.push_back(add_rack(fmt::format("svc-r{:02}", n + 1), -1, -1 - n / row_length, n % row_length, pdus));
+      zone.service_racks.push_back(
+          add_rack(fmt::format("svc-r{:02}", n + 1), -1, -1 - n / row_length, n % row_length, pdus));
     } else {
       const auto strip = zone.pool * (row_length + 4);
-      zone.service_racks.push_back(add_rack(fmt::format("{}-row{:02}-s{}", spec_.pools.value[static_cast<std::size_t>(zone.pool)].name->text, zone.row + 1, n + 1),
-                                            -1, zone.row, strip + row_length + n, pdus));
+      zone.service_racks.push_back(
+          add_rack(fmt::format("{}-row{:02}-s{}", spec_.pools.value[static_cast<std::size_t>(zone.pool)].name->text,
+                               zone.row + 1, n + 1),
+                   -1, zone.row, strip + row_length + n, pdus));
     }
     rack_zone_pool_.resize(cluster_->racks_.size(), zone.pool);
   };
@@ -249,16 +279,19 @@ void ClusterBuilder::place_zone(Zone& zone) {
   for (const DeviceId id : zone.devices) {
     const DeviceGroup& group = cluster_->group_of(id);
     const bool server = group.kind == DeviceKind::server;
-    const auto tall = static_cast<std::uint32_t>(server ? cluster_->server_of(id).height.value : group.network_switch->height.value);
+    const auto tall =
+        static_cast<std::uint32_t>(server ? cluster_->server_of(id).height.value : group.network_switch->height.value);
     std::size_t tries = 0;
     while (tries < zone.service_racks.size() &&
-           cluster_->racks_[index_of(zone.service_racks[turn % zone.service_racks.size()])].used_units + tall > height) {
+           cluster_->racks_[index_of(zone.service_racks[turn % zone.service_racks.size()])].used_units + tall >
+               height) {
       ++turn;
       ++tries;
     }
     if (tries == zone.service_racks.size()) {
       diagnostics_.error(site.service_racks.place.known() ? site.service_racks.place : spec_.place,
-                         fmt::format("no service rack has {}U left for `{}`", tall, cluster_->name_of(id)), "more `site.service_racks`");
+                         fmt::format("no service rack has {}U left for `{}`", tall, cluster_->name_of(id)),
+                         "more `site.service_racks`");
       return;
     }
     const RackId rack_id = zone.service_racks[turn % zone.service_racks.size()];
@@ -274,7 +307,8 @@ void ClusterBuilder::place_zone(Zone& zone) {
 void ClusterBuilder::cable_oob_endpoints(const Zone& zone) {
   const OobSpec& oob = spec_.fabrics->oob.value;
   const PortMode mode = find_mode(*catalog_.switch_model(oob.leaf.value), gigabits(1));
-  const std::uint32_t usable = std::max(1U, mode.ports() * static_cast<std::uint32_t>(100 - oob.spare_percent.value) / 100);
+  const std::uint32_t usable =
+      std::max(1U, mode.ports() * static_cast<std::uint32_t>(100 - oob.spare_percent.value) / 100);
   std::uint32_t next = 0;
   const auto attach = [&](PortId a) {
     const std::uint32_t leaf = zone.first_oob_leaf + next / usable;
@@ -285,8 +319,10 @@ void ClusterBuilder::cable_oob_endpoints(const Zone& zone) {
   const auto attach_device = [&](DeviceId id) {
     const DeviceGroup& group = cluster_->group_of(id);
     if (group.kind == DeviceKind::server) {
-      const std::int64_t ports = group.pool >= 0 ? spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value : 1;
-      for (std::uint32_t p = 0; p < static_cast<std::uint32_t>(ports); ++p) attach(add_server_port(id, FabricKind::oob, p, p, 0, gigabits(1)));
+      const std::int64_t ports =
+          group.pool >= 0 ? spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value : 1;
+      for (std::uint32_t p = 0; p < static_cast<std::uint32_t>(ports); ++p)
+        attach(add_server_port(id, FabricKind::oob, p, p, 0, gigabits(1)));
     } else if (group.kind == DeviceKind::pdu) {
       if (group.pdu->management_ports.value > 0) attach(add_port(id, FabricKind::oob, 0, 0, 1, gigabits(1)));
     } else if (group.fabric != FabricKind::oob && group.network_switch->management_ports.value > 0) {
@@ -333,8 +369,11 @@ void ClusterBuilder::cable_oob_uplinks() {
     std::vector<std::uint32_t> next = frontend_size_.oob_leaf_lanes;
     const SwitchModel& fe = *catalog_.switch_model(fabric_spec(FabricKind::frontend).leaf.value);
     const PortMode fe_up = find_mode(fe, frontend_size_.uplink_speed);
-    const auto reserved = static_cast<std::uint32_t>(fabric_spec(FabricKind::frontend).peer_links.value) + frontend_size_.uplinks +
-                          (frontend_size_.spines > 0 ? 0 : divide_up(static_cast<std::uint32_t>(fabric_spec(FabricKind::frontend).external->links.value), 2));
+    const auto reserved =
+        static_cast<std::uint32_t>(fabric_spec(FabricKind::frontend).peer_links.value) + frontend_size_.uplinks +
+        (frontend_size_.spines > 0
+             ? 0
+             : divide_up(static_cast<std::uint32_t>(fabric_spec(FabricKind::frontend).external->links.value), 2));
     const auto lanes = static_cast<std::uint32_t>(down.cages->lanes.value);
     const std::uint32_t limit = static_cast<std::uint32_t>(down.cages->count.value) * lanes -
                                 (fe_up.cages == down.cages ? divide_up(reserved, fe_up.per_cage) * lanes : 0);
@@ -346,7 +385,8 @@ void ClusterBuilder::cable_oob_uplinks() {
         const std::uint32_t at = room();
         next[pair * 2 + k % 2] = at + down.lanes_each;
         const PortId a = add_switch_port(leaf, FabricKind::oob, up, k);
-        const PortId b = add_switch_port(frontend_leaves_[pair * 2 + k % 2], FabricKind::frontend, down, at / down.lanes_each);
+        const PortId b =
+            add_switch_port(frontend_leaves_[pair * 2 + k % 2], FabricKind::frontend, down, at / down.lanes_each);
         connect(a, b, CableRole::oob_frontend);
       }
     }
@@ -361,7 +401,8 @@ void ClusterBuilder::cable_oob_uplinks() {
   for (std::size_t n = 0; n < oob_leaves_.size(); ++n) {
     const auto pair = static_cast<std::uint32_t>(n / (room / each));
     for (std::uint32_t k = 0; k < uplinks; ++k) {
-      const std::uint32_t spine = std::min(pair * sides + k % sides, static_cast<std::uint32_t>(oob_spines_.size() - 1));
+      const std::uint32_t spine =
+          std::min(pair * sides + k % sides, static_cast<std::uint32_t>(oob_spines_.size() - 1));
       const PortId a = add_switch_port(oob_leaves_[n], FabricKind::oob, up, k);
       connect(a, add_switch_port(oob_spines_[spine], FabricKind::oob, down, next[spine]++), CableRole::oob_uplink);
     }
@@ -369,11 +410,13 @@ void ClusterBuilder::cable_oob_uplinks() {
   for (std::size_t s = 0; s < oob_spines_.size() && !oob_cores_.empty(); ++s) {
     for (std::uint32_t c = 0; c < 2; ++c) {
       if (s >= down.ports()) {
-        diagnostics_.error(oob.spine.place.known() ? oob.spine.place : spec_.place, "the out-of-band core has too few ports for its aggregation");
+        diagnostics_.error(oob.spine.place.known() ? oob.spine.place : spec_.place,
+                           "the out-of-band core has too few ports for its aggregation");
         return;
       }
       const PortId a = add_switch_port(oob_spines_[s], FabricKind::oob, down, room + c);
-      connect(a, add_switch_port(oob_cores_[c], FabricKind::oob, down, static_cast<std::uint32_t>(s)), CableRole::oob_uplink);
+      connect(a, add_switch_port(oob_cores_[c], FabricKind::oob, down, static_cast<std::uint32_t>(s)),
+              CableRole::oob_uplink);
     }
   }
 }
@@ -382,7 +425,8 @@ void ClusterBuilder::build_oob() {
   // Frontend switches exist by now; they stand in the middle of the room.
   for (std::size_t i = 0; i < cluster_->devices_.size(); ++i) {
     const DeviceGroup& group = cluster_->groups_[cluster_->devices_[i].group];
-    if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::frontend) zones_[0].devices.push_back(static_cast<DeviceId>(i));
+    if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::frontend)
+      zones_[0].devices.push_back(static_cast<DeviceId>(i));
   }
   add_oob_leaves();
   for (Zone& zone : zones_) place_zone(zone);
@@ -397,7 +441,9 @@ void ClusterBuilder::build_oob() {
       if (change.position.has_value()) rack.column = static_cast<std::int32_t>(change.position.value);
       if (change.power.has_value()) rack.limit = change.power.value;
     }
-    if (!found) diagnostics_.error(change.name.place, fmt::format("there is no rack `{}`", change.name.value), {}, change.name->size());
+    if (!found)
+      diagnostics_.error(change.name.place, fmt::format("there is no rack `{}`", change.name.value), {},
+                         change.name->size());
   }
   for (const Zone& zone : zones_) cable_oob_endpoints(zone);
   cable_oob_uplinks();

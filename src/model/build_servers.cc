@@ -19,8 +19,10 @@ bool stands_in_service_racks(const PoolSpec& pool) {
     case PoolRole::infrastructure:
     case PoolRole::login:
     case PoolRole::management:
-    case PoolRole::jump: return true;
-    default: return false;
+    case PoolRole::jump:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -43,7 +45,8 @@ void ClusterBuilder::add_pools() {
       if (hosts.ok()) names = std::move(*hosts);
     }
     for (std::int64_t n = 0; n < pool.count.value; ++n) {
-      add_device(id, names.empty() ? fmt::format("{}{:03}", pool.name->text, n + 1) : names[static_cast<std::size_t>(n)]);
+      add_device(id,
+                 names.empty() ? fmt::format("{}{:03}", pool.name->text, n + 1) : names[static_cast<std::size_t>(n)]);
     }
     const auto gpus = static_cast<std::uint64_t>(cluster_->groups_[id].server->gpus.value);
     const std::uint64_t total = cluster_->gpu_count_ + gpus * static_cast<std::uint64_t>(pool.count.value);
@@ -101,7 +104,8 @@ void ClusterBuilder::add_managers() {
       group.manager = true;
       group.server = catalog_.server(manager.server.value);
       const std::uint32_t id = add_group(std::move(group));
-      for (std::int64_t n = 0; n < manager.count.value; ++n) add_device(id, fmt::format("{}{}", manager.name->text, n + 1));
+      for (std::int64_t n = 0; n < manager.count.value; ++n)
+        add_device(id, fmt::format("{}{}", manager.name->text, n + 1));
       manager_groups_[static_cast<std::size_t>(kind)].emplace_back(id, &manager);
     }
   }
@@ -132,8 +136,8 @@ std::int64_t ClusterBuilder::servers_per_rack(const PoolSpec& pool, const Server
   const std::int64_t pdus = pool.pdus_per_rack.value;
   const std::int64_t feeds = std::min(site.feeds.value, pdus);
   const std::int64_t lost = feeds > 1 ? (pdus + feeds - 1) / feeds : 0;
-  const Power limit = site.rack_power.has_value() ? site.rack_power.value
-                                                  : catalog_.pdu(site.pdu.value)->rating.value * (pdus - lost);
+  const Power limit =
+      site.rack_power.has_value() ? site.rack_power.value : catalog_.pdu(site.pdu.value)->rating.value * (pdus - lost);
   return std::max<std::int64_t>(1, std::min(by_height, limit / std::max(server.power.value, Power(1))));
 }
 
@@ -146,8 +150,9 @@ void ClusterBuilder::place_pool(std::size_t pool) {
   const RackModel& model = *catalog_.rack(site.rack.value);
   const std::int64_t each = servers_per_rack(spec, server);
   if (each * server.height.value > model.height.value) {
-    diagnostics_.error(spec.per_rack.place.known() ? spec.per_rack.place : spec.place,
-                       fmt::format("{} servers of {}U do not fit into a rack of {}U", each, server.height.value, model.height.value));
+    diagnostics_.error(
+        spec.per_rack.place.known() ? spec.per_rack.place : spec.place,
+        fmt::format("{} servers of {}U do not fit into a rack of {}U", each, server.height.value, model.height.value));
     return;
   }
   const auto count = static_cast<std::int64_t>((group.count + each - 1) / each);
@@ -156,8 +161,9 @@ void ClusterBuilder::place_pool(std::size_t pool) {
     auto expanded = expand_hosts(spec.racks.value);
     if (expanded.ok()) names = std::move(*expanded);
     if (static_cast<std::int64_t>(names.size()) < count) {
-      diagnostics_.error(spec.racks.place, fmt::format("`racks` names {} racks, but {} servers at {} a rack need {}",
-                                                       names.size(), group.count, each, count),
+      diagnostics_.error(spec.racks.place,
+                         fmt::format("`racks` names {} racks, but {} servers at {} a rack need {}", names.size(),
+                                     group.count, each, count),
                          {}, spec.racks->size());
       return;
     }
@@ -167,10 +173,10 @@ void ClusterBuilder::place_pool(std::size_t pool) {
   const auto strip = static_cast<std::int64_t>(pool) * (row_length + 4);
   std::vector<RackId> racks;
   for (std::int64_t r = 0; r < count; ++r) {
-    racks.push_back(add_rack(names.empty() ? fmt::format("{}-r{:03}", spec.name->text, r + 1) : names[static_cast<std::size_t>(r)],
-                             static_cast<int>(pool), static_cast<std::int32_t>(r / row_length),
-                             static_cast<std::int32_t>(strip + r % row_length),
-                             static_cast<std::uint32_t>(spec.pdus_per_rack.value)));
+    racks.push_back(add_rack(
+        names.empty() ? fmt::format("{}-r{:03}", spec.name->text, r + 1) : names[static_cast<std::size_t>(r)],
+        static_cast<int>(pool), static_cast<std::int32_t>(r / row_length),
+        static_cast<std::int32_t>(strip + r % row_length), static_cast<std::uint32_t>(spec.pdus_per_rack.value)));
   }
   std::vector<RackId> rack_of(group.count);
   for (std::uint32_t n = 0; n < group.count; ++n) rack_of[n] = racks[n / static_cast<std::size_t>(each)];
@@ -179,8 +185,10 @@ void ClusterBuilder::place_pool(std::size_t pool) {
     const auto id = static_cast<DeviceId>(index_of(group.first) + n);
     const ServerModel& actual = cluster_->server_of(id);
     Rack& rack = cluster_->racks_[index_of(rack_of[n])];
-    if (rack.used_units + static_cast<std::uint32_t>(actual.height.value) > static_cast<std::uint32_t>(model.height.value)) {
-      diagnostics_.error(spec.overrides.place, fmt::format("rack `{}` has no room for `{}`", rack.name, cluster_->name_of(id)));
+    if (rack.used_units + static_cast<std::uint32_t>(actual.height.value) >
+        static_cast<std::uint32_t>(model.height.value)) {
+      diagnostics_.error(spec.overrides.place,
+                         fmt::format("rack `{}` has no room for `{}`", rack.name, cluster_->name_of(id)));
       return;
     }
     dev(id).rack = rack_of[n];
@@ -209,7 +217,8 @@ void ClusterBuilder::apply_rack_overrides(std::size_t pool, std::vector<RackId>&
       if (cluster_->racks_[r].name == change.rack.value) target = static_cast<RackId>(r);
     }
     if (target == kNone<RackId> || cluster_->rack(target).pool != static_cast<int>(pool)) {
-      diagnostics_.error(change.rack.place, fmt::format("pool `{}` has no rack `{}`", spec.name->text, change.rack.value), {},
+      diagnostics_.error(change.rack.place,
+                         fmt::format("pool `{}` has no rack `{}`", spec.name->text, change.rack.value), {},
                          change.rack->size());
       continue;
     }
@@ -223,8 +232,8 @@ void ClusterBuilder::apply_rack_overrides(std::size_t pool, std::vector<RackId>&
   }
 }
 
-// PDUs stand in every rack and are named after it. Called when all racks exist. One group for each pool's racks, one for
-// the service racks in its rows, one for the middle of the room: the growth of one moves no address of another.
+// PDUs stand in every rack and are named after it. Called when all racks exist. One group for each pool's racks, one
+// for the service racks in its rows, one for the middle of the room: the growth of one moves no address of another.
 void ClusterBuilder::add_pdus() {
   const PduModel* model = catalog_.pdu(spec_.site->pdu.value);
   const auto add = [&](const std::string& name, int pool, const std::vector<std::size_t>& racks) {
@@ -250,7 +259,10 @@ void ClusterBuilder::add_pdus() {
   for (std::size_t r = 0; r < cluster_->racks_.size(); ++r) {
     const int pool = cluster_->racks_[r].pool;
     const int row_pool = rack_zone_pool_[r];
-    (pool >= 0 ? own[static_cast<std::size_t>(pool)] : row_pool >= 0 ? rows[static_cast<std::size_t>(row_pool)] : central).push_back(r);
+    (pool >= 0       ? own[static_cast<std::size_t>(pool)]
+     : row_pool >= 0 ? rows[static_cast<std::size_t>(row_pool)]
+                     : central)
+        .push_back(r);
   }
   for (std::size_t p = 0; p < pools; ++p) {
     const std::string& name = spec_.pools.value[p].name->text;

@@ -44,21 +44,21 @@ struct Reference {
 };
 
 // Common to every item: `source` covers all facts of the item, `sources` overrides it for single keys.
-#define WEFT_CATALOG_ITEM           \
-  using IsRecord = void;            \
-  Place place;                      \
-  Given<Name> id;                   \
-  Given<std::string> name;          \
-  Given<std::string> vendor;        \
-  Given<std::string> source;        \
+#define WEFT_CATALOG_ITEM    \
+  using IsRecord = void;     \
+  Place place;               \
+  Given<Name> id;            \
+  Given<std::string> name;   \
+  Given<std::string> vendor; \
+  Given<std::string> source; \
   Given<NamedValues<std::string>> sources
 
 struct MigProfile {
   using IsRecord = void;
   Place place;
-  Given<std::string> name;                  // 1g.10gb
-  Given<std::int64_t> compute;              // compute slices of 7
-  Given<std::int64_t> memory_slices;        // memory slices of 8 it occupies
+  Given<std::string> name;            // 1g.10gb
+  Given<std::int64_t> compute;        // compute slices of 7
+  Given<std::int64_t> memory_slices;  // memory slices of 8 it occupies
   Given<Bytes> memory;
   Given<std::vector<std::int64_t>> starts;  // memory slices where an instance may begin
 };
@@ -75,7 +75,7 @@ struct GpuModel {
   Given<std::int64_t> pcie_generation;
   Given<std::int64_t> pcie_lanes;
   Given<Power> tdp;
-  Given<std::vector<MigProfile>> mig;     // absent: no MIG, share by time-slicing
+  Given<std::vector<MigProfile>> mig;  // absent: no MIG, share by time-slicing
 };
 
 struct NicModel {
@@ -98,37 +98,37 @@ struct PortGroup {
   Place place;
   Given<PortUse> use;
   Given<std::string> nic;
-  Given<std::int64_t> count;                 // ports, all cages together
+  Given<std::int64_t> count;  // ports, all cages together
   Given<std::int64_t> per_cage{1};
   Given<FormFactor> form;
-  Given<std::vector<BitRate>> speeds;        // port speeds; the first is the one used unless the file says otherwise
-  Given<std::vector<Breakout>> breakouts;    // ways to split one cage for several planes (2x400G)
-  Given<std::vector<std::int64_t>> gpus;     // GPU that port p is nearest to
-  Given<std::vector<std::int64_t>> numa;     // NUMA node of port p
+  Given<std::vector<BitRate>> speeds;      // port speeds; the first is the one used unless the file says otherwise
+  Given<std::vector<Breakout>> breakouts;  // ways to split one cage for several planes (2x400G)
+  Given<std::vector<std::int64_t>> gpus;   // GPU that port p is nearest to
+  Given<std::vector<std::int64_t>> numa;   // NUMA node of port p
 };
 
 struct ServerModel {
   WEFT_CATALOG_ITEM;
   Given<ServerKind> kind;
-  Given<std::int64_t> height;                // rack units
+  Given<std::int64_t> height;  // rack units
   Given<std::string> gpu;
   Given<std::int64_t> gpus{0};
   Given<GpuInterconnect> interconnect{GpuInterconnect::none};
-  Given<std::int64_t> nvlink_domain;         // GPUs that reach each other over NVLink (72 for NVL72); default: gpus
+  Given<std::int64_t> nvlink_domain;  // GPUs that reach each other over NVLink (72 for NVL72); default: gpus
   Given<std::int64_t> sockets;
-  Given<std::int64_t> cores;                 // all sockets together
+  Given<std::int64_t> cores;  // all sockets together
   Given<std::int64_t> numa_nodes{1};
-  Given<std::vector<std::int64_t>> gpu_numa; // NUMA node of GPU g
+  Given<std::vector<std::int64_t>> gpu_numa;  // NUMA node of GPU g
   Given<Bytes> memory;
-  Given<Bytes> local_nvme{Bytes(0)};         // data drives, raw
+  Given<Bytes> local_nvme{Bytes(0)};  // data drives, raw
   Given<std::int64_t> psus;
-  Given<std::int64_t> psus_needed;           // supplies that carry full load
-  Given<Power> power;                        // maximum draw
+  Given<std::int64_t> psus_needed;  // supplies that carry full load
+  Given<Power> power;               // maximum draw
   Given<std::vector<BmcProtocol>> bmc;
   Given<std::vector<PortGroup>> ports;
-  Given<std::int64_t> controllers{0};        // storage arrays
-  Given<Bytes> capacity{Bytes(0)};           // storage: usable
-  Given<ByteRate> read{ByteRate{}};          // storage: sequential, whole box
+  Given<std::int64_t> controllers{0};  // storage arrays
+  Given<Bytes> capacity{Bytes(0)};     // storage: usable
+  Given<ByteRate> read{ByteRate{}};    // storage: sequential, whole box
   Given<ByteRate> write{ByteRate{}};
   Given<std::int64_t> metadata_iops{0};
 };
@@ -139,7 +139,7 @@ struct CageGroup {
   Given<FormFactor> form;
   Given<std::int64_t> count;
   Given<std::int64_t> lanes;
-  Given<std::vector<Breakout>> breakouts;    // every mode, unsplit ones too ("1x800G")
+  Given<std::vector<Breakout>> breakouts;  // every mode, unsplit ones too ("1x800G")
 };
 
 struct SwitchModel {
@@ -148,14 +148,14 @@ struct SwitchModel {
   Given<std::string> asic;
   Given<std::int64_t> height;
   Given<std::vector<CageGroup>> cages;
-  Given<std::int64_t> radix;                 // ports at `radix_speed`, as the vendor states it
+  Given<std::int64_t> radix;  // ports at `radix_speed`, as the vendor states it
   Given<BitRate> radix_speed;
-  Given<BitRate> capacity;                   // one direction
+  Given<BitRate> capacity;  // one direction
   Given<Bytes> buffer;
-  Given<Power> power;                        // maximum with optics
+  Given<Power> power;  // maximum with optics
   Given<std::int64_t> psus{2};
-  Given<std::vector<std::string>> systems;   // nos names: sonic, nxos, eos, cumulus, junos, mlnx-os, nvos
-  Given<bool> lossless{true};                // PFC or credits, ECN
+  Given<std::vector<std::string>> systems;  // nos names: sonic, nxos, eos, cumulus, junos, mlnx-os, nvos
+  Given<bool> lossless{true};               // PFC or credits, ECN
   Given<std::int64_t> management_ports{1};
 };
 
@@ -163,9 +163,9 @@ struct TransceiverModel {
   WEFT_CATALOG_ITEM;
   Given<FormFactor> form;
   Given<std::vector<NetworkKind>> networks;
-  Given<std::vector<Breakout>> modes;        // cage modes it serves
-  Given<std::int64_t> connectors{1};         // fibre plugs; a twin-port module has 2
-  Given<std::string> fibre;                  // fibre system: mmf-mpo12-apc, smf-mpo12-apc, smf-lc, ...
+  Given<std::vector<Breakout>> modes;  // cage modes it serves
+  Given<std::int64_t> connectors{1};   // fibre plugs; a twin-port module has 2
+  Given<std::string> fibre;            // fibre system: mmf-mpo12-apc, smf-mpo12-apc, smf-lc, ...
   Given<Length> reach;
   Given<Power> power;
 };
@@ -174,12 +174,12 @@ struct CableModel {
   WEFT_CATALOG_ITEM;
   Given<MediumKind> kind;
   Given<std::vector<NetworkKind>> networks;
-  Given<BitRate> speed;                      // of one link; for fibre: absent, the transceivers decide
-  Given<FormFactor> from;                    // trunk end of a splitter
+  Given<BitRate> speed;    // of one link; for fibre: absent, the transceivers decide
+  Given<FormFactor> from;  // trunk end of a splitter
   Given<FormFactor> to;
-  Given<std::int64_t> branches{1};           // links from the trunk end
-  Given<std::string> fibre;                  // of kind fibre: the fibre system it belongs to
-  Given<std::vector<Length>> lengths;        // as sold, ascending; the last is the longest allowed
+  Given<std::int64_t> branches{1};     // links from the trunk end
+  Given<std::string> fibre;            // of kind fibre: the fibre system it belongs to
+  Given<std::vector<Length>> lengths;  // as sold, ascending; the last is the longest allowed
 };
 
 struct PduModel {

@@ -16,10 +16,10 @@ void check_sources(const std::vector<Item>& table, const std::set<std::string>& 
   for (const Field& field : schema.fields()) keys.push_back(field.key);
   for (const Item& item : table) {
     if (!references.contains(item.source.value)) {
-      diagnostics.error(item.source.place,
-                        fmt::format("`{}` names source `{}`, which `references` does not have", item.id->text,
-                                    item.source.value),
-                        "every fact needs a source", item.source->size());
+      diagnostics.error(
+          item.source.place,
+          fmt::format("`{}` names source `{}`, which `references` does not have", item.id->text, item.source.value),
+          "every fact needs a source", item.source->size());
     }
     for (const auto& [key, source] : item.sources.value) {
       if (!references.contains(source.value)) {
@@ -28,7 +28,8 @@ void check_sources(const std::vector<Item>& table, const std::set<std::string>& 
       bool known = false;
       for (const std::string_view field : keys) known = known || field == key;
       if (!known) {
-        diagnostics.error(source.place, fmt::format("`sources` covers `{}`, which is not a key of {}", key, schema.name()),
+        diagnostics.error(source.place,
+                          fmt::format("`sources` covers `{}`, which is not a key of {}", key, schema.name()),
                           did_you_mean(key, keys), key.size());
       }
     }
@@ -42,15 +43,14 @@ void check_mig(const GpuModel& gpu, Diagnostics& diagnostics) {
       diagnostics.error(profile.place, fmt::format("MIG profile `{}` is listed twice", profile.name.value));
     }
     if (profile.memory.value > gpu.memory.value) {
-      diagnostics.error(profile.memory.place, fmt::format("an instance of {} has more memory than the GPU ({} > {})",
-                                                          profile.name.value, to_text(profile.memory.value),
-                                                          to_text(gpu.memory.value)));
+      diagnostics.error(profile.memory.place,
+                        fmt::format("an instance of {} has more memory than the GPU ({} > {})", profile.name.value,
+                                    to_text(profile.memory.value), to_text(gpu.memory.value)));
     }
     for (const std::int64_t start : profile.starts.value) {
       if (start < 0 || start + profile.memory_slices.value > 8) {
-        diagnostics.error(profile.starts.place,
-                          fmt::format("{} cannot start at memory slice {}: it takes {} of 8", profile.name.value, start,
-                                      profile.memory_slices.value));
+        diagnostics.error(profile.starts.place, fmt::format("{} cannot start at memory slice {}: it takes {} of 8",
+                                                            profile.name.value, start, profile.memory_slices.value));
       }
     }
   }
@@ -76,8 +76,8 @@ void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics&
       }
     }
     if (group.count.value % group.per_cage.value != 0) {
-      diagnostics.error(group.count.place, fmt::format("{} ports do not fill cages of {}", group.count.value,
-                                                       group.per_cage.value));
+      diagnostics.error(group.count.place,
+                        fmt::format("{} ports do not fill cages of {}", group.count.value, group.per_cage.value));
     }
     const auto count = static_cast<std::size_t>(group.count.value);
     if (group.gpus.has_value() && group.gpus->size() != count) {
@@ -93,7 +93,8 @@ void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics&
     }
     for (const std::int64_t node : group.numa.value) {
       if (node < 0 || node >= server.numa_nodes.value) {
-        diagnostics.error(group.numa.place, fmt::format("no NUMA node {}: the server has {}", node, server.numa_nodes.value));
+        diagnostics.error(group.numa.place,
+                          fmt::format("no NUMA node {}: the server has {}", node, server.numa_nodes.value));
       }
     }
   }
@@ -130,8 +131,8 @@ void check_switch(const SwitchModel& model, Diagnostics& diagnostics) {
     Uint128 best = 0;
     for (const Breakout& mode : cages.breakouts.value) {
       if (mode.ports > cages.lanes.value || cages.lanes.value % mode.ports != 0) {
-        diagnostics.error(cages.breakouts.place, fmt::format("{} does not divide the {} lanes of a cage", to_text(mode),
-                                                             cages.lanes.value));
+        diagnostics.error(cages.breakouts.place,
+                          fmt::format("{} does not divide the {} lanes of a cage", to_text(mode), cages.lanes.value));
       }
       if (mode.speed == model.radix_speed.value) ports = std::max<std::int64_t>(ports, mode.ports);
       best = std::max(best, static_cast<Uint128>(mode.ports) * static_cast<Uint128>(mode.speed.count()));
@@ -140,9 +141,9 @@ void check_switch(const SwitchModel& model, Diagnostics& diagnostics) {
     bandwidth += best * static_cast<Uint128>(cages.count.value);
   }
   if (at_radix_speed != model.radix.value) {
-    diagnostics.error(model.radix.place, fmt::format("switch `{}` states {} ports at {}, but its cages add up to {}",
-                                                     model.id->text, model.radix.value,
-                                                     to_text(model.radix_speed.value), at_radix_speed));
+    diagnostics.error(model.radix.place,
+                      fmt::format("switch `{}` states {} ports at {}, but its cages add up to {}", model.id->text,
+                                  model.radix.value, to_text(model.radix_speed.value), at_radix_speed));
   }
   // Oversubscribed boxes exist (more cages than chip); a chip that outruns its cages is a typing error.
   if (model.capacity.has_value() && static_cast<Uint128>(model.capacity->count()) > bandwidth) {
@@ -158,8 +159,9 @@ void check_media(const Catalog& catalog, Diagnostics& diagnostics) {
     if (fibre) fibres.insert(cable.fibre.value);
     if (fibre != cable.fibre.has_value() || fibre == cable.speed.has_value() || fibre == cable.from.has_value() ||
         fibre == cable.to.has_value()) {
-      diagnostics.error(cable.place, fmt::format("cable `{}`: fibre states `fibre`, all others state `speed`, `from`, `to`",
-                                                 cable.id->text));
+      diagnostics.error(
+          cable.place,
+          fmt::format("cable `{}`: fibre states `fibre`, all others state `speed`, `from`, `to`", cable.id->text));
     }
     if (cable.lengths->empty()) diagnostics.error(cable.lengths.place, "a cable needs at least one length");
     for (std::size_t i = 1; i < cable.lengths->size(); ++i) {

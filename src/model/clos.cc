@@ -66,8 +66,9 @@ std::optional<ClosPlan> two_tiers(const ClosRequest& request) {
 
 // Packs whole units into pods, in order, so that a pod's spines have a port for each link. Nothing if a unit does not
 // fit into a pod at all.
-std::optional<std::vector<std::uint32_t>> pack_pods(const ClosRequest& request, const std::vector<std::uint32_t>& uplinks,
-                                                    std::uint32_t spines, std::uint32_t spine_down) {
+std::optional<std::vector<std::uint32_t>> pack_pods(const ClosRequest& request,
+                                                    const std::vector<std::uint32_t>& uplinks, std::uint32_t spines,
+                                                    std::uint32_t spine_down) {
   std::vector<std::uint32_t> pod_of_unit;
   std::uint32_t pod = 0;
   std::uint64_t used = 0;
@@ -95,8 +96,8 @@ bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
   for (std::uint32_t group = 1; group <= plan.spines_per_pod; ++group) {
     if (plan.spines_per_pod % group != 0) continue;
     trial.spines_per_core_group = group;
-    trial.cores_per_group = static_cast<std::uint32_t>(
-        divide_up(std::uint64_t{group} * plan.pods * plan.spine_uplinks, core_ports));
+    trial.cores_per_group =
+        static_cast<std::uint32_t>(divide_up(std::uint64_t{group} * plan.pods * plan.spine_uplinks, core_ports));
     if (trial.cores_per_group > plan.spine_uplinks) break;
     if (found && trial.cores() >= plan.cores()) continue;
     plan.spines_per_core_group = trial.spines_per_core_group;
@@ -112,14 +113,15 @@ std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
   std::optional<ClosPlan> best;
   const auto ports = request.spine_ports;
   const auto total = static_cast<std::uint64_t>(request.spine_ratio.numerator + request.spine_ratio.denominator);
-  const auto spine_down = static_cast<std::uint32_t>(ports * static_cast<std::uint64_t>(request.spine_ratio.numerator) / total);
+  const auto spine_down =
+      static_cast<std::uint32_t>(ports * static_cast<std::uint64_t>(request.spine_ratio.numerator) / total);
   const std::uint32_t spine_up = static_cast<std::uint32_t>(
       divide_up(std::uint64_t{spine_down} * static_cast<std::uint64_t>(request.spine_ratio.denominator),
                 static_cast<std::uint64_t>(request.spine_ratio.numerator)));
   if (spine_down == 0 || spine_down + spine_up > ports) return std::nullopt;
   const auto rank = [](const ClosPlan& plan) {
-    return std::tuple(plan.spines() + plan.cores(), plan.spine_uplinks % plan.cores_per_group != 0, plan.spines_per_core_group,
-                      ~plan.spines_per_pod);
+    return std::tuple(plan.spines() + plan.cores(), plan.spine_uplinks % plan.cores_per_group != 0,
+                      plan.spines_per_core_group, ~plan.spines_per_pod);
   };
   for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
     const auto uplinks = even_uplinks(request, spines);

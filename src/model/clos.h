@@ -15,11 +15,11 @@ namespace weft {
 // What one switch model offers at the two speeds a fabric uses. Cages are counted in lanes so that breakouts compare.
 struct SwitchCapacity {
   // Ports of each kind when a cage is given over to it; zero where the model cannot run that speed.
-  std::uint32_t down_cages = 0;       // cages that can face hosts
+  std::uint32_t down_cages = 0;  // cages that can face hosts
   std::uint32_t down_per_cage = 0;
-  std::uint32_t up_cages = 0;         // cages that can face switches
+  std::uint32_t up_cages = 0;  // cages that can face switches
   std::uint32_t up_per_cage = 0;
-  bool shared = true;                 // down and up ports come out of the same cages
+  bool shared = true;  // down and up ports come out of the same cages
 };
 
 // Most host ports of a leaf when down : up bandwidth is at most `ratio`, and the uplink ports then left.
@@ -27,13 +27,16 @@ struct LeafSplit {
   std::uint32_t down = 0;
   std::uint32_t up = 0;
 };
-[[nodiscard]] LeafSplit split_leaf(const SwitchCapacity& leaf, BitRate down_speed, BitRate up_speed, const Ratio& ratio);
+[[nodiscard]] LeafSplit split_leaf(const SwitchCapacity& leaf, BitRate down_speed, BitRate up_speed,
+                                   const Ratio& ratio);
 // Most uplink ports of a leaf whose `down` host ports are taken.
 [[nodiscard]] std::uint32_t uplinks_left(const SwitchCapacity& leaf, std::uint32_t down);
 // Fewest uplinks that keep `down` host ports within `ratio`.
-[[nodiscard]] std::uint32_t uplinks_needed(std::uint32_t down, BitRate down_speed, BitRate up_speed, const Ratio& ratio);
+[[nodiscard]] std::uint32_t uplinks_needed(std::uint32_t down, BitRate down_speed, BitRate up_speed,
+                                           const Ratio& ratio);
 
-// Leaves of one kind: as many as units x leaves_per_unit, each with at least `uplinks_min` uplinks and room for `uplinks_max`.
+// Leaves of one kind: as many as units x leaves_per_unit, each with at least `uplinks_min` uplinks and room for
+// `uplinks_max`.
 struct LeafClass {
   std::uint32_t units = 0;
   std::uint32_t leaves_per_unit = 0;
@@ -43,22 +46,22 @@ struct LeafClass {
 
 struct ClosRequest {
   std::vector<LeafClass> classes;
-  std::uint32_t spine_ports = 0;      // ports of a spine at the uplink speed
+  std::uint32_t spine_ports = 0;  // ports of a spine at the uplink speed
   std::uint32_t core_ports = 0;
   std::uint32_t spines_min = 2;
-  Ratio spine_ratio;                  // down : up of a spine, in three tiers
-  int tiers = 0;                      // 0: two, or three if two cannot serve
+  Ratio spine_ratio;  // down : up of a spine, in three tiers
+  int tiers = 0;      // 0: two, or three if two cannot serve
 };
 
 struct ClosPlan {
   int tiers = 2;
-  std::vector<std::uint32_t> uplinks;     // of a leaf, by class
-  std::uint32_t spines_per_pod = 0;       // in two tiers there is one pod
+  std::vector<std::uint32_t> uplinks;  // of a leaf, by class
+  std::uint32_t spines_per_pod = 0;    // in two tiers there is one pod
   std::uint32_t pods = 1;
-  std::uint32_t spine_uplinks = 0;        // of one spine
+  std::uint32_t spine_uplinks = 0;          // of one spine
   std::uint32_t spines_per_core_group = 1;  // spines of every pod with neighbouring numbers share a group of cores
   std::uint32_t cores_per_group = 0;
-  std::vector<std::uint32_t> pod_of_unit; // by unit, classes one after the other
+  std::vector<std::uint32_t> pod_of_unit;  // by unit, classes one after the other
 
   [[nodiscard]] std::uint32_t spines() const { return spines_per_pod * pods; }
   [[nodiscard]] std::uint32_t cores() const { return spines_per_pod / spines_per_core_group * cores_per_group; }

@@ -19,7 +19,7 @@ std::string_view to_text(Tier tier) {
   return kNames[static_cast<std::size_t>(tier)];
 }
 std::string_view to_text(CableRole role) {
-  static constexpr std::string_view kNames[] = {"host-leaf", "manager-leaf", "leaf-spine",   "spine-core", "peer",
+  static constexpr std::string_view kNames[] = {"host-leaf", "manager-leaf", "leaf-spine",   "spine-core",  "peer",
                                                 "external",  "oob-uplink",   "oob-frontend", "back-to-back"};
   return kNames[static_cast<std::size_t>(role)];
 }
@@ -33,16 +33,21 @@ std::string Cluster::port_name(PortId id) const {
       static constexpr const char* kPrefix[] = {"be", "sto", "fe"};
       const PortUse use = group.manager ? PortUse::backend : static_cast<PortUse>(p.fabric);
       const PortGroup* ports = port_group(*group.server, use);
-      const std::uint32_t planes =
-          p.fabric == FabricKind::backend && !group.manager ? static_cast<std::uint32_t>(spec_.fabrics->backend->planes.value) : 1;
+      const std::uint32_t planes = p.fabric == FabricKind::backend && !group.manager
+                                       ? static_cast<std::uint32_t>(spec_.fabrics->backend->planes.value)
+                                       : 1;
       const std::uint32_t number =
-          (p.cage - first_cage(*group.server, ports)) * static_cast<std::uint32_t>(ports->per_cage.value) + p.lane / planes + 1;
+          (p.cage - first_cage(*group.server, ports)) * static_cast<std::uint32_t>(ports->per_cage.value) +
+          p.lane / planes + 1;
       return fmt::format("{}{}{}", kPrefix[static_cast<std::size_t>(p.fabric)], number,
                          planes > 1 ? std::string(1, static_cast<char>('a' + p.plane)) : "");
     }
-    case DeviceKind::pdu: return "mgmt";
-    case DeviceKind::external: return fmt::format("x{}", p.cage + 1);
-    case DeviceKind::network_switch: break;
+    case DeviceKind::pdu:
+      return "mgmt";
+    case DeviceKind::external:
+      return fmt::format("x{}", p.cage + 1);
+    case DeviceKind::network_switch:
+      break;
   }
   std::uint32_t first = 0;
   for (const CageGroup& row : group.network_switch->cages.value) {
@@ -101,7 +106,8 @@ std::span<const DeviceId> Cluster::devices_in(RackId id) const {
 
 int Cluster::feed_of_pdu(DeviceId pdu) const {
   const Rack& r = rack(device(pdu).rack);
-  return static_cast<int>((index_of(pdu) - index_of(r.first_pdu)) % static_cast<std::uint32_t>(spec_.site->feeds.value));
+  return static_cast<int>((index_of(pdu) - index_of(r.first_pdu)) %
+                          static_cast<std::uint32_t>(spec_.site->feeds.value));
 }
 
 int Cluster::feed_of_psu(DeviceId id, int psu) const {

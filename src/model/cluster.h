@@ -26,7 +26,9 @@ enum class UnitId : std::uint32_t {};
 template <class Id>
 inline constexpr Id kNone = static_cast<Id>(0xFFFFFFFFU);
 template <class Id>
-[[nodiscard]] constexpr std::uint32_t index_of(Id id) { return static_cast<std::uint32_t>(id); }
+[[nodiscard]] constexpr std::uint32_t index_of(Id id) {
+  return static_cast<std::uint32_t>(id);
+}
 
 enum class FabricKind : std::uint8_t { backend, storage, frontend, oob };
 inline constexpr int kFabrics = 4;
@@ -52,13 +54,13 @@ enum class CableRole : std::uint8_t {
 // Devices of one kind and one purpose: a pool of servers, the spines of a fabric, the PDUs of the service racks.
 // The members of a group have consecutive ids.
 struct DeviceGroup {
-  std::string name;            // pool name, "be-spine", ...
+  std::string name;  // pool name, "be-spine", ...
   DeviceKind kind = DeviceKind::server;
-  FabricKind fabric = FabricKind::oob;     // of switches and managers
-  Tier tier = Tier::none;                  // of switches
-  int pool = -1;                           // index into Spec::pools, or -1
-  bool manager = false;                    // a fabric manager
-  const ServerModel* server = nullptr;     // exactly one of these three, none for external
+  FabricKind fabric = FabricKind::oob;  // of switches and managers
+  Tier tier = Tier::none;               // of switches
+  int pool = -1;                        // index into Spec::pools, or -1
+  bool manager = false;                 // a fabric manager
+  const ServerModel* server = nullptr;  // exactly one of these three, none for external
   const SwitchModel* network_switch = nullptr;
   const PduModel* pdu = nullptr;
   DeviceId first = kNone<DeviceId>;
@@ -66,16 +68,16 @@ struct DeviceGroup {
 };
 
 struct Device {
-  std::uint32_t group = 0;       // index into groups()
-  std::uint32_t index = 0;       // within the group
+  std::uint32_t group = 0;  // index into groups()
+  std::uint32_t index = 0;  // within the group
   RackId rack = kNone<RackId>;
-  std::uint16_t rack_unit = 0;   // lowest unit it fills, from 1; 0 for zero-U devices (PDUs)
-  std::uint16_t pod = 0;         // of leaves and spines in three tiers
+  std::uint16_t rack_unit = 0;  // lowest unit it fills, from 1; 0 for zero-U devices (PDUs)
+  std::uint16_t pod = 0;        // of leaves and spines in three tiers
   std::uint16_t plane = 0;
-  std::uint16_t rail = 0;        // of leaves
-  UnitId unit = kNone<UnitId>;   // of servers on the backend and of leaves
-  std::uint32_t asn = 0;         // of Ethernet switches
-  Ipv4 loopback;                 // of switches
+  std::uint16_t rail = 0;       // of leaves
+  UnitId unit = kNone<UnitId>;  // of servers on the backend and of leaves
+  std::uint32_t asn = 0;        // of Ethernet switches
+  Ipv4 loopback;                // of switches
 };
 
 // A cabled port. Uncabled cages have no Port: see cages_free().
@@ -83,24 +85,24 @@ struct Port {
   DeviceId device = kNone<DeviceId>;
   CableId cable = kNone<CableId>;
   SubnetId subnet = kNone<SubnetId>;
-  Ipv4 address;                  // none for switch ports, except numbered links
+  Ipv4 address;  // none for switch ports, except numbered links
   std::uint32_t speed_mbps = 0;
-  std::uint16_t cage = 0;        // counts from 0 through all cages of the device
-  std::uint8_t lane = 0;         // first lane within the cage
+  std::uint16_t cage = 0;  // counts from 0 through all cages of the device
+  std::uint8_t lane = 0;   // first lane within the cage
   std::uint8_t lanes = 1;
   FabricKind fabric = FabricKind::oob;
-  std::uint8_t rail = 0;         // host ports: rail (backend, storage) or link number (frontend, oob)
+  std::uint8_t rail = 0;  // host ports: rail (backend, storage) or link number (frontend, oob)
   std::uint8_t plane = 0;
 
   [[nodiscard]] BitRate speed() const { return BitRate(std::int64_t{speed_mbps} * 1'000'000); }
 };
 
 struct Cable {
-  PortId a = kNone<PortId>;      // the end nearer to the hosts
+  PortId a = kNone<PortId>;  // the end nearer to the hosts
   PortId b = kNone<PortId>;
-  std::uint32_t length_mm = 0;   // as ordered: the next length on sale that is long enough
-  std::uint32_t assembly = 0;    // cables with one number are one splitter (or one plain cable) to buy
-  std::uint16_t medium = 0;      // index into media()
+  std::uint32_t length_mm = 0;  // as ordered: the next length on sale that is long enough
+  std::uint32_t assembly = 0;   // cables with one number are one splitter (or one plain cable) to buy
+  std::uint16_t medium = 0;     // index into media()
   CableRole role = CableRole::host_leaf;
   FabricKind fabric = FabricKind::oob;
 };
@@ -115,36 +117,36 @@ struct Medium {
 struct Rack {
   std::string name;
   const RackModel* model = nullptr;
-  int pool = -1;                 // the pool it holds, -1 for a service rack
-  std::int32_t row = 0;          // floor position: service rows are negative
+  int pool = -1;         // the pool it holds, -1 for a service rack
+  std::int32_t row = 0;  // floor position: service rows are negative
   std::int32_t column = 0;
   DeviceId first_pdu = kNone<DeviceId>;
   std::uint32_t pdus = 0;
-  Power power;                   // maximum draw of what stands in it
+  Power power;  // maximum draw of what stands in it
   Power limit;
   std::uint32_t used_units = 0;
 };
 
 struct Subnet {
   Ipv4Prefix prefix;
-  Ipv6Prefix ipv6;               // length 0 when the fabric is IPv4 only
-  Ipv4 gateway;                  // none where nothing routes
+  Ipv6Prefix ipv6;  // length 0 when the fabric is IPv4 only
+  Ipv4 gateway;     // none where nothing routes
   FabricKind fabric = FabricKind::oob;
   std::uint8_t rail = 0;
   std::uint16_t vlan = 0;
   UnitId unit = kNone<UnitId>;
-  std::string name;              // "be-rail1-train-u01"
+  std::string name;  // "be-rail1-train-u01"
 };
 
 // Servers that share a group of leaves.
 struct Unit {
   FabricKind fabric = FabricKind::backend;
-  int pool = -1;                 // -1: the shared unit of small pools
-  std::uint32_t index = 0;       // within its pool
-  std::uint32_t servers = 0;     // present
-  std::uint32_t capacity = 0;    // designed for
+  int pool = -1;               // -1: the shared unit of small pools
+  std::uint32_t index = 0;     // within its pool
+  std::uint32_t servers = 0;   // present
+  std::uint32_t capacity = 0;  // designed for
   DeviceId first_leaf = kNone<DeviceId>;
-  std::uint32_t leaves = 0;      // all planes together
+  std::uint32_t leaves = 0;  // all planes together
   std::uint32_t pod = 0;
 };
 
@@ -156,16 +158,16 @@ struct FabricPlan {
   int tiers = 0;
   std::uint32_t rails = 0;
   std::uint32_t planes = 1;
-  std::uint32_t leaves = 0;      // all planes together, like the next two
+  std::uint32_t leaves = 0;  // all planes together, like the next two
   std::uint32_t spines = 0;
   std::uint32_t cores = 0;
   std::uint32_t pods = 0;
-  std::uint32_t leaf_down = 0;   // designed host ports of the largest leaf
+  std::uint32_t leaf_down = 0;  // designed host ports of the largest leaf
   std::uint32_t leaf_up = 0;
   std::uint32_t links_per_spine = 0;  // from that leaf to each of its spines
   BitRate host_speed;
   BitRate uplink_speed;
-  Ratio oversubscription;        // as built at that leaf, down : up
+  Ratio oversubscription;  // as built at that leaf, down : up
   Ratio spine_oversubscription;
   std::uint32_t host_links = 0;
   std::uint32_t manager_links = 0;
@@ -173,9 +175,9 @@ struct FabricPlan {
   std::uint32_t spine_core_links = 0;
   std::uint32_t peer_links = 0;
   std::uint32_t external_links = 0;
-  std::uint32_t host_cages = 0;       // plugs at the host end: a twin-port cage counts once
-  std::uint32_t leaf_spine_cages = 0; // plugs at the leaf end of leaf-spine links
-  std::uint32_t spine_core_cages = 0; // plugs at the spine end of spine-core links
+  std::uint32_t host_cages = 0;        // plugs at the host end: a twin-port cage counts once
+  std::uint32_t leaf_spine_cages = 0;  // plugs at the leaf end of leaf-spine links
+  std::uint32_t spine_core_cages = 0;  // plugs at the spine end of spine-core links
 };
 
 class Cluster {

@@ -8,10 +8,14 @@ namespace weft {
 
 PortUse port_use(FabricKind kind) {
   switch (kind) {
-    case FabricKind::backend: return PortUse::backend;
-    case FabricKind::storage: return PortUse::storage;
-    case FabricKind::frontend: return PortUse::frontend;
-    case FabricKind::oob: break;
+    case FabricKind::backend:
+      return PortUse::backend;
+    case FabricKind::storage:
+      return PortUse::storage;
+    case FabricKind::frontend:
+      return PortUse::frontend;
+    case FabricKind::oob:
+      break;
   }
   return PortUse::oob;
 }
@@ -21,12 +25,14 @@ const char* short_name(FabricKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-PortMode find_mode(const SwitchModel& model, BitRate speed, const std::optional<Breakout>& wanted) {
+PortMode find_mode(const SwitchModel& model, BitRate speed, const std::optional<Breakout>& wanted,
+                   const std::function<bool(const CageEnd&)>& allowed) {
   PortMode best;
   std::uint32_t first = 0;
   for (const CageGroup& cages : model.cages.value) {
     for (const Breakout& mode : cages.breakouts.value) {
       if (mode.speed != speed || (wanted && *wanted != mode)) continue;
+      if (allowed && !allowed({cages.form.value, static_cast<std::uint32_t>(mode.ports)})) continue;
       PortMode candidate;
       candidate.cages = &cages;
       candidate.first_cage = first;
@@ -81,9 +87,12 @@ std::shared_ptr<const Cluster> ClusterBuilder::build() {
 const FabricSpec& ClusterBuilder::fabric_spec(FabricKind kind) const {
   const FabricsSpec& fabrics = spec_.fabrics.value;
   switch (kind) {
-    case FabricKind::backend: return fabrics.backend.value;
-    case FabricKind::storage: return fabrics.storage.value;
-    default: return fabrics.frontend.value;
+    case FabricKind::backend:
+      return fabrics.backend.value;
+    case FabricKind::storage:
+      return fabrics.storage.value;
+    default:
+      return fabrics.frontend.value;
   }
 }
 
@@ -134,8 +143,8 @@ void ClusterBuilder::index() {
     return std::pair(x.cage, x.lane) < std::pair(y.cage, y.lane);
   };
   for (std::size_t i = 0; i < devices; ++i) {
-    std::sort(cluster.port_order_.begin() + cluster.port_offsets_[i], cluster.port_order_.begin() + cluster.port_offsets_[i + 1],
-              cage_order);
+    std::sort(cluster.port_order_.begin() + cluster.port_offsets_[i],
+              cluster.port_order_.begin() + cluster.port_offsets_[i + 1], cage_order);
   }
   // Devices of each rack, from the bottom; zero-U devices last.
   cluster.rack_offsets_.assign(cluster.racks_.size() + 1, 0);
@@ -150,12 +159,14 @@ void ClusterBuilder::index() {
     if (rack != kNone<RackId>) cluster.rack_order_[next[index_of(rack)]++] = static_cast<DeviceId>(i);
   }
   const auto height_order = [&](DeviceId a, DeviceId b) {
-    const auto unit = [&](DeviceId id) { return static_cast<std::uint16_t>(cluster.devices_[index_of(id)].rack_unit - 1); };
+    const auto unit = [&](DeviceId id) {
+      return static_cast<std::uint16_t>(cluster.devices_[index_of(id)].rack_unit - 1);
+    };
     return std::pair(unit(a), index_of(a)) < std::pair(unit(b), index_of(b));
   };
   for (std::size_t i = 0; i < cluster.racks_.size(); ++i) {
-    std::sort(cluster.rack_order_.begin() + cluster.rack_offsets_[i], cluster.rack_order_.begin() + cluster.rack_offsets_[i + 1],
-              height_order);
+    std::sort(cluster.rack_order_.begin() + cluster.rack_offsets_[i],
+              cluster.rack_order_.begin() + cluster.rack_offsets_[i + 1], height_order);
   }
 }
 

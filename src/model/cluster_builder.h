@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/cluster.h"
 #include "model/clos.h"
+#include "model/cluster.h"
 #include "model/media.h"
 
 namespace weft {
@@ -29,25 +29,26 @@ struct PortMode {
     return cages == nullptr ? 0 : static_cast<std::uint32_t>(cages->count.value) * per_cage;
   }
 };
-// The mode with the most ports of `speed`, or exactly `wanted` where given.
-[[nodiscard]] PortMode find_mode(const SwitchModel& model, BitRate speed, const std::optional<Breakout>& wanted = {});
+// The mode with the most ports of `speed`, or exactly `wanted` where given, among those that `allowed` accepts.
+[[nodiscard]] PortMode find_mode(const SwitchModel& model, BitRate speed, const std::optional<Breakout>& wanted = {},
+                                 const std::function<bool(const CageEnd&)>& allowed = {});
 
 // A leaf while hosts are being attached. Lanes count through the cages that face hosts, from the first such cage.
 struct LeafState {
   DeviceId id = kNone<DeviceId>;
   PortMode down;
-  std::uint32_t next_lane = 0;   // bottom up: the servers of its unit, then managers
-  std::uint32_t top_lane = 0;    // top down: small pools, so that the unit can grow towards them
-  std::uint32_t high_lane = 0;   // end of the highest lane in use
+  std::uint32_t next_lane = 0;  // bottom up: the servers of its unit, then managers
+  std::uint32_t top_lane = 0;   // top down: small pools, so that the unit can grow towards them
+  std::uint32_t high_lane = 0;  // end of the highest lane in use
   std::uint32_t uplinks = 0;
 };
 
 // A pool as one fabric sees it.
 struct FabricMember {
   std::size_t pool = 0;
-  std::uint32_t group = 0;            // of its servers
+  std::uint32_t group = 0;  // of its servers
   const PortGroup* ports = nullptr;
-  std::uint32_t links = 0;            // ports of a server, on each plane
+  std::uint32_t links = 0;  // ports of a server, on each plane
   BitRate speed;
   PortMode down;
   Ratio ratio;
@@ -57,20 +58,20 @@ struct FabricMember {
   std::uint32_t unit_size = 0;        // servers of a unit as built
   std::uint32_t address_size = 0;     // servers of an address block; does not change when tiers do
   std::uint32_t units = 0;
-  std::uint32_t first_unit = 0;       // index into Cluster::units_
-  std::vector<LeafState> leaves;      // unit by unit, leaf by leaf, plane by plane
+  std::uint32_t first_unit = 0;   // index into Cluster::units_
+  std::vector<LeafState> leaves;  // unit by unit, leaf by leaf, plane by plane
 };
 
 // Devices and endpoints that share service racks and out-of-band leaves: the whole room, or one row of a pool.
 struct Zone {
   int pool = -1;
   std::int32_t row = 0;
-  std::vector<DeviceId> devices;      // switches and small servers to place
-  std::uint32_t oob_endpoints = 0;    // of servers and PDUs in server racks
+  std::vector<DeviceId> devices;    // switches and small servers to place
+  std::uint32_t oob_endpoints = 0;  // of servers and PDUs in server racks
   std::vector<RackId> server_racks;
   std::vector<RackId> service_racks;
-  std::uint32_t racks = 0;            // service racks
-  std::uint32_t first_oob_leaf = 0;   // index into the builder's list
+  std::uint32_t racks = 0;           // service racks
+  std::uint32_t first_oob_leaf = 0;  // index into the builder's list
   std::uint32_t oob_leaves = 0;
 };
 
@@ -93,6 +94,11 @@ class ClusterBuilder {
   // build_fabric.cc: backend and storage.
   void build_rail_fabric(FabricKind kind);
   std::vector<FabricMember> fabric_members(FabricKind kind);
+  // How a leaf takes a server's port: the densest mode that some cable can reach.
+  PortMode host_mode(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports, BitRate speed,
+                     const std::optional<Breakout>& wanted, bool target);
+  BitRate common_speed(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports,
+                       const std::optional<Breakout>& wanted, bool target);
   bool size_member(FabricKind kind, FabricMember& member, int tiers);
   bool fits_one_switch(FabricKind kind, const std::vector<FabricMember>& members) const;
   void add_leaves(FabricKind kind, FabricMember& member);
@@ -110,8 +116,9 @@ class ClusterBuilder {
   void attach_small_servers(FabricKind kind, std::vector<FabricMember>& members, bool one_tier);
   void attach_managers(FabricKind kind, std::vector<FabricMember>& members);
   bool interconnect(FabricKind kind, std::vector<FabricMember>& members);
-  void cable_spines(FabricKind kind, std::vector<FabricMember*>& members, const ClosPlan& plan, std::uint32_t first_spine,
-                    std::uint32_t stride, std::uint32_t plane, std::optional<std::uint32_t> rail);
+  void cable_spines(FabricKind kind, std::vector<FabricMember*>& members, const ClosPlan& plan,
+                    std::uint32_t first_spine, std::uint32_t stride, std::uint32_t plane,
+                    std::optional<std::uint32_t> rail);
   void cable_cores(FabricKind kind, const ClosPlan& plan, std::uint32_t first_spine, std::uint32_t stride,
                    std::uint32_t first_core);
   void note_plan(FabricKind kind, const std::vector<FabricMember>& members);
@@ -120,21 +127,21 @@ class ClusterBuilder {
   struct PairLink {
     DeviceId device;
     std::uint32_t port;
-    std::uint32_t leaf;       // 2 x pair + side
-    std::uint32_t position;   // in units of the mode's lanes
+    std::uint32_t leaf;      // 2 x pair + side
+    std::uint32_t position;  // in units of the mode's lanes
     PortMode mode;
   };
   struct FrontendSize {
     std::uint32_t pairs = 0;
-    std::uint32_t uplinks = 0;       // of one leaf
+    std::uint32_t uplinks = 0;  // of one leaf
     std::uint32_t spines = 0;
     BitRate host_speed;
     BitRate uplink_speed;
-    std::vector<PairLink> links;     // of servers
+    std::vector<PairLink> links;                // of servers
     std::vector<std::uint32_t> oob_leaf_lanes;  // first lane for the uplinks of out-of-band leaves, by leaf
   };
   FrontendSize size_frontend(std::uint32_t oob_leaves);
-  bool pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes, std::uint32_t oob_leaves) const;
+  bool pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes, std::uint32_t oob_leaves);
   void build_frontend(const FrontendSize& size);
   void cable_pairs(const FrontendSize& size);
   void add_external(FabricKind kind, const std::vector<DeviceId>& top, const PortMode& mode,
@@ -144,6 +151,7 @@ class ClusterBuilder {
   void make_zones();
   void size_zones();
   std::uint32_t units_needed(const Zone& zone) const;
+  std::uint32_t racks_for_quorum() const;
   std::uint32_t oob_leaves_needed(std::uint32_t endpoints) const;
   std::uint32_t oob_spines_needed(std::uint32_t leaves, std::uint32_t& cores) const;
   PortMode oob_up_mode(const SwitchModel& model) const;
@@ -157,8 +165,8 @@ class ClusterBuilder {
   PortId add_port(DeviceId device, FabricKind fabric, std::uint32_t cage, std::uint32_t lane, std::uint32_t lanes,
                   BitRate speed);
   CableId connect(PortId a, PortId b, CableRole role);
-  PortId add_server_port(DeviceId server, FabricKind fabric, std::uint32_t port, std::uint32_t rail, std::uint32_t plane,
-                         BitRate speed);
+  PortId add_server_port(DeviceId server, FabricKind fabric, std::uint32_t port, std::uint32_t rail,
+                         std::uint32_t plane, BitRate speed);
   PortId add_switch_port(DeviceId id, FabricKind fabric, const PortMode& mode, std::uint32_t position);
   void apply_cable_overrides();
   void lay_cables();
@@ -191,15 +199,15 @@ class ClusterBuilder {
   const Catalog& catalog_;
   MediaChooser media_;
 
-  std::vector<std::uint32_t> pool_groups_;              // server group of each pool
+  std::vector<std::uint32_t> pool_groups_;  // server group of each pool
   std::vector<bool> pool_in_service_racks_;
   std::vector<std::pair<std::uint32_t, const ManagerSpec*>> manager_groups_[kFabrics];
-  std::vector<FabricMember> members_[2];                // of backend and storage, kept for addresses
+  std::vector<FabricMember> members_[2];  // of backend and storage, kept for addresses
   std::uint32_t rails_[2] = {0, 0};
-  std::vector<DeviceId> frontend_leaves_;               // a and b sides alternate
+  std::vector<DeviceId> frontend_leaves_;  // a and b sides alternate
   FrontendSize frontend_size_;
-  std::vector<Zone> zones_;                             // the first is central
-  std::vector<int> rack_zone_pool_;                     // for service racks at the end of a row: whose row
+  std::vector<Zone> zones_;          // the first is central
+  std::vector<int> rack_zone_pool_;  // for service racks at the end of a row: whose row
   std::vector<DeviceId> oob_leaves_;
   std::vector<DeviceId> oob_spines_;
   std::vector<DeviceId> oob_cores_;

@@ -41,7 +41,8 @@ std::unique_ptr<Loaded> load_catalog(const std::vector<std::string>& catalog_fil
   return loaded;
 }
 
-std::unique_ptr<Loaded> load_cluster_text(std::string shown_path, std::string text, const std::vector<std::string>& catalog_files) {
+std::unique_ptr<Loaded> load_cluster_text(std::string shown_path, std::string text,
+                                          const std::vector<std::string>& catalog_files) {
   auto loaded = load_catalog(catalog_files);
   if (loaded->catalog) compile_text(*loaded, std::move(shown_path), std::move(text));
   return loaded;

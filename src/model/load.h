@@ -24,7 +24,8 @@ struct Loaded {
 // The built-in catalogue plus `catalog_files`, nothing else.
 [[nodiscard]] std::unique_ptr<Loaded> load_catalog(const std::vector<std::string>& catalog_files);
 // Reads, resolves and compiles a cluster file ("-" for standard input).
-[[nodiscard]] std::unique_ptr<Loaded> load_cluster(const std::string& path, const std::vector<std::string>& catalog_files);
+[[nodiscard]] std::unique_ptr<Loaded> load_cluster(const std::string& path,
+                                                   const std::vector<std::string>& catalog_files);
 // The same for a text in memory; `shown_path` stands in diagnostics.
 [[nodiscard]] std::unique_ptr<Loaded> load_cluster_text(std::string shown_path, std::string text,
                                                         const std::vector<std::string>& catalog_files = {});

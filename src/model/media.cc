@@ -54,7 +54,8 @@ void MediaChooser::add_fibre(const CableModel& cable, const CageEnd& a, const Ca
                              NetworkKind network, std::vector<Fit>& out, std::vector<Medium>& media) {
   const auto serves = [&](const TransceiverModel& module, const CageEnd& end) {
     return module.form.value == end.form && has(module.networks.value, network) &&
-           module.fibre.value == cable.fibre.value && has(module.modes.value, Breakout{static_cast<int>(end.ports), speed});
+           module.fibre.value == cable.fibre.value &&
+           has(module.modes.value, Breakout{static_cast<int>(end.ports), speed});
   };
   const auto ports_per_plug = [](const TransceiverModel& module, const CageEnd& end) {
     return std::max<std::uint32_t>(1, end.ports / static_cast<std::uint32_t>(module.connectors.value));
@@ -66,10 +67,12 @@ void MediaChooser::add_fibre(const CableModel& cable, const CageEnd& a, const Ca
       const std::uint32_t plug_a = ports_per_plug(at_a, a);
       const std::uint32_t plug_b = ports_per_plug(at_b, b);
       // A split fibre needs plain ends opposite; equal split ends would have to be crossed over lane by lane.
-      if ((plug_a > 1 && plug_b > 1) || std::max(plug_a, plug_b) != static_cast<std::uint32_t>(cable.branches.value)) continue;
+      if ((plug_a > 1 && plug_b > 1) || std::max(plug_a, plug_b) != static_cast<std::uint32_t>(cable.branches.value))
+        continue;
       Fit fit;
       fit.cable = &cable;
-      fit.longest_mm = std::min({millimetres(cable.lengths->back()), millimetres(at_a.reach.value), millimetres(at_b.reach.value)});
+      fit.longest_mm =
+          std::min({millimetres(cable.lengths->back()), millimetres(at_a.reach.value), millimetres(at_b.reach.value)});
       fit.choice.connector_ports = std::max(plug_a, plug_b);
       fit.choice.trunk_at_a = plug_a > 1;
       fit.choice.trunk_at_b = plug_b > 1;
@@ -99,7 +102,8 @@ const std::vector<MediaChooser::Fit>& MediaChooser::fits(const CageEnd& a, const
       }
     }
     // Within a kind the shortest reach that serves is the cheapest.
-    std::stable_sort(of_kind.begin(), of_kind.end(), [](const Fit& x, const Fit& y) { return x.longest_mm < y.longest_mm; });
+    std::stable_sort(of_kind.begin(), of_kind.end(),
+                     [](const Fit& x, const Fit& y) { return x.longest_mm < y.longest_mm; });
     out.insert(out.end(), of_kind.begin(), of_kind.end());
   }
   return cache_.emplace(key, std::move(out)).first->second;
@@ -122,10 +126,13 @@ std::optional<MediumChoice> MediaChooser::choose(const CageEnd& a, const CageEnd
   }
   std::string kinds;
   for (const MediumKind kind : wanted) kinds += (kinds.empty() ? "" : ", ") + std::string(text_of(kind));
-  const auto end = [](const CageEnd& e) { return fmt::format("{}{}", text_of(e.form), e.ports > 1 ? fmt::format(" split {} ways", e.ports) : ""); };
+  const auto end = [](const CageEnd& e) {
+    return fmt::format("{}{}", text_of(e.form), e.ports > 1 ? fmt::format(" split {} ways", e.ports) : "");
+  };
   why = candidates.empty()
-            ? fmt::format("no {} of kind {} joins {} and {} at {}", network == NetworkKind::ethernet ? "Ethernet cable" : "InfiniBand cable",
-                          kinds, end(a), end(b), to_text(speed))
+            ? fmt::format("no {} of kind {} joins {} and {} at {}",
+                          network == NetworkKind::ethernet ? "Ethernet cable" : "InfiniBand cable", kinds, end(a),
+                          end(b), to_text(speed))
             : fmt::format("the run is {:.1f} m, but the longest {} cable between {} and {} at {} is {:.1f} m",
                           length_mm / 1000.0, kinds, end(a), end(b), to_text(speed), longest / 1000.0);
   return std::nullopt;

@@ -32,9 +32,16 @@ class MediaChooser {
   explicit MediaChooser(const Catalog& catalog) : catalog_(catalog) {}
 
   // Nothing when no cable of the catalogue fits; `why` then says what is missing.
-  [[nodiscard]] std::optional<MediumChoice> choose(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
-                                                   std::uint32_t length_mm, const std::vector<MediumKind>& wanted,
-                                                   std::vector<Medium>& media, std::string& why);
+  [[nodiscard]] std::optional<MediumChoice> choose(const CageEnd& a, const CageEnd& b, BitRate speed,
+                                                   NetworkKind network, std::uint32_t length_mm,
+                                                   const std::vector<MediumKind>& wanted, std::vector<Medium>& media,
+                                                   std::string& why);
+
+  // Whether any cable at all joins these ends.
+  [[nodiscard]] bool possible(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
+                              const std::vector<MediumKind>& wanted, std::vector<Medium>& media) {
+    return !fits(a, b, speed, network, wanted, media).empty();
+  }
 
  private:
   struct Fit {

@@ -68,22 +68,25 @@ class Resolver {
 
   bool check_switch(const Given<std::string>& id) {
     if (catalog_.switch_model(id.value) != nullptr) return true;
-    unknown_name(id, "switch", catalog_.switches(), [](const SwitchModel& m) { return std::string_view(m.id->text); },
-                 diagnostics_);
+    unknown_name(
+        id, "switch", catalog_.switches(), [](const SwitchModel& m) { return std::string_view(m.id->text); },
+        diagnostics_);
     return false;
   }
   bool check_server(const Given<std::string>& id) {
     if (catalog_.server(id.value) != nullptr) return true;
-    unknown_name(id, "server", catalog_.servers(), [](const ServerModel& m) { return std::string_view(m.id->text); },
-                 diagnostics_);
+    unknown_name(
+        id, "server", catalog_.servers(), [](const ServerModel& m) { return std::string_view(m.id->text); },
+        diagnostics_);
     return false;
   }
   const PoolSpec* find_pool(const Given<std::string>& name) {
     for (const PoolSpec& pool : spec_.pools.value) {
       if (pool.name->text == name.value) return &pool;
     }
-    unknown_name(name, "pool", spec_.pools.value, [](const PoolSpec& p) { return std::string_view(p.name->text); },
-                 diagnostics_);
+    unknown_name(
+        name, "pool", spec_.pools.value, [](const PoolSpec& p) { return std::string_view(p.name->text); },
+        diagnostics_);
     return nullptr;
   }
   template <class Items>
@@ -101,8 +104,9 @@ class Resolver {
     for (const PrioritySpec& priority : spec_.priorities.value) {
       if (priority.name->text == name.value) return;
     }
-    unknown_name(name, "priority", spec_.priorities.value,
-                 [](const PrioritySpec& p) { return std::string_view(p.name->text); }, diagnostics_);
+    unknown_name(
+        name, "priority", spec_.priorities.value, [](const PrioritySpec& p) { return std::string_view(p.name->text); },
+        diagnostics_);
   }
 
   Spec& spec_;
@@ -113,12 +117,13 @@ class Resolver {
 void Resolver::site() {
   SiteSpec& site = spec_.site.value;
   if (catalog_.rack(site.rack.value) == nullptr) {
-    unknown_name(site.rack, "rack", catalog_.racks(), [](const RackModel& m) { return std::string_view(m.id->text); },
-                 diagnostics_);
+    unknown_name(
+        site.rack, "rack", catalog_.racks(), [](const RackModel& m) { return std::string_view(m.id->text); },
+        diagnostics_);
   }
   if (catalog_.pdu(site.pdu.value) == nullptr) {
-    unknown_name(site.pdu, "pdu", catalog_.pdus(), [](const PduModel& m) { return std::string_view(m.id->text); },
-                 diagnostics_);
+    unknown_name(
+        site.pdu, "pdu", catalog_.pdus(), [](const PduModel& m) { return std::string_view(m.id->text); }, diagnostics_);
   }
   if (site.row_pitch.value > metres(100) || site.cable_slack.value > metres(100)) {
     diagnostics_.error(site.row_pitch.value > metres(100) ? site.row_pitch.place : site.cable_slack.place,
@@ -131,7 +136,8 @@ void Resolver::site() {
                          rack.name->size());
     }
     if (rack.row.has_value() != rack.position.has_value()) {
-      diagnostics_.error(rack.place, fmt::format("rack `{}` needs both `row` and `position`, or neither", rack.name.value));
+      diagnostics_.error(rack.place,
+                         fmt::format("rack `{}` needs both `row` and `position`, or neither", rack.name.value));
     }
   }
 }
@@ -160,19 +166,19 @@ void Resolver::pool(PoolSpec& pool) {
                        "give a GPU server, or another `role`", pool.server->size());
   }
   if (pool.role.value == PoolRole::storage && server.kind.value != ServerKind::storage) {
-    diagnostics_.error(pool.server.place,
-                       fmt::format("pool `{}` is for storage, but {} is not a storage server", pool.name->text,
-                                   pool.server.value),
-                       {}, pool.server->size());
+    diagnostics_.error(
+        pool.server.place,
+        fmt::format("pool `{}` is for storage, but {} is not a storage server", pool.name->text, pool.server.value), {},
+        pool.server->size());
   }
   if (pool.hosts.has_value()) {
     auto hosts = expand_hosts(pool.hosts.value);
     if (!hosts.ok()) {
       diagnostics_.error(pool.hosts.place, hosts.error().message, {}, pool.hosts->size());
     } else if (static_cast<std::int64_t>(hosts->size()) < pool.count.value) {
-      diagnostics_.error(pool.hosts.place, fmt::format("`hosts` names {} hosts, but `count` is {}", hosts->size(),
-                                                       pool.count.value),
-                         {}, pool.hosts->size());
+      diagnostics_.error(pool.hosts.place,
+                         fmt::format("`hosts` names {} hosts, but `count` is {}", hosts->size(), pool.count.value), {},
+                         pool.hosts->size());
     }
   }
   if (pool.racks.has_value() && pool.racks.value != "service") {
@@ -208,7 +214,8 @@ void Resolver::pool_links(PoolSpec& pool, const ServerModel& server) {
     storage = has(PortUse::storage);
   } else if (role != PoolRole::jump) {
     frontend = std::min<std::int64_t>(2, has(PortUse::frontend));
-    const bool mounts = role == PoolRole::login || role == PoolRole::cpu || (role == PoolRole::infrastructure && !converged);
+    const bool mounts =
+        role == PoolRole::login || role == PoolRole::cpu || (role == PoolRole::infrastructure && !converged);
     storage = mounts ? std::min<std::int64_t>(2, has(PortUse::storage)) : 0;
   }
   LinksSpec& links = pool.links.value;
@@ -266,19 +273,20 @@ void Resolver::pool_overrides(PoolSpec& pool, const ServerModel& server) {
     for (const PortUse use : {PortUse::backend, PortUse::storage, PortUse::frontend, PortUse::oob}) {
       const PortGroup* mine = port_group(server, use);
       const PortGroup* theirs = port_group(other, use);
-      const bool same = (mine == nullptr) == (theirs == nullptr) &&
-                        (mine == nullptr || (mine->count.value == theirs->count.value &&
-                                             mine->form.value == theirs->form.value &&
-                                             mine->per_cage.value == theirs->per_cage.value));
+      const bool same =
+          (mine == nullptr) == (theirs == nullptr) &&
+          (mine == nullptr || (mine->count.value == theirs->count.value && mine->form.value == theirs->form.value &&
+                               mine->per_cage.value == theirs->per_cage.value));
       if (!same) {
-        diagnostics_.error(change.server.place,
-                           fmt::format("{} has other {} ports than {}", change.server.value, text_of(use),
-                                       pool.server.value),
-                           "servers with other ports need a pool of their own", change.server->size());
+        diagnostics_.error(
+            change.server.place,
+            fmt::format("{} has other {} ports than {}", change.server.value, text_of(use), pool.server.value),
+            "servers with other ports need a pool of their own", change.server->size());
       }
     }
     if (other.height.value > server.height.value) {
-      diagnostics_.error(change.server.place, fmt::format("{} is taller than {}", change.server.value, pool.server.value),
+      diagnostics_.error(change.server.place,
+                         fmt::format("{} is taller than {}", change.server.value, pool.server.value),
                          "taller servers need a pool of their own", change.server->size());
     }
   }
@@ -333,8 +341,8 @@ void Resolver::fabric_switches(FabricSpec& fabric, FabricKindIndex kind) {
     const SwitchModel& model = *catalog_.switch_model(id->value);
     if (model.network.value != fabric.network.value) {
       diagnostics_.error(id->place.known() ? id->place : fabric.place,
-                         fmt::format("{} is an {} switch, but the fabric is {}", id->value, text_of(model.network.value),
-                                     text_of(fabric.network.value)),
+                         fmt::format("{} is an {} switch, but the fabric is {}", id->value,
+                                     text_of(model.network.value), text_of(fabric.network.value)),
                          {}, id->value.size());
       return;
     }
@@ -375,10 +383,11 @@ void Resolver::fabric_addresses(FabricSpec& fabric, FabricKindIndex kind) {
     }
   }
   if (fabric.ipv6.has_value() && fabric.ipv6->length > 48) {
-    diagnostics_.error(fabric.ipv6.place, fmt::format("a fabric needs a /48 or shorter, not a /{}", fabric.ipv6->length));
+    diagnostics_.error(fabric.ipv6.place,
+                       fmt::format("a fabric needs a /48 or shorter, not a /{}", fabric.ipv6->length));
   }
   fabric.loopbacks.derive(prefix(252 + index, 0, 16));
-  fabric.switch_link_subnet.derive(kind == FabricKindIndex::backend   ? Ipv4Prefix{Ipv4{(100U << 24U) | (64U << 16U)}, 10}
+  fabric.switch_link_subnet.derive(kind == FabricKindIndex::backend ? Ipv4Prefix{Ipv4{(100U << 24U) | (64U << 16U)}, 10}
                                    : kind == FabricKindIndex::storage ? prefix(192, 0, 11)
                                                                       : prefix(224, 0, 13));
   fabric.asn.derive(4'200'000'000 + static_cast<std::int64_t>(index) * 1'000'000);
@@ -433,8 +442,8 @@ void Resolver::oob() {
   OobSpec& oob = spec_.fabrics.value.oob.value;
   oob.subnet.derive(Ipv4Prefix{Ipv4{(10U << 24U) | (128U << 16U)}, 10});
   if (oob.subnet->length < 8 || oob.subnet->length > 26) {
-    diagnostics_.error(oob.subnet.place, fmt::format("{}: the out-of-band subnet is between /8 and /26",
-                                                     to_text(oob.subnet.value)));
+    diagnostics_.error(oob.subnet.place,
+                       fmt::format("{}: the out-of-band subnet is between /8 and /26", to_text(oob.subnet.value)));
   }
   for (const Given<std::string>* id : {&oob.leaf, &oob.spine}) {
     if (!check_switch(*id)) continue;
@@ -475,9 +484,10 @@ void Resolver::storage() {
   for (StorageSpec& system : spec_.storage.value) {
     if (const PoolSpec* pool = find_pool(system.pool)) {
       if (pool->role.value != PoolRole::storage && system.tier.value != StorageTier::hot) {
-        diagnostics_.error(system.pool.place, fmt::format("pool `{}` is for {}, not for storage", system.pool.value,
-                                                          text_of(pool->role.value)),
-                           "only a hot tier (node-local drives) runs on other pools", system.pool->size());
+        diagnostics_.error(
+            system.pool.place,
+            fmt::format("pool `{}` is for {}, not for storage", system.pool.value, text_of(pool->role.value)),
+            "only a hot tier (node-local drives) runs on other pools", system.pool->size());
       }
       const ServerModel* server = catalog_.server(pool->server.value);
       if (server != nullptr && pool->count.has_value()) {
@@ -485,10 +495,11 @@ void Resolver::storage() {
         system.targets.derive(servers);
         system.read.derive(ByteRate{server->read->per_second * servers});
         system.write.derive(ByteRate{server->write->per_second * servers});
-        system.capacity.derive((system.tier.value == StorageTier::hot ? server->local_nvme.value : server->capacity.value) *
-                               servers);
+        system.capacity.derive(
+            (system.tier.value == StorageTier::hot ? server->local_nvme.value : server->capacity.value) * servers);
       }
-      if (system.stripe_count.value > system.targets.value && system.targets.has_value() && system.stripe_count.from_file()) {
+      if (system.stripe_count.value > system.targets.value && system.targets.has_value() &&
+          system.stripe_count.from_file()) {
         diagnostics_.error(system.stripe_count.place, fmt::format("a stripe over {} targets, but there are {}",
                                                                   system.stripe_count.value, system.targets.value));
       }
@@ -500,10 +511,12 @@ void Resolver::storage() {
       }
       if (!volume.replicate_to.has_value()) continue;
       bool found = false;
-      for (const StorageSpec& other : spec_.storage.value) found = found || other.name->text == volume.replicate_to.value;
+      for (const StorageSpec& other : spec_.storage.value)
+        found = found || other.name->text == volume.replicate_to.value;
       if (!found) {
-        unknown_name(volume.replicate_to, "storage system", spec_.storage.value,
-                     [](const StorageSpec& s) { return std::string_view(s.name->text); }, diagnostics_);
+        unknown_name(
+            volume.replicate_to, "storage system", spec_.storage.value,
+            [](const StorageSpec& s) { return std::string_view(s.name->text); }, diagnostics_);
       } else if (volume.replicate_to.value == system.name->text) {
         diagnostics_.error(volume.replicate_to.place, "a replica on the same system is lost with it", {},
                            volume.replicate_to->size());
@@ -530,8 +543,9 @@ void Resolver::control_plane() {
     }
   }
   if (control.etcd_members.value % 2 == 0) {
-    diagnostics_.error(control.etcd_members.place, fmt::format("{} etcd members have no better quorum than {}",
-                                                               control.etcd_members.value, control.etcd_members.value - 1),
+    diagnostics_.error(control.etcd_members.place,
+                       fmt::format("{} etcd members have no better quorum than {}", control.etcd_members.value,
+                                   control.etcd_members.value - 1),
                        "use an odd number");
   }
   control.allocator.derive(control.kind.value == ControlKind::kubernetes ? Allocator::kubernetes : Allocator::slurm);
@@ -579,8 +593,9 @@ void Resolver::scheduling() {
       if (found) continue;
       Given<std::string> given(name);
       given.place = tenant.partitions.place;
-      unknown_name(given, "partition", spec_.partitions.value,
-                   [](const PartitionSpec& p) { return std::string_view(p.name->text); }, diagnostics_);
+      unknown_name(
+          given, "partition", spec_.partitions.value,
+          [](const PartitionSpec& p) { return std::string_view(p.name->text); }, diagnostics_);
     }
     check_priority(tenant.priority);
   }
@@ -594,8 +609,9 @@ void Resolver::services() {
       bool found = false;
       for (const TenantSpec& tenant : spec_.tenants.value) found = found || tenant.name->text == service.tenant.value;
       if (!found) {
-        unknown_name(service.tenant, "tenant", spec_.tenants.value,
-                     [](const TenantSpec& t) { return std::string_view(t.name->text); }, diagnostics_);
+        unknown_name(
+            service.tenant, "tenant", spec_.tenants.value,
+            [](const TenantSpec& t) { return std::string_view(t.name->text); }, diagnostics_);
       }
     }
     check_priority(service.priority);
@@ -612,8 +628,8 @@ void Resolver::services() {
     bool offered = false;
     for (const auto& [profile, count] : pool->mig.value) offered = offered || profile == service.mig.value;
     if (!offered) {
-      diagnostics_.error(service.mig.place, fmt::format("pool `{}` offers no MIG profile `{}`", pool->name->text,
-                                                        service.mig.value),
+      diagnostics_.error(service.mig.place,
+                         fmt::format("pool `{}` offers no MIG profile `{}`", pool->name->text, service.mig.value),
                          "add it under the pool's `mig`", service.mig->size());
     }
   }
@@ -621,6 +637,8 @@ void Resolver::services() {
 
 }  // namespace
 
-void resolve(Spec& spec, const Catalog& catalog, Diagnostics& diagnostics) { Resolver(spec, catalog, diagnostics).run(); }
+void resolve(Spec& spec, const Catalog& catalog, Diagnostics& diagnostics) {
+  Resolver(spec, catalog, diagnostics).run();
+}
 
 }  // namespace weft

@@ -106,16 +106,17 @@ bool Codec<Name>::read(const YamlNode& node, Diagnostics& diagnostics, Name& out
 void Codec<Name>::write(const Name& value, YamlWriter& writer) { writer.scalar(yaml_quote(value.text)); }
 ValueType Codec<Name>::describe() { return text_type("a name", "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"); }
 
-#define WEFT_QUANTITY_CODEC(Type, parse, print, expected, pattern)                                 \
-  bool Codec<Type>::read(const YamlNode& node, Diagnostics& diagnostics, Type& out) {              \
+#define WEFT_QUANTITY_CODEC(Type, parse, print, expected, pattern)                                       \
+  bool Codec<Type>::read(const YamlNode& node, Diagnostics& diagnostics, Type& out) {                    \
     return read_quantity(node, diagnostics, out, expected, [](std::string_view t) { return parse(t); }); \
-  }                                                                                                \
-  void Codec<Type>::write(const Type& value, YamlWriter& writer) { writer.scalar(print(value)); }  \
+  }                                                                                                      \
+  void Codec<Type>::write(const Type& value, YamlWriter& writer) { writer.scalar(print(value)); }        \
   ValueType Codec<Type>::describe() { return text_type(expected, pattern); }
 
 WEFT_QUANTITY_CODEC(Bytes, parse_bytes, to_text, "a size such as 9000, 80GB or 10Ti", "^[0-9.]+ ?([KMGTPk]i?B?|B)?$")
 WEFT_QUANTITY_CODEC(BitRate, parse_bit_rate, to_text, "a rate such as 100G, 400G or 1.6T", "^[0-9.]+[KMGT]")
-WEFT_QUANTITY_CODEC(Duration, parse_duration, to_text, "a time such as 100ms, 5m or 12w", "^[0-9.]+(ns|us|ms|s|m|h|d|w)$")
+WEFT_QUANTITY_CODEC(Duration, parse_duration, to_text, "a time such as 100ms, 5m or 12w",
+                    "^[0-9.]+(ns|us|ms|s|m|h|d|w)$")
 WEFT_QUANTITY_CODEC(Power, parse_power, to_text, "a power such as 700W or 10.2kW", "^[0-9.]+[kMm]?W$")
 WEFT_QUANTITY_CODEC(Length, parse_length, to_text, "a length such as 3m, 50cm or 2km", "^[0-9.]+(mm|cm|m|km)$")
 WEFT_QUANTITY_CODEC(Flops, parse_flops, to_text, "a speed such as 989TF or 1.979PF", "^[0-9.]+[MGTPE]")
@@ -123,14 +124,17 @@ WEFT_QUANTITY_CODEC(Money, parse_money, to_text, "an amount such as 1200 or 1200
 WEFT_QUANTITY_CODEC(Ratio, parse_ratio, to_text, "a ratio such as 1:1, 2:1 or 4:3", "^[0-9.]+(:[0-9]+)?$")
 WEFT_QUANTITY_CODEC(Ipv4, parse_ipv4, to_text, "an IPv4 address", "^[0-9.]+$")
 WEFT_QUANTITY_CODEC(Ipv4Prefix, parse_ipv4_prefix, to_text, "an IPv4 subnet such as 10.60.0.0/16", "^[0-9.]+/[0-9]+$")
-WEFT_QUANTITY_CODEC(Ipv6Prefix, parse_ipv6_prefix, to_text, "an IPv6 subnet such as fd00::/48", "^[0-9a-fA-F:.]+/[0-9]+$")
+WEFT_QUANTITY_CODEC(Ipv6Prefix, parse_ipv6_prefix, to_text, "an IPv6 subnet such as fd00::/48",
+                    "^[0-9a-fA-F:.]+/[0-9]+$")
 #undef WEFT_QUANTITY_CODEC
 
 bool Codec<ByteRate>::read(const YamlNode& node, Diagnostics& diagnostics, ByteRate& out) {
   return read_quantity(node, diagnostics, out.per_second, "a throughput such as 40GB/s",
                        [](std::string_view text) { return parse_byte_rate(text); });
 }
-void Codec<ByteRate>::write(const ByteRate& value, YamlWriter& writer) { writer.scalar(byte_rate_text(value.per_second)); }
+void Codec<ByteRate>::write(const ByteRate& value, YamlWriter& writer) {
+  writer.scalar(byte_rate_text(value.per_second));
+}
 ValueType Codec<ByteRate>::describe() { return text_type("a throughput such as 40GB/s", "^[0-9.]+[KMGTP]?B/s$"); }
 
 namespace {
@@ -189,12 +193,13 @@ void limit_range(Field& field, std::int64_t low, std::int64_t high) {
   field.type.maximum = high;
   auto inner = std::move(field.read);
   field.read = [inner, low, high, key = std::string(field.key)](const YamlNode& node, Diagnostics& diagnostics,
-                                                               void* record) {
+                                                                void* record) {
     if (node.kind == YamlNode::Kind::scalar && !node.quoted) {
       auto parsed = parse_integer(node.scalar);
       if (parsed.ok() && (parsed.value() < low || parsed.value() > high)) {
-        diagnostics.error(node.place, fmt::format("`{}` must lie between {} and {}, found {}", key, low, high, node.scalar),
-                          {}, node.scalar.size());
+        diagnostics.error(node.place,
+                          fmt::format("`{}` must lie between {} and {}, found {}", key, low, high, node.scalar), {},
+                          node.scalar.size());
         return;
       }
     }
@@ -223,8 +228,8 @@ void Schema::read(const YamlNode& node, Diagnostics& diagnostics, void* record) 
     }
     seen.insert(match->key);
     if (entry.value.kind == YamlNode::Kind::null) {
-      diagnostics.error(entry.key_place, fmt::format("`{}` has no value", entry.key), "leave the key out for its default",
-                        entry.key.size());
+      diagnostics.error(entry.key_place, fmt::format("`{}` has no value", entry.key),
+                        "leave the key out for its default", entry.key.size());
       continue;
     }
     match->read(entry.value, diagnostics, record);

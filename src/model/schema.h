@@ -1,6 +1,7 @@
 // Tables that describe the keys of a file once and serve three readers: the parser (with every error at its place), the
-// JSON Schema for editors, and the writer behind `weft show --effective`. A record is a plain struct of Given<> members;
-// its table lists key, member, meaning and constraint. The files' contents are spec_schema.cc's and catalog_schema.cc's.
+// JSON Schema for editors, and the writer behind `weft show --effective`. A record is a plain struct of Given<>
+// members; its table lists key, member, meaning and constraint. The files' contents are spec_schema.cc's and
+// catalog_schema.cc's.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +27,9 @@ class Schema;
 struct ValueType {
   enum class Shape { text, integer, boolean, choice, list, table, record };
   Shape shape = Shape::text;
-  std::string name;                    // "a rate such as 400G"
-  std::string pattern;                 // regular expression for editors; empty for none
-  std::int64_t minimum = INT64_MIN;    // integers
+  std::string name;                  // "a rate such as 400G"
+  std::string pattern;               // regular expression for editors; empty for none
+  std::int64_t minimum = INT64_MIN;  // integers
   std::int64_t maximum = INT64_MAX;
   std::vector<std::string> choices;    // of a choice
   std::shared_ptr<ValueType> element;  // of a list, or of the values of a table with free keys
@@ -42,10 +43,10 @@ class YamlWriter {
   void key(std::string_view name);
   void begin_item();
   void end_item();
-  void open();    // one level deeper
+  void open();  // one level deeper
   void close();
-  void comment(std::string_view text);    // after what the current line holds
-  void remark(std::string_view text);     // a line of its own, at the current depth
+  void comment(std::string_view text);  // after what the current line holds
+  void remark(std::string_view text);   // a line of its own, at the current depth
   void blank();
   [[nodiscard]] std::string finish();
 

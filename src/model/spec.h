@@ -46,16 +46,16 @@ const std::vector<std::pair<std::string_view, ChecklistState>>& choices_of(Check
 struct SiteSpec {
   using IsRecord = void;
   Place place;
-  Given<std::int64_t> feeds{2};                      // independent power feeds, A, B, ...
-  Given<std::int64_t> row_length{16};                // server racks in a row
-  Given<Length> row_pitch{metres(3)};                // row to row, aisle included
-  Given<Length> cable_slack{metres(2)};              // added to every run, both ends together
+  Given<std::int64_t> feeds{2};          // independent power feeds, A, B, ...
+  Given<std::int64_t> row_length{16};    // server racks in a row
+  Given<Length> row_pitch{metres(3)};    // row to row, aisle included
+  Given<Length> cable_slack{metres(2)};  // added to every run, both ends together
   Given<std::string> rack{std::string("rack-48u")};
   Given<std::string> pdu{std::string("pdu-17kw-3ph")};
   Given<std::int64_t> pdus_per_rack{2};
-  Given<Power> rack_power;                           // limit for one rack; unset: the PDUs' with one feed lost
+  Given<Power> rack_power;  // limit for one rack; unset: the PDUs' with one feed lost
   Given<SwitchPlacement> switches{SwitchPlacement::central};
-  Given<std::int64_t> service_racks;                 // racks for switches and small pools; unset: as many as needed
+  Given<std::int64_t> service_racks;  // racks for switches and small pools; unset: as many as needed
   Given<std::int64_t> service_rack_pdus{2};
 };
 
@@ -72,11 +72,11 @@ struct LinksSpec {
 struct HostOverride {
   using IsRecord = void;
   Place place;
-  Given<std::string> hosts;                    // range: train[005-006]
-  Given<std::string> server;                   // other hardware with the same ports
+  Given<std::string> hosts;   // range: train[005-006]
+  Given<std::string> server;  // other hardware with the same ports
   Given<std::string> rack;
   Given<NamedValues<std::string>> labels;
-  Given<NamedValues<Ipv4>> addresses;          // by port: be1, sto1, fe1, bmc
+  Given<NamedValues<Ipv4>> addresses;  // by port: be1, sto1, fe1, bmc
 };
 
 struct PoolSpec {
@@ -86,16 +86,16 @@ struct PoolSpec {
   Given<PoolRole> role{PoolRole::training};
   Given<std::string> server;
   Given<std::int64_t> count;
-  Given<std::string> hosts;                    // names as a range; default: name and a number of three digits
-  Given<std::int64_t> per_rack;                // servers in a rack; unset: what height and power allow
-  Given<std::string> racks;                    // rack names as a range; default: <pool>-r001, ...; "service": no racks of its own
+  Given<std::string> hosts;      // names as a range; default: name and a number of three digits
+  Given<std::int64_t> per_rack;  // servers in a rack; unset: what height and power allow
+  Given<std::string> racks;      // rack names as a range; default: <pool>-r001, ...; "service": no racks of its own
   Given<std::int64_t> pdus_per_rack;
-  Given<std::int64_t> unit;                    // servers that share a group of leaves (scalable unit)
+  Given<std::int64_t> unit;  // servers that share a group of leaves (scalable unit)
   Given<LinksSpec> links{LinksSpec{}};
-  Given<std::int64_t> address_offset;          // first host number in each subnet plan; unset: spread by bisection
+  Given<std::int64_t> address_offset;  // first host number in each subnet plan; unset: spread by bisection
   Given<NamedValues<std::string>> labels{NamedValues<std::string>{}};
   Given<std::vector<std::string>> taints{std::vector<std::string>{}};
-  Given<NamedValues<std::int64_t>> mig;        // profile: instances on each GPU
+  Given<NamedValues<std::int64_t>> mig;  // profile: instances on each GPU
   Given<std::int64_t> time_slices{1};
   Given<std::int64_t> pods_per_node{1};
   Given<std::vector<HostOverride>> overrides{std::vector<HostOverride>{}};
@@ -105,15 +105,15 @@ struct QosSpec {
   using IsRecord = void;
   Place place;
   Given<bool> lossless{true};
-  Given<std::int64_t> priority;        // 802.1p priority, queue and traffic class of the lossless data
+  Given<std::int64_t> priority;  // 802.1p priority, queue and traffic class of the lossless data
   Given<std::int64_t> dscp;
   Given<std::int64_t> cnp_priority{6};
   Given<std::int64_t> cnp_dscp{48};
-  Given<Bytes> ecn_min;                // WRED/ECN start marking; unset: from the port speed
+  Given<Bytes> ecn_min;  // WRED/ECN start marking; unset: from the port speed
   Given<Bytes> ecn_max;
-  Given<std::int64_t> ecn_percent{20}; // marking probability at ecn_max
+  Given<std::int64_t> ecn_percent{20};  // marking probability at ecn_max
   Given<bool> pfc_watchdog{true};
-  Given<Duration> watchdog_detection;  // unset: 200 ms for each 32 ports of the switch
+  Given<Duration> watchdog_detection;         // unset: 200 ms for each 32 ports of the switch
   Given<std::int64_t> bandwidth_percent{60};  // ETS share of the lossless class
 };
 
@@ -126,14 +126,14 @@ struct ManagerSpec {
   Given<std::int64_t> count{2};
   Given<std::int64_t> ports{2};
   Given<BitRate> speed;
-  Given<Breakout> breakout;            // of the leaf's cage
-  Given<bool> back_to_back{false};     // one direct cable between the pair, for high availability
+  Given<Breakout> breakout;         // of the leaf's cage
+  Given<bool> back_to_back{false};  // one direct cable between the pair, for high availability
 };
 
 struct ExternalSpec {
   using IsRecord = void;
   Place place;
-  Given<std::int64_t> links{0};        // all switches of the top tier together
+  Given<std::int64_t> links{0};  // all switches of the top tier together
   Given<BitRate> speed;
 };
 
@@ -142,33 +142,33 @@ struct FabricSpec {
   using IsRecord = void;
   Place place;
   Given<NetworkKind> network{NetworkKind::ethernet};
-  Given<BitRate> speed;                // host ports; unset: the first speed of the server's ports
+  Given<BitRate> speed;  // host ports; unset: the first speed of the server's ports
   Given<std::string> leaf;
-  Given<std::string> spine;            // unset: the leaf's model
-  Given<std::string> core;             // unset: the spine's model
+  Given<std::string> spine;  // unset: the leaf's model
+  Given<std::string> core;   // unset: the spine's model
   Given<Wiring> wiring;
   Given<TierChoice> tiers{TierChoice::automatic};
   Given<std::int64_t> planes{1};
-  Given<Ratio> oversubscription;       // down : up at the leaf
+  Given<Ratio> oversubscription;  // down : up at the leaf
   Given<Ratio> spine_oversubscription{Ratio{}};
-  Given<std::int64_t> uplinks;         // of one leaf, all spines together; overrides oversubscription
+  Given<std::int64_t> uplinks;  // of one leaf, all spines together; overrides oversubscription
   Given<BitRate> uplink_speed;
-  Given<Breakout> breakout;            // of leaf cages that face hosts
-  Given<Breakout> storage_breakout;    // of leaf cages that face storage servers
+  Given<Breakout> breakout;          // of leaf cages that face hosts
+  Given<Breakout> storage_breakout;  // of leaf cages that face storage servers
   Given<Ratio> storage_oversubscription;
-  Given<std::int64_t> spines;          // at least; unset: 2
-  Given<std::int64_t> peer_links{2};   // between the two leaves of a pair
+  Given<std::int64_t> spines;         // at least; unset: 2
+  Given<std::int64_t> peer_links{2};  // between the two leaves of a pair
   Given<std::vector<MediumKind>> media;
   Given<std::vector<MediumKind>> storage_media;
   Given<std::int64_t> mtu;
   Given<Name> vrf;
-  Given<std::int64_t> vlan;            // first VLAN of the fabric; rails count up from it
+  Given<std::int64_t> vlan;                // first VLAN of the fabric; rails count up from it
   Given<std::vector<Ipv4Prefix>> subnets;  // one a rail (backend, storage), one in all (frontend)
-  Given<Ipv6Prefix> ipv6;              // a /48 or shorter makes the fabric dual-stack
+  Given<Ipv6Prefix> ipv6;                  // a /48 or shorter makes the fabric dual-stack
   Given<LinkAddressing> switch_links{LinkAddressing::unnumbered};
   Given<Ipv4Prefix> switch_link_subnet;
   Given<Ipv4Prefix> loopbacks;
-  Given<std::int64_t> asn;             // first BGP number of the fabric
+  Given<std::int64_t> asn;  // first BGP number of the fabric
   Given<QosSpec> qos{QosSpec{}};
   Given<std::vector<ManagerSpec>> managers{std::vector<ManagerSpec>{}};
   Given<ExternalSpec> external{ExternalSpec{}};
@@ -179,16 +179,16 @@ struct OobSpec {
   Place place;
   Given<std::string> leaf{std::string("nexus-9348gc-fx3")};
   Given<std::string> spine{std::string("nexus-9336c-fx2")};  // aggregation, in pairs
-  Given<std::int64_t> uplinks{2};      // of one leaf
+  Given<std::int64_t> uplinks{2};                            // of one leaf
   Given<BitRate> uplink_speed;
   Given<bool> uplink_to_frontend{false};  // hang off the frontend instead of an own aggregation: not autonomous
   Given<Ipv4Prefix> subnet;
   Given<std::int64_t> vlan{999};
   Given<Name> vrf{Name{"oob"}};
   Given<std::int64_t> mtu{1500};
-  Given<std::int64_t> spare_percent{0};   // ports kept free on each leaf
-  Given<std::string> syslog;           // where BMC and switch access is logged
-  Given<std::string> credentials;      // a reference (vault path, environment variable), never a secret
+  Given<std::int64_t> spare_percent{0};  // ports kept free on each leaf
+  Given<std::string> syslog;             // where BMC and switch access is logged
+  Given<std::string> credentials;        // a reference (vault path, environment variable), never a secret
 };
 
 struct FabricsSpec {
@@ -207,7 +207,7 @@ struct VolumeSpec {
   Given<VolumePurpose> purpose{VolumePurpose::dataset};
   Given<Bytes> size;
   Given<std::int64_t> replicas{1};
-  Given<std::string> replicate_to;     // another storage system
+  Given<std::string> replicate_to;  // another storage system
   Given<Duration> snapshots;
   Given<bool> read_only{false};
 };
@@ -219,11 +219,11 @@ struct StorageSpec {
   Given<StorageKind> kind{StorageKind::nvmeof};
   Given<StorageTier> tier{StorageTier::warm};
   Given<std::string> pool;
-  Given<std::int64_t> targets;         // OSTs, namespaces; unset: one a server
+  Given<std::int64_t> targets;  // OSTs, namespaces; unset: one a server
   Given<std::int64_t> metadata_servers{0};
   Given<std::int64_t> stripe_count{8};
   Given<Bytes> stripe_size{Bytes(std::int64_t{1} << 20)};
-  Given<ByteRate> read;                // whole system; unset: from the servers and their links
+  Given<ByteRate> read;  // whole system; unset: from the servers and their links
   Given<ByteRate> write;
   Given<Bytes> capacity;
   Given<Multipath> multipath{Multipath::active_standby};
@@ -237,7 +237,7 @@ struct ControlPlaneSpec {
   Given<ControlKind> kind{ControlKind::kubernetes};
   Given<std::string> pool;
   Given<std::int64_t> etcd_members{3};
-  Given<Allocator> allocator;          // who owns the GPUs; unset: the kind's own, slurm for both
+  Given<Allocator> allocator;  // who owns the GPUs; unset: the kind's own, slurm for both
   Given<bool> node_feature_discovery{true};
   Given<bool> signed_images{true};
 };
@@ -287,7 +287,7 @@ struct ServiceSpec {
   Given<std::string> pool;
   Given<std::string> tenant;
   Given<std::int64_t> gpus;
-  Given<std::string> mig;              // profile of one replica, instead of gpus
+  Given<std::string> mig;  // profile of one replica, instead of gpus
   Given<std::int64_t> min_replicas{2};
   Given<std::int64_t> max_replicas{4};
   Given<std::int64_t> port{8000};
@@ -302,8 +302,8 @@ struct WorkloadSpec {
   Given<std::int64_t> training_percent{100};
   Given<std::int64_t> inference_percent{0};
   Given<DataClass> data{DataClass::better};
-  Given<Bytes> working_set;            // of one node, for node-local scratch
-  Given<Bytes> checkpoint;             // one checkpoint, all ranks
+  Given<Bytes> working_set;  // of one node, for node-local scratch
+  Given<Bytes> checkpoint;   // one checkpoint, all ranks
   Given<Duration> checkpoint_time{Duration(90'000'000'000)};
 };
 
@@ -321,8 +321,8 @@ struct RackSpec {
 struct CableSpec {
   using IsRecord = void;
   Place place;
-  Given<std::string> from;             // train001:be1
-  Given<std::string> to;               // be-train-u01-leaf1:p5/1
+  Given<std::string> from;  // train001:be1
+  Given<std::string> to;    // be-train-u01-leaf1:p5/1
   Given<Length> length;
 };
 

@@ -7,10 +7,10 @@ namespace weft {
 template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
 
-#define WEFT_CHOICES(Enum, ...)               \
-  const Choices<Enum>& choices_of(Enum) {     \
+#define WEFT_CHOICES(Enum, ...)                    \
+  const Choices<Enum>& choices_of(Enum) {          \
     static const Choices<Enum> table{__VA_ARGS__}; \
-    return table;                             \
+    return table;                                  \
   }
 
 WEFT_CHOICES(Profile, {"split", Profile::split}, {"converged", Profile::converged})
@@ -41,13 +41,12 @@ WEFT_CHOICES(ChecklistState, {"done", ChecklistState::done}, {"not-done", Checkl
 #undef WEFT_CHOICES
 
 // Opens a table that is built once, on first use.
-#define WEFT_SCHEMA(Record, name, help)        \
-  template <>                                  \
-  const Schema& schema_of<Record>() {          \
+#define WEFT_SCHEMA(Record, name, help) \
+  template <>                           \
+  const Schema& schema_of<Record>() {   \
     static const Schema schema = [] {          \
       SchemaBuilder<Record> b(name, help);     \
       using R = Record;
-
 #define WEFT_SCHEMA_END \
   return b.build();     \
   }                     \
@@ -65,7 +64,8 @@ b.field("pdu", &R::pdu, "catalogue id of the power distribution units");
 b.field("pdus_per_rack", &R::pdus_per_rack, "power distribution units in a server rack").range(1, 8);
 b.field("rack_power", &R::rack_power, "most that one rack may draw; default: its PDUs with one feed lost");
 b.field("switches", &R::switches, "switches stand in central racks, or leaves at the end of each row");
-b.field("service_racks", &R::service_racks, "central racks for switches and small pools; default: as needed").range(1, 10000);
+b.field("service_racks", &R::service_racks, "central racks for switches and small pools; default: as needed")
+    .range(1, 10000);
 b.field("service_rack_pdus", &R::service_rack_pdus, "power distribution units in a service rack").range(1, 8);
 WEFT_SCHEMA_END
 
@@ -91,11 +91,13 @@ b.field("server", &R::server, "catalogue id of the server").required();
 b.field("count", &R::count, "how many servers").required().range(1, 1'000'000);
 b.field("hosts", &R::hosts, "host names as a range; default: the pool's name and a number");
 b.field("per_rack", &R::per_rack, "servers in one rack; default: what height and power allow").range(1, 100);
-b.field("racks", &R::racks, "rack names as a range, or `service`: among the switches; default: the pool's name and a number");
+b.field("racks", &R::racks,
+        "rack names as a range, or `service`: among the switches; default: the pool's name and a number");
 b.field("pdus_per_rack", &R::pdus_per_rack, "power distribution units in each of its racks").range(1, 8);
 b.field("unit", &R::unit, "servers that share a group of leaves").range(1, 4096);
 b.field("links", &R::links, "ports used on each fabric; default: what the profile and the role say");
-b.field("address_offset", &R::address_offset, "first host number (or unit number) in address plans").range(0, 10'000'000);
+b.field("address_offset", &R::address_offset, "first host number (or unit number) in address plans")
+    .range(0, 10'000'000);
 b.field("labels", &R::labels, "node labels");
 b.field("taints", &R::taints, "node taints, key=value:Effect");
 b.field("mig", &R::mig, "MIG instances on each GPU, by profile");
@@ -316,7 +318,8 @@ WEFT_SCHEMA_END
 
 std::optional<Spec> read_spec(const YamlNode& root, Diagnostics& diagnostics) {
   if (root.kind == YamlNode::Kind::null) {
-    diagnostics.error(root.place, "the file is empty", "a cluster file starts with `weft: 1`; `weft design` writes one");
+    diagnostics.error(root.place, "the file is empty",
+                      "a cluster file starts with `weft: 1`; `weft design` writes one");
     return std::nullopt;
   }
   const std::size_t before = diagnostics.error_count();

@@ -7,7 +7,8 @@ namespace weft {
 // A line is built up as indentation, "- " for the first line of an item, "key:", and a scalar. It is closed when the
 // next key, item or level begins.
 void YamlWriter::flush() {
-  if (!pending_.empty() || !pending_comment_.empty()) lines_.push_back({std::move(pending_), std::move(pending_comment_)});
+  if (!pending_.empty() || !pending_comment_.empty())
+    lines_.push_back({std::move(pending_), std::move(pending_comment_)});
   pending_.clear();
   pending_comment_.clear();
 }
@@ -38,7 +39,8 @@ void YamlWriter::comment(std::string_view text) { pending_comment_ = std::string
 
 void YamlWriter::remark(std::string_view text) {
   flush();
-  lines_.push_back({std::string(static_cast<std::size_t>(std::max(0, depth_ - 1)) * 2, ' ') + "# " + std::string(text), {}});
+  lines_.push_back(
+      {std::string(static_cast<std::size_t>(std::max(0, depth_ - 1)) * 2, ' ') + "# " + std::string(text), {}});
 }
 
 void YamlWriter::blank() {
