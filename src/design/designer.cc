@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <tuple>
 
 #include "base/utf8.h"
 #include "base/yaml.h"
@@ -22,6 +24,7 @@ constexpr std::string_view kLoginServer = "login-1u";
 constexpr std::string_view kControlServer = "control-1u";
 constexpr std::string_view kManager = "ufm-appliance";
 constexpr std::string_view kPdu = "pdu-35kw";
+constexpr std::int64_t kManyFrontendHosts = 12'000;
 constexpr std::int64_t kDefaultRowLength = 16;  // site.row_length
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -50,6 +53,7 @@ struct Plan {
   const SwitchModel* oob_spine = nullptr;  // null: the default
   const ServerModel* storage_server = nullptr;
   std::optional<Breakout> backend_breakout;
+  std::optional<BitRate> backend_uplink;
   std::optional<Mode> backend_manager;  // how a leaf takes a subnet manager; none where it takes none
   std::optional<Mode> storage_manager;
   std::string without_managers;  // why they were left out
@@ -106,21 +110,32 @@ bool speaks(const Catalog& catalog, const PortGroup* ports, NetworkKind network)
   return nic == nullptr || std::find(nic->networks->begin(), nic->networks->end(), network) != nic->networks->end();
 }
 
-// The usual server for a GPU: NVIDIA's own on InfiniBand, an open one on Ethernet, else the first in the catalogue that
-// has a network port for it.
+// The usual server for a GPU: NVIDIA's own on InfiniBand, an open one on Ethernet, else the one with the fastest backend.
 const ServerModel* default_server(const Catalog& catalog, const GpuModel& gpu, NetworkKind network) {
   const std::string stem = gpu.id->text.substr(0, gpu.id->text.find('-'));
   const bool infiniband = network == NetworkKind::infiniband;
-  const ServerModel* first = nullptr;
-  const ServerModel* second = nullptr;
+  const ServerModel* chosen = nullptr;
+  std::tuple<int, BitRate> best;
   for (const ServerModel& server : catalog.servers()) {
-    if (*server.kind != ServerKind::gpu || *server.gpu != gpu.id->text) continue;
-    if (!speaks(catalog, port_group(server, PortUse::backend), network)) continue;
-    if (server.id->text == (infiniband ? "dgx-" : "hgx-") + stem) return &server;
-    if (server.id->text == (infiniband ? "hgx-" : "dgx-") + stem) second = &server;
-    if (first == nullptr || *server.gpus > *first->gpus) first = &server;
+    const PortGroup* ports = port_group(server, PortUse::backend);
+    if (*server.kind != ServerKind::gpu || *server.gpu != gpu.id->text || !speaks(catalog, ports, network)) continue;
+    const bool first = server.id->text == (infiniband ? "dgx-" : "hgx-") + stem;
+    const bool second = server.id->text == (infiniband ? "hgx-" : "dgx-") + stem;
+    const std::tuple rank(first ? 2 : (second ? 1 : 0), ports->speeds->front() * *ports->count);
+    if (chosen != nullptr && rank <= best) continue;
+    chosen = &server;
+    best = rank;
   }
-  return second != nullptr ? second : first;
+  return chosen;
+}
+
+Error no_server(const Catalog& catalog, const GpuModel& gpu, NetworkKind network) {
+  const auto& servers = catalog.servers();
+  const bool any = std::any_of(servers.begin(), servers.end(), [&](const ServerModel& server) {
+    return *server.gpus > 0 && *server.gpu == gpu.id->text;
+  });
+  if (!any) return invalid(fmt::format("the catalogue has no server with {}; add one, or choose another GPU", gpu.id->text));
+  return invalid(fmt::format("no server of the catalogue joins {} to {}", gpu.id->text, text_of(network)));
 }
 
 Status choose_server(const Catalog& catalog, Plan& plan) {
@@ -129,10 +144,7 @@ Status choose_server(const Catalog& catalog, Plan& plan) {
     plan.gpu = catalog.gpu(request.gpu);
     if (plan.gpu == nullptr) return unknown_id("GPU", request.gpu, catalog.gpus());
     plan.server = default_server(catalog, *plan.gpu, request.network);
-    if (plan.server == nullptr) {
-      return invalid(fmt::format("no server of the catalogue joins {} to a network of kind {}; name one with --server",
-                                 *plan.gpu->name, text_of(request.network)));
-    }
+    if (plan.server == nullptr) return no_server(catalog, *plan.gpu, request.network);
     return {};
   }
   plan.server = catalog.server(request.server);
@@ -176,15 +188,30 @@ class Cabling {
 
   // The mode in which a switch takes a host port over a run of 30 m, at the first of its speeds that the switch has.
   std::optional<Mode> mode_for(const SwitchModel& model, const HostEnd& host, NetworkKind network) {
-    constexpr std::uint32_t kRun = 30'000;
     for (const BitRate speed : host.speeds) {
       const std::vector<Mode> modes = modes_at(model, speed);
       for (const Mode& mode : modes) {
-        std::string why;
         const CageEnd far{*mode.cages->form, static_cast<std::uint32_t>(mode.breakout.ports)};
-        if (chooser_.choose({host.form, host.per_cage}, far, speed, network, kRun, kMedia, media_, why)) return mode;
+        if (joins({host.form, host.per_cage}, far, speed, network)) return mode;
       }
       if (!modes.empty()) return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  // The speed between two such switches, where the hosts' own cannot be cabled (two split ends do not meet).
+  std::optional<BitRate> uplink_instead_of(const SwitchModel& model, BitRate hosts, NetworkKind network) {
+    std::vector<BitRate> speeds = {hosts};
+    for (const CageGroup& cages : *model.cages) {
+      for (const Breakout& breakout : *cages.breakouts) speeds.push_back(breakout.speed);
+    }
+    std::sort(speeds.begin() + 1, speeds.end(), std::greater<>());
+    for (const BitRate speed : speeds) {
+      const std::vector<Mode> modes = modes_at(model, speed);
+      if (modes.empty()) continue;
+      const CageEnd end{*modes.front().cages->form, static_cast<std::uint32_t>(modes.front().breakout.ports)};
+      if (!joins(end, end, speed, network)) continue;
+      return speed == hosts ? std::nullopt : std::optional(speed);
     }
     return std::nullopt;
   }
@@ -198,7 +225,14 @@ class Cabling {
   }
 
  private:
-  const std::vector<MediumKind> kMedia = {MediumKind::dac, MediumKind::aoc, MediumKind::fibre};
+  // Over a run across a few racks.
+  bool joins(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network) {
+    constexpr std::uint32_t kRun = 30'000;
+    const std::vector<MediumKind> kinds = {MediumKind::dac, MediumKind::aoc, MediumKind::fibre};
+    std::string why;
+    return chooser_.choose(a, b, speed, network, kRun, kRun, kinds, media_, why).has_value();
+  }
+
   MediaChooser chooser_;
   std::vector<Medium> media_;
 };
@@ -228,6 +262,15 @@ std::vector<std::string_view> usual_leaves(NetworkKind network) {
   return {"sn5600", "sn5400", "sn4700"};
 }
 
+// How the chosen leaf meets hosts and spines; false when it cannot meet the hosts.
+bool choose_backend_mode(Cabling& cabling, const HostEnd& host, Plan& plan) {
+  const auto mode = cabling.mode_for(*plan.backend_leaf, host, plan.request.network);
+  if (!mode) return false;
+  if (!mode->best) plan.backend_breakout = mode->breakout;
+  plan.backend_uplink = cabling.uplink_instead_of(*plan.backend_leaf, mode->breakout.speed, plan.request.network);
+  return true;
+}
+
 Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
   const DesignRequest& request = plan.request;
   const PortGroup& ports = *port_group(*plan.server, PortUse::backend);
@@ -248,6 +291,7 @@ Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
       return invalid(fmt::format("no {} switch of the catalogue can be cabled to {}; name one with --leaf",
                                  text_of(request.network), plan.server->id->text));
     }
+    choose_backend_mode(cabling, host, plan);
     return {};
   }
   plan.backend_leaf = catalog.switch_model(request.leaf);
@@ -256,9 +300,9 @@ Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
     return invalid(fmt::format("{} is an {} switch, and the backend is {}", request.leaf,
                                text_of(*plan.backend_leaf->network), text_of(request.network)));
   }
-  const auto mode = cabling.mode_for(*plan.backend_leaf, host, request.network);
-  if (!mode) return invalid(fmt::format("no cable joins {} to {}", plan.server->id->text, request.leaf));
-  if (!mode->best) plan.backend_breakout = mode->breakout;
+  if (!choose_backend_mode(cabling, host, plan)) {
+    return invalid(fmt::format("no cable joins {} to {}", plan.server->id->text, request.leaf));
+  }
   return {};
 }
 
@@ -397,7 +441,7 @@ void size_frontend(const Catalog& catalog, Plan& plan) {
   const SwitchModel* large = catalog.switch_model("sn5600");
   if (large == nullptr) return;
   if (hosts > 1'400) plan.frontend_spine = large;
-  if (hosts > 12'000) plan.frontend_leaf = large;
+  if (hosts > kManyFrontendHosts) plan.frontend_leaf = large;
 }
 
 // Where leaves stand in rows, their uplinks are longer than 25G optics reach over split fibre.
@@ -514,7 +558,7 @@ void write_pools(const Plan& plan, FileText& out) {
 }
 
 // Eight /13 for the rails and as large blocks for the rest, where the default /16 would be too small.
-bool needs_large_subnets(const Plan& plan) { return plan.servers > 20'000; }
+bool needs_large_subnets(const Plan& plan) { return plan.servers > 2'000; }
 
 void write_managers(const std::optional<Mode>& mode, std::string_view name, FileText& out) {
   if (!mode) return;
@@ -532,6 +576,7 @@ void write_backend(const Plan& plan, FileText& out) {
   out.line(2, "network: {}", text_of(plan.request.network));
   out.line(2, "leaf: {}", plan.backend_leaf->id->text);
   if (plan.backend_breakout) out.line(2, "breakout: {}", to_text(*plan.backend_breakout));
+  if (plan.backend_uplink) out.line(2, "uplink_speed: {}", to_text(*plan.backend_uplink));
   if (plan.request.planes > 1) out.line(2, "planes: {}", plan.request.planes);
   out.line(2, "oversubscription: {}", yaml_quote(to_text(plan.request.oversubscription)));
   write_managers(plan.backend_manager, "ufm", out);
@@ -557,12 +602,15 @@ void write_fabrics(const Plan& plan, FileText& out) {
   out.line(1, "frontend:");
   out.line(2, "leaf: {}", plan.frontend_leaf->id->text);
   if (plan.frontend_spine != plan.frontend_leaf) out.line(2, "spine: {}", plan.frontend_spine->id->text);
-  if (plan.frontend_hosts() > 12'000) out.line(2, "uplink_speed: 400G");
+  if (plan.frontend_hosts() > kManyFrontendHosts) {
+    out.line(2, "speed: 100G");
+    out.line(2, "uplink_speed: 400G");
+  }
   if (needs_large_subnets(plan)) {
     out.line(2, "subnets: [10.16.0.0/12]");
   } else {
     // A /24 only where each pool can grow in it: pools are spread over it.
-    out.line(2, "subnets: [{}]", plan.frontend_hosts() <= 40 ? "10.20.50.0/24" : "10.20.0.0/16");
+    out.line(2, "subnets: [{}]", plan.frontend_hosts() <= 20 ? "10.20.50.0/24" : "10.20.0.0/16");
   }
   out.line(1, "# BMCs and consoles, of another vendor than the three above.");
   out.line(1, "oob:");
@@ -705,15 +753,11 @@ std::optional<std::int64_t> more_service_racks(const Cluster& cluster) {
 // subnet managers.
 Built build(Plan& plan, const std::shared_ptr<const Catalog>& catalog) {
   Built built = build_once(plan, catalog);
-  if (built.cluster == nullptr && (plan.backend_manager || plan.storage_manager)) {
-    Plan plain = plan;
-    plain.backend_manager.reset();
-    plain.storage_manager.reset();
-    Built second = build_once(plain, catalog);
-    if (second.cluster == nullptr) return built;
-    plain.without_managers = built.first_error;
-    plan = std::move(plain);
-    built = std::move(second);
+  for (std::optional<Mode> Plan::*manager : {&Plan::backend_manager, &Plan::storage_manager}) {
+    if (built.cluster != nullptr || !(plan.*manager)) continue;
+    if (plan.without_managers.empty()) plan.without_managers = built.first_error;
+    (plan.*manager).reset();
+    built = build_once(plan, catalog);
   }
   constexpr int kTries = 8;  // racks are filled in turn, so the fullest may stay overloaded at first
   for (int i = 0; i < kTries && built.cluster != nullptr; ++i) {
@@ -819,7 +863,7 @@ std::vector<std::string> remarks_on(const Plan& plan, const Cluster& cluster) {
                             text_of(request.data), rate_text(plan.target.read), rate_text(plan.target.write),
                             about(plan.checkpoint)));
   if (!plan.without_managers.empty()) {
-    out.push_back(fmt::format("no subnet managers in this design ({}): run them on switches, or give them a place",
+    out.push_back(fmt::format("{}: run the subnet manager on a switch, or leave it a place (one server fewer)",
                               plan.without_managers));
   }
   const Ratio& ratio = request.oversubscription;
@@ -828,7 +872,7 @@ std::vector<std::string> remarks_on(const Plan& plan, const Cluster& cluster) {
   }
   if (port_count(*plan.server, PortUse::storage) == 0) {
     out.push_back(
-        fmt::format("{} has no storage ports: its GPUs are fed over the frontend, if at all", plan.server->id->text));
+        fmt::format("{} has no storage ports: its GPUs do not reach the storage fabric", plan.server->id->text));
   }
   if (*plan.oob_leaf->vendor == *plan.backend_leaf->vendor) {
     out.emplace_back("the out-of-band switches share their vendor with the backend");

@@ -121,7 +121,12 @@ class FabricSorter {
 
   void add_uplink(const Port& leaf) {
     const std::uint32_t index = block_of_[index_of(leaf.device)];
-    if (index != kNoBlock) ++diagram_.blocks[index].uplinks[leaf.speed_mbps];
+    if (index != kNoBlock) {
+      ++diagram_.blocks[index].uplinks[leaf.speed_mbps];
+    } else {
+      // Out-of-band uplinks have one role on both levels.
+      ++diagram_.core_links[cluster_.device(leaf.device).pod][leaf.speed_mbps];
+    }
   }
 
   void add_above(const Port& low, const Port& high) {
@@ -289,7 +294,7 @@ std::vector<LegendItem> fabric_legend(const Diagram& diagram, bool detail) {
     }
   }
   const bool frontend = diagram.fabric == FabricKind::frontend;
-  if (diagram.rails > 1 && diagram.fabric != FabricKind::oob && (detail || diagram.leaf_has_rail())) {
+  if (diagram.rails > 1 && diagram.fabric != FabricKind::oob && (detail || diagram.tier_has_rails(Tier::leaf))) {
     const std::uint32_t shown = std::min<std::uint32_t>(diagram.rails, 8);
     for (std::uint32_t rail = 0; rail < shown; ++rail) {
       items.push_back({{}, rail_color(rail), fmt::format("{} {}", frontend ? "link" : "rail", rail + 1), true});
@@ -306,7 +311,7 @@ std::string fabric_svg(const Cluster& cluster, FabricKind fabric) {
   using namespace picture;  // NOLINT(google-build-using-namespace): a picture is written in its words
   Svg svg;
   const FabricPlan& plan = cluster.fabric(fabric);
-  const std::string heading = fmt::format("{}: {} fabric", cluster.name(), fabric_words(fabric));
+  const std::string heading = fmt::format("{}, {} fabric", cluster.name(), fabric_words(fabric));
   if (!plan.present) {
     const double bottom = draw_heading(svg, {kMargin, kMargin}, 700, heading, "this cluster has none");
     return svg.finish(760, bottom + kMargin, heading);

@@ -42,10 +42,13 @@ struct Diagram {
   Bundle above_links;
 
   [[nodiscard]] const FabricPlan& plan() const { return cluster->fabric(fabric); }
-  // Whether each leaf serves one rail only, so that it can wear the rail's colour.
-  [[nodiscard]] bool leaf_has_rail() const {
-    const Wiring wiring = plan().wiring;
-    return rails > 1 && fabric != FabricKind::oob && (wiring == Wiring::rail_optimized || wiring == Wiring::rail_only);
+  // Whether blocks stand in more than one pod under the cores.
+  [[nodiscard]] bool in_pods() const { return !cores.empty() && fabric != FabricKind::oob; }
+  // Whether the switches of a tier serve one rail only, so that they can wear the rail's colour.
+  [[nodiscard]] bool tier_has_rails(Tier tier) const {
+    if (rails < 2 || fabric == FabricKind::oob) return false;
+    if (plan().wiring == Wiring::rail_only) return tier != Tier::none;
+    return plan().wiring == Wiring::rail_optimized && tier == Tier::leaf;
   }
   // The devices that leaves link up to, where there are no spines.
   [[nodiscard]] const std::vector<DeviceId>& over_leaves() const { return spines.empty() ? above : spines; }

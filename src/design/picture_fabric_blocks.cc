@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kMostColumns = 9;  // of blocks, ellipses apart
 constexpr std::size_t kMostPodKinds = 3;
 constexpr double kCardLeast = 206;
-constexpr double kCardMost = 300;
+constexpr double kCardMost = 420;
 constexpr double kEllipsis = 92;
 constexpr double kGap = 16;
 constexpr double kPodPad = 12;
@@ -27,11 +28,13 @@ constexpr double kHostPanel = 128;
 struct Column {
   const Block* block = nullptr;
   std::size_t more = 0;
-  std::string like;  // what those left out are like
+  std::string how;   // those left out are "like", "similar to" ...
+  std::string whom;  // ... this block
 };
 
 struct PodColumn {
   std::size_t more = 0;  // pods left out; then there are no columns
+  std::string whom;      // which pod they are like
   std::uint32_t pod = 0;
   std::size_t units = 0;
   std::vector<DeviceId> spines;
@@ -68,13 +71,16 @@ std::vector<Kind> sort_kinds(const Cluster& cluster, const std::vector<const Blo
 std::vector<Column> choose_columns(const Cluster& cluster, const std::vector<const Block*>& blocks, std::size_t most) {
   std::vector<Column> columns;
   if (blocks.size() <= std::min<std::size_t>(most, 6)) {
-    for (const Block* block : blocks) columns.push_back({block, 0, {}});
+    for (const Block* block : blocks) columns.push_back({block, 0, {}, {}});
     return columns;
   }
   std::vector<Kind> kinds = sort_kinds(cluster, blocks, false);
-  const bool rough = kinds.size() > most / 2;
+  const bool rough = kinds.size() > most;
   if (rough) kinds = sort_kinds(cluster, blocks, true);
+  // The largest kinds stay, in the order of their blocks.
   std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.size() > b.size(); });
+  std::sort(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(std::min(most, kinds.size())),
+            [](const Kind& a, const Kind& b) { return std::less<>()(a.front(), b.front()); });
   const bool ends = kinds.size() * 2 <= most;
   std::size_t left_out = 0;
   for (std::size_t k = 0; k < kinds.size(); ++k) {
@@ -84,12 +90,13 @@ std::vector<Column> choose_columns(const Cluster& cluster, const std::vector<con
       continue;
     }
     const std::size_t shown = kind.size() == 1 ? 1 : ends ? 2 : 1;
-    columns.push_back({kind.front(), 0, {}});
-    const std::string like = fmt::format("{} {}", rough ? "similar to" : "like", kind.front()->name);
-    if (kind.size() > shown) columns.push_back({nullptr, kind.size() - shown, like});
-    if (shown == 2) columns.push_back({kind.back(), 0, {}});
+    columns.push_back({kind.front(), 0, {}, {}});
+    if (kind.size() > shown) {
+      columns.push_back({nullptr, kind.size() - shown, rough ? "similar to" : "like", kind.front()->name});
+    }
+    if (shown == 2) columns.push_back({kind.back(), 0, {}, {}});
   }
-  if (left_out > 0) columns.push_back({nullptr, left_out, "of other kinds"});
+  if (left_out > 0) columns.push_back({nullptr, left_out, "of other", "kinds"});
   return columns;
 }
 
@@ -135,12 +142,14 @@ std::vector<PodColumn> choose_pods(const Diagram& diagram) {
     if (kinds[k].size() > 1) {
       PodColumn rest;
       rest.more = kinds[k].size() - 1;
+      rest.whom = fmt::format("like pod {}", kinds[k].front() + 1);
       pods.push_back(std::move(rest));
     }
   }
   if (left_out > 0) {
     PodColumn rest;
     rest.more = left_out;
+    rest.whom = "of other kinds";
     pods.push_back(std::move(rest));
   }
   return pods;
@@ -155,7 +164,7 @@ struct Layout {
 // The columns of the whole picture; without pods, all of them in one.
 Layout lay_out(const Diagram& diagram) {
   Layout layout;
-  const bool in_pods = !diagram.cores.empty();
+  const bool in_pods = diagram.in_pods();
   if (in_pods) {
     layout.pods = choose_pods(diagram);
   } else {
@@ -203,7 +212,7 @@ class BlockPainter {
     }
     for (const PodColumn& pod : layout_.pods) {
       if (pod.more > 0) {
-        draw_ellipsis({pod.x, leaf_y_, pod.width, kLeafPanel}, pod.more, pod.more == 1 ? "more pod" : "more pods");
+        draw_ellipsis({pod.x, leaf_y_, pod.width, kLeafPanel}, pod.more, pod.more == 1 ? "pod" : "pods", pod.whom);
       } else {
         draw_pod(pod);
       }
@@ -225,7 +234,7 @@ class BlockPainter {
     if (!diagram_.spines.empty()) y += kPanelHeight + 96;
     leaf_y_ = y + 24;
     host_y_ = leaf_y_ + kLeafPanel + 78;
-    bottom_ = host_y_ + kHostPanel + (diagram_.cores.empty() ? 8 : 22);
+    bottom_ = host_y_ + kHostPanel + (diagram_.in_pods() ? 22 : 8);
   }
 
   void draw_above() {
@@ -253,7 +262,7 @@ class BlockPainter {
   }
 
   void draw_icons(const Box& box, const std::vector<DeviceId>& devices, double widest) {
-    const auto fit = static_cast<std::size_t>(std::max(1.0, box.width / 20));
+    const auto fit = static_cast<std::size_t>(std::max(1.0, box.width / 16));
     const bool all = devices.size() <= fit;
     const std::size_t shown = all ? devices.size() : fit - 1;
     const double step = std::min(widest, box.width / real(all ? shown : shown + 1));
@@ -263,7 +272,7 @@ class BlockPainter {
       const Look& look = look_of(cluster_, group);
       const Box icon{start + real(i) * step + 2, box.y, step - 4, box.height};
       svg_.rect(icon, Paint{look.fill, look.stroke, 0.8, 1, {}, 2}, cluster_.name_of(devices[i]));
-      if (diagram_.leaf_has_rail() && group.tier == Tier::leaf) {
+      if (diagram_.tier_has_rails(group.tier)) {
         svg_.rect({icon.x, icon.bottom() - 6, icon.width, 6},
                   Paint{rail_color(cluster_.device(devices[i]).rail), "#ffffff", 0.5});
       }
@@ -272,7 +281,7 @@ class BlockPainter {
   }
 
   void draw_pod(const PodColumn& pod) {
-    const bool framed = !diagram_.cores.empty();
+    const bool framed = diagram_.in_pods();
     const double inside = pod.x + (framed ? kPodPad : 0);
     const Box spine{inside, spine_y_, pod.width - (framed ? 2 * kPodPad : 0), kPanelHeight};
     if (framed) {
@@ -280,15 +289,15 @@ class BlockPainter {
       svg_.rect(frame, Paint{"#fbfbfc", kFrame, 1, 1, "6 4", 8}, fmt::format("pod {}", pod.pod + 1));
       svg_.text({frame.x + 10, frame.y + 18}, fmt::format("Pod {}", pod.pod + 1),
                 TextStyle{13, kInk, Anchor::start, true});
-      const auto links = diagram_.core_links.find(pod.pod);
-      if (links != diagram_.core_links.end()) {
-        bundle(spine.top_centre(), {spine.centre().x, core_y_ + kPanelHeight}, bundle_text(links->second));
-      }
+    }
+    const auto links = diagram_.core_links.find(pod.pod);
+    if (!diagram_.cores.empty() && links != diagram_.core_links.end()) {
+      bundle(spine.top_centre(), {spine.centre().x, core_y_ + kPanelHeight}, bundle_text(links->second));
     }
     double x = inside;
     for (const Column& column : pod.columns) {
       if (column.block == nullptr) {
-        draw_ellipsis({x, leaf_y_, kEllipsis, kLeafPanel}, column.more, column.like);
+        draw_ellipsis({x, leaf_y_, kEllipsis, kLeafPanel}, column.more, column.how, column.whom);
         x += kEllipsis + kGap;
         continue;
       }
@@ -298,13 +307,13 @@ class BlockPainter {
     if (!pod.spines.empty()) draw_tier(spine, pod.spines, "spine", "spines");
   }
 
-  void draw_ellipsis(const Box& box, std::size_t more, const std::string& like) {
-    const double y = box.centre().y;
-    svg_.text({box.centre().x, y - 8}, "…", TextStyle{28, kSoftInk, Anchor::middle, true});
-    svg_.text({box.centre().x, y + 18}, fmt::format("× {}", views::grouped(more)),
-              TextStyle{17, kInk, Anchor::middle, true});
-    svg_.text({box.centre().x, y + 36}, fit_text(like, 10, box.width + kGap - 4),
-              TextStyle{10, kSoftInk, Anchor::middle});
+  void draw_ellipsis(const Box& box, std::size_t more, const std::string& how, const std::string& whom) {
+    const Point at = box.centre();
+    const TextStyle small{10, kSoftInk, Anchor::middle};
+    svg_.text({at.x, at.y - 8}, "…", TextStyle{28, kSoftInk, Anchor::middle, true});
+    svg_.text({at.x, at.y + 18}, fmt::format("× {}", views::grouped(more)), TextStyle{17, kInk, Anchor::middle, true});
+    svg_.text({at.x, at.y + 35}, how, small);
+    svg_.text({at.x, at.y + 48}, fit_text(whom, small.size, box.width + kGap - 4), small);
   }
 
   void draw_block(const Block& block, double x, const Box& spine) {

@@ -14,13 +14,15 @@ namespace {
 
 constexpr std::size_t kMostLeaves = 48;
 constexpr std::size_t kMostSwitchesAbove = 64;
+constexpr std::size_t kFewHosts = 64;  // drawn with all their links
 constexpr std::size_t kMostHosts = 160;
-constexpr std::uint64_t kMostHostLinks = 600;
+constexpr std::uint64_t kMostHostLinks = 600;  // of more hosts than that
 constexpr double kBlockGap = 18;
 constexpr double kBlockPad = 8;
 constexpr double kSwitchHeight = 30;
 constexpr double kBandPad = 12;
 constexpr double kHostText = 10;
+constexpr double kWidestLeaf = 147;
 
 // Widths of a host and a leaf, as wide as the picture allows.
 struct Sizes {
@@ -122,7 +124,7 @@ class DetailPainter {
     for (const Block& block : diagram_.blocks) {
       const double width = block_width(block, sizes_);
       panels_.push_back({x, leaves_.y - 22, width, hosts_.y + hosts_.height + kBandPad - leaves_.y + 22});
-      const double leaf_step = std::min(sizes_.leaf * 1.6, (width - 2 * kBlockPad) / real(block.leaves.size()));
+      const double leaf_step = std::min(kWidestLeaf, (width - 2 * kBlockPad) / real(block.leaves.size()));
       const double leaf_start = x + (width - leaf_step * real(block.leaves.size())) / 2;
       for (std::size_t i = 0; i < block.leaves.size(); ++i) {
         boxes_[block.leaves[i]] = {leaf_start + real(i) * leaf_step + 3, leaves_.y, leaf_step - 6, kSwitchHeight};
@@ -239,13 +241,20 @@ class DetailPainter {
                           views::role_of(cluster_, group), views::rack_name(cluster_, id)));
     const double size = text_width(shown, 11, true) + 4 <= box.width ? 11 : 9;
     svg_.text_in(box, shown, TextStyle{size, look.ink, Anchor::middle, true});
+    if (group.fabric != diagram_.fabric || !diagram_.tier_has_rails(group.tier)) return;
+    svg_.rect({box.x, box.bottom() - 5, box.width, 5}, Paint{rail_color(cluster_.device(id).rail), "#ffffff", 0.5});
   }
 
-  // Uplinks pass here, so the name has a background of its own.
+  // Left of the leaves where there is room; else above them on a background of its own, because uplinks pass there.
   void draw_block_name(const Block& block, const Box& panel) {
-    const double width = text_width(block.name, 11, true) + 10;
+    const TextStyle style{11, kInk, Anchor::start, true};
+    const double width = text_width(block.name, style.size, true) + 10;
+    if (boxes_[block.leaves.front()].x > panel.x + width + 12) {
+      svg_.text({panel.x + 10, panel.y + 17}, block.name, style);
+      return;
+    }
     svg_.rect({panel.centre().x - width / 2, panel.y + 3, width, 16}, Paint{kPanel, "none", 1, 1, {}, 3});
-    svg_.text_in({panel.x, panel.y + 3, panel.width, 16}, block.name, TextStyle{11, kInk, Anchor::middle, true});
+    svg_.text_in({panel.x, panel.y + 3, panel.width, 16}, block.name, style);
   }
 
   void draw_switches() {
@@ -253,16 +262,14 @@ class DetailPainter {
       const Block& block = diagram_.blocks[b];
       std::vector<std::string> names = short_names(cluster_, block.leaves);
       if (names.size() == 1) {
-        names.front() = block.name;
+        const std::string& full = cluster_.name_of(block.leaves.front());
+        const double room = boxes_[block.leaves.front()].width - 4;
+        names.front() = text_width(full, 9, true) <= room ? full : block.name;
       } else {
         draw_block_name(block, panels_[b]);
       }
       for (std::size_t i = 0; i < block.leaves.size(); ++i) {
         draw_switch_box(block.leaves[i], names[i]);
-        if (!diagram_.leaf_has_rail()) continue;
-        const Box& box = boxes_[block.leaves[i]];
-        svg_.rect({box.x, box.bottom() - 5, box.width, 5},
-                  Paint{rail_color(cluster_.device(block.leaves[i]).rail), "#ffffff", 0.5});
       }
     }
     for (const auto* row : {&diagram_.spines, &diagram_.cores, &diagram_.above}) {
@@ -336,7 +343,8 @@ class DetailPainter {
 double detail_width(const Diagram& diagram) { return total_width(diagram, choose_sizes(diagram)); }
 
 bool fits_in_detail(const Diagram& diagram) {
-  return diagram.leaves <= kMostLeaves && diagram.hosts <= kMostHosts && diagram.host_links <= kMostHostLinks &&
+  return diagram.leaves <= kMostLeaves && diagram.hosts <= kMostHosts &&
+         (diagram.hosts <= kFewHosts || diagram.host_links <= kMostHostLinks) &&
          diagram.spines.size() <= kMostSwitchesAbove && diagram.cores.size() <= kMostSwitchesAbove &&
          detail_width(diagram) <= kPictureWidth;
 }

@@ -77,8 +77,9 @@ void add_lines(std::string heading, std::vector<RackKind> kinds, std::vector<Lin
   for (std::size_t i = 0; i < count; ++i) {
     const auto first = kinds.begin() + static_cast<std::ptrdiff_t>(kinds.size() * i / count);
     const auto last = kinds.begin() + static_cast<std::ptrdiff_t>(kinds.size() * (i + 1) / count);
-    lines.push_back(
-        {i == 0 ? heading : heading + " (continued)", {std::make_move_iterator(first), std::make_move_iterator(last)}});
+    add_section(
+        {i == 0 ? heading : heading + " (continued)", {std::make_move_iterator(first), std::make_move_iterator(last)}},
+        lines);
   }
 }
 
@@ -136,10 +137,10 @@ void draw_power(Svg& svg, const Rack& rack, const Box& frame) {
   const double share = limit > 0 ? real(rack.power.count()) / limit : 0.0;
   const std::string_view color = share > 1.0 ? "#d55e00" : share > 0.9 ? "#e69f00" : "#56b4e9";
   if (share > 0) svg.rect({bar.x, bar.y, bar.width * std::min(share, 1.0), bar.height}, Paint{color});
-  const std::string text =
-      limit > 0 ? fmt::format("{} of {}{}", about(rack.power), about(rack.limit), share > 1.0 ? ": over" : "")
-                : about(rack.power);
-  svg.text({bar.centre().x, bar.bottom() + 12}, fit_text(text, 10, kPitch),
+  const std::string text = limit > 0
+                               ? fmt::format("{} {} {}", about(rack.power), share > 1.0 ? ">" : "of", about(rack.limit))
+                               : about(rack.power);
+  svg.text({bar.centre().x, bar.bottom() + 12}, fit_text(text, 10, kPitch - 4, share > 1.0),
            TextStyle{10, share > 1.0 ? "#a04000" : kSoftInk, Anchor::middle, share > 1.0});
 }
 

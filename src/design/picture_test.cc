@@ -15,16 +15,15 @@ namespace weft {
 namespace {
 
 std::string cluster_text(int train, int store, int login) {
-  return "weft: 1\nname: demo\npools:\n"
-         "  - {name: train, role: training, server: dgx-h100, count: " +
-         std::to_string(train) +
-         "}\n"
-         "  - {name: store, role: storage, server: ai400x2, count: " +
-         std::to_string(store) +
-         "}\n"
-         "  - {name: infra, role: infrastructure, server: control-1u, count: 3}\n"
-         "  - {name: login, role: login, server: login-1u, count: " +
-         std::to_string(login) + "}\n";
+  const auto pool = [](const std::string& what, int count, const std::string& more) {
+    return "  - {" + what + ", count: " + std::to_string(count) + more + "}\n";
+  };
+  return "weft: 1\nname: demo\nsite: {pdus_per_rack: 4, row_length: 32, row_pitch: 2m}\npools:\n" +
+         pool("name: train, role: training, server: dgx-h100", train, ", per_rack: 4") +
+         pool("name: store, role: storage, server: storage-400g-2u", store, "") +
+         pool("name: infra, role: infrastructure, server: control-1u", 3, "") +
+         pool("name: login, role: login, server: login-1u", login, "") +
+         "fabrics: {frontend: {spine: sn5600, subnets: [10.20.0.0/16]}}\n";
 }
 
 std::shared_ptr<const Cluster> make(const std::string& text) {

@@ -145,7 +145,8 @@ Document racks_view(const Cluster& cluster) {
                           limited ? views::percent_cell(percent) : Cell(), rack.pdus, rack.model->id->text});
   }
   document.sections.emplace_back(std::move(table));
-  document.notes.emplace_back("Devices leaves out PDUs, which fill no rack units. Service rows have negative numbers.");
+  document.notes.emplace_back(
+      "PDUs fill no rack units and are not counted among the devices. Service rows have negative numbers.");
   return document;
 }
 

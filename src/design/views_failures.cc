@@ -49,7 +49,7 @@ class LossMeter {
         fitted_(cluster.devices().size()),
         cut_(cluster.cables().size()) {
     for (const Cable& cable : cluster.cables()) {
-      const int level = level_of(cable.role);
+      const int level = level_of(cable);
       if (level < 0) continue;
       total(cable.fabric, level) += cluster.port(cable.a).speed().count();
       if (level == 0) ++fitted_[index_of(cluster.port(cable.a).device)][static_cast<std::size_t>(cable.fabric)];
@@ -75,12 +75,13 @@ class LossMeter {
   }
 
  private:
-  static int level_of(CableRole role) {
-    switch (role) {
+  [[nodiscard]] int level_of(const Cable& cable) const {
+    switch (cable.role) {
       case CableRole::host_leaf:
         return 0;
+      case CableRole::oob_uplink:  // one role on both levels
+        return cluster_.group_of(cluster_.port(cable.a).device).tier == Tier::leaf ? 1 : 2;
       case CableRole::leaf_spine:
-      case CableRole::oob_uplink:
       case CableRole::oob_frontend:
         return 1;
       case CableRole::spine_core:
@@ -96,13 +97,16 @@ class LossMeter {
   void cut(CableId id) {
     if (id == kNone<CableId> || std::exchange(cut_[index_of(id)], question_) == question_) return;
     const Cable& cable = cluster_.cable(id);
-    const int level = level_of(cable.role);
+    const int level = level_of(cable);
     if (level < 0) return;
     const Port& port = cluster_.port(cable.a);
+    const bool failed_host = level == 0 && failed_[index_of(port.device)] == question_;
+    // The management port of a switch or PDU that failed itself is no loss to the out-of-band network.
+    if (failed_host && cluster_.group_of(port.device).kind != DeviceKind::server) return;
     const auto fabric = static_cast<std::size_t>(cable.fabric);
     cut_speed_[fabric][static_cast<std::size_t>(level)] += port.speed().count();
     const std::uint32_t host = index_of(port.device);
-    if (level > 0 || failed_[host] == question_) return;
+    if (level > 0 || failed_host) return;
     if (cluster_.group_of(port.device).kind != DeviceKind::server) return;
     if (std::exchange(touched_[host], question_) != question_) {
       lost_[host] = {};
@@ -157,6 +161,23 @@ class LossMeter {
   Speeds cut_speed_{};
   Devices hit_;
 };
+
+// Server models that a single feed takes down, since what is not on it does not carry them.
+void note_feeds(const Cluster& cluster, std::vector<std::string>& notes) {
+  for (const DeviceGroup& group : cluster.groups()) {
+    if (group.kind != DeviceKind::server || group.count == 0) continue;
+    const views::Supplies supplies = views::supplies_of(cluster, group.first);
+    std::map<int, int> on_feed;
+    for (int psu = 0; psu < supplies.fitted; ++psu) ++on_feed[cluster.feed_of_psu(group.first, psu)];
+    for (const auto& [feed, lost] : on_feed) {
+      if (supplies.fitted - lost >= supplies.needed) continue;
+      notes.push_back(fmt::format("{}: {} needs {} of its {} power supplies; feed {} carries {} of them.", group.name,
+                                  views::model_id(cluster, group.first), supplies.needed, supplies.fitted,
+                                  views::feed_name(feed), lost));
+      break;
+    }
+  }
+}
 
 // Domains of one kind, each a set of devices that fail together.
 struct DomainKind {
@@ -412,6 +433,7 @@ Document failure_domains_view(const Cluster& cluster) {
       "A server is lost when it has too few power supplies left or when every link it has to a data fabric is gone; it "
       "is degraded when it keeps some of them. A fabric's percentage is the bandwidth lost at the level that is hit "
       "hardest (host to leaf, leaf to spine, spine to core).");
+  note_feeds(cluster, document.notes);
   add_control_plane(cluster, document);
   return document;
 }

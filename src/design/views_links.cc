@@ -74,6 +74,7 @@ std::vector<Cell> port_row(const Cluster& cluster, PortId id, const views::Fabri
   const Port& port = cluster.port(id);
   const PortId peer = cluster.peer_of(id);
   const SubnetId subnet = subnet_of(cluster, port, peer);
+  const bool tagged = subnet != kNone<SubnetId> && cluster.subnet(subnet).vlan > 0;
   const FabricPlan& plan = cluster.fabric(port.fabric);
   const bool railed = port.fabric == FabricKind::backend || port.fabric == FabricKind::storage;
   const bool host = cluster.group_of(port.device).kind == DeviceKind::server;
@@ -88,7 +89,7 @@ std::vector<Cell> port_row(const Cluster& cluster, PortId id, const views::Fabri
           peer == kNone<PortId> ? Cell() : Cell(cluster.name_of(cluster.port(peer).device)),
           peer == kNone<PortId> ? Cell() : Cell(cluster.port_name(peer)),
           settings.mtu ? Cell(*settings.mtu) : Cell(),
-          subnet == kNone<SubnetId> ? Cell() : Cell(std::int64_t{cluster.subnet(subnet).vlan}),
+          tagged ? Cell(std::int64_t{cluster.subnet(subnet).vlan}) : Cell(),
           views::address_cell(port.address)};
 }
 

@@ -210,7 +210,7 @@ void note_fabrics(const Cluster& cluster, std::vector<std::string>& notes) {
     }
     if (plan.leaf_spine_links > 0 && steep(plan.oversubscription)) {
       notes.push_back(
-          fmt::format("{}: leaves are oversubscribed {}: traffic between units gets {}% of line rate when "
+          fmt::format("{}: leaves are oversubscribed {}: traffic between leaves gets {}% of line rate when "
                       "all hosts send.",
                       to_text(kind), to_text(plan.oversubscription),
                       100 * plan.oversubscription.denominator / plan.oversubscription.numerator));

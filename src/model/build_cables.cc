@@ -1,4 +1,4 @@
-// Ports and cables as they are added, the file's own cables, and then every run's length and medium.
+// Ports and cables as they are added, the length of a run, and the file's own cables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,13 +35,18 @@ PortId ClusterBuilder::add_switch_port(DeviceId id, FabricKind fabric, const Por
   return add_port(id, fabric, cage, position % mode.per_cage * mode.lanes_each, mode.lanes_each, mode.speed);
 }
 
+// Planes that the ports of a server are split over.
+std::uint32_t ClusterBuilder::planes_of(const DeviceGroup& group, FabricKind fabric) const {
+  return fabric == FabricKind::oob || group.manager ? 1 : static_cast<std::uint32_t>(fabric_spec(fabric).planes.value);
+}
+
 PortId ClusterBuilder::add_server_port(DeviceId server, FabricKind fabric, std::uint32_t number, std::uint32_t rail,
                                        std::uint32_t plane, BitRate speed) {
   const DeviceGroup& group = cluster_->group_of(server);
   const PortUse use = group.manager && fabric != FabricKind::oob ? PortUse::backend : port_use(fabric);
   const PortGroup* ports = port_group(*group.server, use);
   const auto per_cage = static_cast<std::uint32_t>(ports->per_cage.value);
-  const auto planes = fabric == FabricKind::oob ? 1U : static_cast<std::uint32_t>(fabric_spec(fabric).planes.value);
+  const std::uint32_t planes = planes_of(group, fabric);
   const std::uint32_t cage = first_cage(*group.server, ports) + number / per_cage;
   const PortId id = add_port(server, fabric, cage, number % per_cage * planes + plane, 1, speed);
   port(id).rail = static_cast<std::uint8_t>(rail);
@@ -179,92 +184,6 @@ std::uint32_t ClusterBuilder::run_length_mm(DeviceId a, DeviceId b) const {
   const std::int64_t across = std::llabs(std::int64_t{p.row} - q.row) * spec_.site->row_pitch->count();
   const std::int64_t total = std::int64_t{rise(x)} + rise(y) + along + across + slack;
   return static_cast<std::uint32_t>(std::min<std::int64_t>(total, 1'000'000'000));
-}
-
-void ClusterBuilder::lay_cables() {
-  std::unordered_map<std::string, Length> asked;
-  for (const CableSpec& change : spec_.cables.value) {
-    if (change.length.has_value()) asked.emplace(change.from.value, change.length.value);
-  }
-  const auto end_of = [&](const Port& p, const Port& peer) -> CageEnd {
-    const DeviceGroup& group = cluster_->group_of(p.device);
-    if (group.kind == DeviceKind::server) {
-      const PortUse use = group.manager && p.fabric != FabricKind::oob ? PortUse::backend : port_use(p.fabric);
-      const PortGroup* ports = port_group(*group.server, use);
-      const auto planes = p.fabric == FabricKind::oob ? 1 : fabric_spec(p.fabric).planes.value;
-      return {ports->form.value, static_cast<std::uint32_t>(ports->per_cage.value * planes)};
-    }
-    if (group.kind == DeviceKind::network_switch) {
-      std::uint32_t first = 0;
-      for (const CageGroup& row : group.network_switch->cages.value) {
-        const auto count = static_cast<std::uint32_t>(row.count.value);
-        if (p.cage < first + count) return {row.form.value, static_cast<std::uint32_t>(row.lanes.value) / p.lanes};
-        first += count;
-      }
-    }
-    if (group.kind == DeviceKind::external) {
-      const DeviceGroup& near = cluster_->group_of(peer.device);
-      std::uint32_t first = 0;
-      for (const CageGroup& row : near.network_switch->cages.value) {
-        const auto count = static_cast<std::uint32_t>(row.count.value);
-        if (peer.cage < first + count)
-          return {row.form.value, static_cast<std::uint32_t>(row.lanes.value) / peer.lanes};
-        first += count;
-      }
-    }
-    return {FormFactor::rj45, 1};
-  };
-  static const std::vector<MediumKind> kCopper{MediumKind::copper, MediumKind::dac, MediumKind::aoc, MediumKind::fibre};
-  std::map<std::uint64_t, std::uint32_t> trunks;  // first cable of each splitter
-  std::map<std::string, int> complaints;
-  for (std::size_t i = 0; i < cluster_->cables_.size(); ++i) {
-    Cable& cable = cluster_->cables_[i];
-    const Port& a = cluster_->port(cable.a);
-    const Port& b = cluster_->port(cable.b);
-    const bool oob = cable.fabric == FabricKind::oob || cable.role == CableRole::oob_frontend;
-    const DeviceGroup& owner = cluster_->group_of(a.device);
-    const bool target = owner.pool >= 0 && owner.kind == DeviceKind::server &&
-                        spec_.pools.value[static_cast<std::size_t>(owner.pool)].role.value == PoolRole::storage;
-    const FabricSpec& fabric = fabric_spec(cable.fabric);
-    const std::vector<MediumKind>& wanted = oob ? kCopper : target ? fabric.storage_media.value : fabric.media.value;
-    const NetworkKind network = oob ? NetworkKind::ethernet : fabric.network.value;
-    std::uint32_t run = run_length_mm(a.device, b.device);
-    if (!asked.empty()) {
-      const auto found = asked.find(cluster_->full_port_name(cable.a));
-      if (found != asked.end())
-        run = static_cast<std::uint32_t>(std::clamp<std::int64_t>(found->second.count(), 0, 1'000'000'000));
-    }
-    std::string why;
-    const auto choice =
-        media_.choose(end_of(a, b), end_of(b, a), a.speed(), network, run, wanted, cluster_->media_, why);
-    if (!choice) {
-      if (++complaints[why] == 1) {
-        diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place,
-                           fmt::format("no cable from {} to {}: {}", cluster_->full_port_name(cable.a),
-                                       cluster_->full_port_name(cable.b), why),
-                           oob ? "stand leaves near their servers with `site.switches: row`"
-                               : "allow other `media`, or change speed or switch");
-      }
-      if (complaints.size() > 8) return;
-      continue;
-    }
-    cable.medium = choice->medium;
-    cable.length_mm = choice->length_mm;
-    cable.assembly = static_cast<std::uint32_t>(i);
-    if (choice->trunk_at_a || choice->trunk_at_b) {
-      const Port& trunk = choice->trunk_at_a ? a : b;
-      const std::uint32_t plug = trunk.lane / (std::uint32_t{trunk.lanes} * choice->connector_ports);
-      const std::uint64_t key =
-          (std::uint64_t{index_of(trunk.device)} << 24U) | (std::uint64_t{trunk.cage} << 8U) | plug;
-      cable.assembly = trunks.try_emplace(key, cable.assembly).first->second;
-    }
-  }
-  // A splitter has one length: the longest of its branches.
-  for (const Cable& cable : cluster_->cables_) {
-    Cable& first = cluster_->cables_[cable.assembly];
-    first.length_mm = std::max(first.length_mm, cable.length_mm);
-  }
-  for (Cable& cable : cluster_->cables_) cable.length_mm = cluster_->cables_[cable.assembly].length_mm;
 }
 
 }  // namespace weft

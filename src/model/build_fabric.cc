@@ -289,8 +289,15 @@ bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<Fabri
         for (std::size_t s = 0; s < sets.size() && !placed; ++s) {
           const std::size_t l = (p % rails) % sets[s].size();
           LeafState& leaf = sets[s][l];
-          const std::uint32_t top = leaf.top_lane / lanes * lanes;
-          if (leaf.down.cages != member.down.cages || top < leaf.next_lane + lanes) continue;
+          if (leaf.down.cages != member.down.cages) continue;
+          const auto cage = static_cast<std::uint32_t>(leaf.down.cages->lanes.value);
+          // A cage runs in one mode: another one starts on the next cage, and keeps off the servers' last.
+          const bool same = leaf.top_mode == 0 || leaf.top_mode == lanes;
+          const std::uint32_t top = same ? leaf.top_lane : leaf.top_lane / cage * cage;
+          const std::uint32_t bottom =
+              leaf.down.lanes_each == lanes ? leaf.next_lane : divide_up(leaf.next_lane, cage) * cage;
+          if (top < bottom + lanes) continue;
+          leaf.top_mode = lanes;
           leaf.high_lane = std::max(leaf.high_lane, top);
           leaf.top_lane = top - lanes;
           links.push_back({m, n, p, s, l, leaf.top_lane / lanes});
@@ -364,6 +371,7 @@ void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMem
     for (std::size_t l = 0; l < sets[s].size(); ++l) {
       LeafState& leaf = hosts[s].first->leaves[hosts[s].second[l]];
       leaf.top_lane = sets[s][l].top_lane;
+      leaf.top_mode = sets[s][l].top_mode;
       leaf.high_lane = std::max(leaf.high_lane, sets[s][l].high_lane);
     }
   }
@@ -412,7 +420,9 @@ void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>&
           for (LeafState* leaf : leaves) {
             if (!repeat && std::find(used[n].begin(), used[n].end(), leaf->id) != used[n].end()) continue;
             const std::uint32_t at = divide_up(leaf->next_lane, mode.lanes_each) * mode.lanes_each;
-            if (leaf->down.cages != mode.cages || at + mode.lanes_each > leaf->top_lane) continue;
+            const std::uint32_t top =
+                leaf->top_mode == 0 || leaf->top_mode == mode.lanes_each ? leaf->top_lane : leaf->top_lane / lanes * lanes;
+            if (leaf->down.cages != mode.cages || at + mode.lanes_each > top) continue;
             // A half-used cage beats any amount of room.
             const std::uint32_t score = at % lanes != 0 ? UINT32_MAX : leaf->top_lane - at;
             if (score > best) {

@@ -40,6 +40,7 @@ struct LeafState {
   std::uint32_t next_lane = 0;  // bottom up: the servers of its unit, then managers
   std::uint32_t top_lane = 0;   // top down: small pools, so that the unit can grow towards them
   std::uint32_t high_lane = 0;  // end of the highest lane in use
+  std::uint32_t top_mode = 0;   // lanes of a port in the cage that was last filled from the top
   std::uint32_t uplinks = 0;
 };
 
@@ -161,7 +162,7 @@ class ClusterBuilder {
   void cable_oob_endpoints(const Zone& zone);
   void cable_oob_uplinks();
 
-  // build_cables.cc: runs, lengths, media, and the file's own cables.
+  // build_cables.cc: ports and cables as they are added, runs, and the file's own cables.
   PortId add_port(DeviceId device, FabricKind fabric, std::uint32_t cage, std::uint32_t lane, std::uint32_t lanes,
                   BitRate speed);
   CableId connect(PortId a, PortId b, CableRole role);
@@ -169,8 +170,16 @@ class ClusterBuilder {
                          std::uint32_t plane, BitRate speed);
   PortId add_switch_port(DeviceId id, FabricKind fabric, const PortMode& mode, std::uint32_t position);
   void apply_cable_overrides();
-  void lay_cables();
   std::uint32_t run_length_mm(DeviceId a, DeviceId b) const;
+
+  std::uint32_t planes_of(const DeviceGroup& group, FabricKind fabric) const;
+
+  // build_media.cc: what cables are made of.
+  void lay_cables();
+  CageEnd cage_end(const Port& port, const Port& peer) const;
+  std::vector<std::uint32_t> measure_runs() const;
+  std::vector<LinkEnds> describe_links(std::vector<std::uint32_t>& kinds);
+  const std::vector<MediumKind>& wanted_media(const Cable& cable) const;
 
   // build_addresses.cc
   void assign_addresses();

@@ -109,32 +109,44 @@ const std::vector<MediaChooser::Fit>& MediaChooser::fits(const CageEnd& a, const
   return cache_.emplace(key, std::move(out)).first->second;
 }
 
-std::optional<MediumChoice> MediaChooser::choose(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
-                                                 std::uint32_t length_mm, const std::vector<MediumKind>& wanted,
+std::uint32_t MediaChooser::kinds(const LinkEnds& link, std::vector<Medium>& media) {
+  std::uint32_t mask = 0;
+  for (const Fit& fit : fits(link.a, link.b, link.speed, link.network, *link.wanted, media)) {
+    if (fit.longest_mm >= link.reach_mm) mask |= 1U << static_cast<unsigned>(fit.cable->kind.value);
+  }
+  return mask;
+}
+
+std::optional<MediumChoice> MediaChooser::choose(const LinkEnds& link, std::uint32_t kinds,
+                                                 const std::function<bool(const Medium&)>& accept,
                                                  std::vector<Medium>& media, std::string& why) {
-  const std::vector<Fit>& candidates = fits(a, b, speed, network, wanted, media);
+  const std::vector<Fit>& candidates = fits(link.a, link.b, link.speed, link.network, *link.wanted, media);
   std::uint32_t longest = 0;
   for (const Fit& fit : candidates) {
     longest = std::max(longest, fit.longest_mm);
-    if (fit.longest_mm < length_mm) continue;
+    if (fit.longest_mm < link.reach_mm || (kinds >> static_cast<unsigned>(fit.cable->kind.value) & 1U) == 0) continue;
+    if (!accept(media[fit.choice.medium])) continue;
     for (const Length length : fit.cable->lengths.value) {
-      if (millimetres(length) < length_mm) continue;
+      if (millimetres(length) < link.length_mm) continue;
       MediumChoice choice = fit.choice;
       choice.length_mm = millimetres(length);
       return choice;
     }
   }
-  std::string kinds;
-  for (const MediumKind kind : wanted) kinds += (kinds.empty() ? "" : ", ") + std::string(text_of(kind));
+  std::string listed;
+  for (const MediumKind kind : *link.wanted) listed += (listed.empty() ? "" : ", ") + std::string(text_of(kind));
   const auto end = [](const CageEnd& e) {
     return fmt::format("{}{}", text_of(e.form), e.ports > 1 ? fmt::format(" split {} ways", e.ports) : "");
   };
-  why = candidates.empty()
-            ? fmt::format("no {} of kind {} joins {} and {} at {}",
-                          network == NetworkKind::ethernet ? "Ethernet cable" : "InfiniBand cable", kinds, end(a),
-                          end(b), to_text(speed))
-            : fmt::format("the run is {:.1f} m, but the longest {} cable between {} and {} at {} is {:.1f} m",
-                          length_mm / 1000.0, kinds, end(a), end(b), to_text(speed), longest / 1000.0);
+  const std::string between = fmt::format("{} and {} at {}", end(link.a), end(link.b), to_text(link.speed));
+  if (candidates.empty()) {
+    why = fmt::format("no {} cable of kind {} joins {}", text_of(link.network), listed, between);
+  } else if (longest < link.reach_mm) {
+    why = fmt::format("the run is {:.1f} m, but the longest {} cable between {} is {:.1f} m", link.reach_mm / 1000.0, listed,
+                      between, longest / 1000.0);
+  } else {
+    why = fmt::format("ports of one cage need one kind of plug, and no {} cable between {} shares it", listed, between);
+  }
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,16 +28,27 @@ struct MediumChoice {
   std::uint32_t connector_ports = 1;  // ports that share one trunk plug
 };
 
+// A link to be made, as the chooser sees it.
+struct LinkEnds {
+  CageEnd a;
+  CageEnd b;
+  BitRate speed;
+  NetworkKind network = NetworkKind::ethernet;
+  const std::vector<MediumKind>* wanted = nullptr;  // most wanted first
+  std::uint32_t reach_mm = 0;   // the longest run that shares a plug with this one
+  std::uint32_t length_mm = 0;  // this run
+};
+
 class MediaChooser {
  public:
   explicit MediaChooser(const Catalog& catalog) : catalog_(catalog) {}
 
-  // Nothing when no cable of the catalogue fits; `why` then says what is missing.
-  [[nodiscard]] std::optional<MediumChoice> choose(const CageEnd& a, const CageEnd& b, BitRate speed,
-                                                   NetworkKind network, std::uint32_t length_mm,
-                                                   const std::vector<MediumKind>& wanted, std::vector<Medium>& media,
-                                                   std::string& why);
-
+  // Kinds of cable that reach: bit k stands for MediumKind k.
+  [[nodiscard]] std::uint32_t kinds(const LinkEnds& link, std::vector<Medium>& media);
+  // The first cable of these kinds that `accept` takes. Nothing when none fits; `why` then says what is missing.
+  [[nodiscard]] std::optional<MediumChoice> choose(const LinkEnds& link, std::uint32_t kinds,
+                                                   const std::function<bool(const Medium&)>& accept,
+                                                   std::vector<Medium>& media, std::string& why);
   // Whether any cable at all joins these ends.
   [[nodiscard]] bool possible(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network,
                               const std::vector<MediumKind>& wanted, std::vector<Medium>& media) {

@@ -1,0 +1,107 @@
+// Bytes as a cluster file: read, resolved and compiled against the built-in catalogue. Whatever the bytes are, the
+// answer is a cluster or a list of diagnostics; a cluster that comes out has each port, cable and address once.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <vector>
+
+#include "base/check.h"
+#include "model/cluster.h"
+
+namespace weft {
+namespace {
+
+// Larger ones only take longer; the tests compile some.
+constexpr std::int64_t kMaxServers = 2000;
+
+std::shared_ptr<const Catalog> load_built_in() {
+  Sources sources;
+  Diagnostics diagnostics;
+  auto catalog = std::make_shared<Catalog>(Catalog::built_in(sources, diagnostics));
+  catalog->check(diagnostics);
+  CHECK(!diagnostics.has_errors(), "the built-in catalogue is sound");
+  return catalog;
+}
+
+bool small_enough(const Spec& spec) {
+  std::int64_t servers = 0;
+  for (const PoolSpec& pool : spec.pools.value) servers += pool.count.value;
+  return servers <= kMaxServers;
+}
+
+void check_ports(const Cluster& cluster) {
+  std::unordered_set<std::uint32_t> lanes;
+  for (std::size_t d = 0; d < cluster.devices().size(); ++d) {
+    const auto device = static_cast<DeviceId>(d);
+    CHECK(cluster.find_device(cluster.name_of(device)) == device, "a name leads to its device");
+    if (cluster.group_of(device).kind == DeviceKind::external) continue;  // the site's end counts links, not lanes
+    lanes.clear();
+    for (const PortId id : cluster.ports_of(device)) {
+      const Port& port = cluster.port(id);
+      CHECK(port.device == device, "a port belongs to the device that lists it");
+      for (std::uint32_t lane = port.lane; lane < std::uint32_t{port.lane} + port.lanes; ++lane) {
+        CHECK(lanes.insert((std::uint32_t{port.cage} << 8U) | lane).second, "a lane carries one cable");
+      }
+    }
+  }
+}
+
+void check_cables(const Cluster& cluster) {
+  for (std::size_t c = 0; c < cluster.cables().size(); ++c) {
+    const Cable& cable = cluster.cables()[c];
+    CHECK(cable.a != cable.b, "a cable has two ends");
+    CHECK(index_of(cluster.cable_of(cable.a)) == c, "the near end knows its cable");
+    CHECK(index_of(cluster.cable_of(cable.b)) == c, "the far end knows its cable");
+    CHECK(cluster.port(cable.a).speed_mbps == cluster.port(cable.b).speed_mbps, "both ends run at one speed");
+    CHECK(cable.medium < cluster.media().size(), "a cable is made of something");
+  }
+}
+
+void check_addresses(const Cluster& cluster) {
+  std::unordered_set<std::uint32_t> seen;
+  for (const Port& port : cluster.ports()) {
+    if (cluster.group_of(port.device).kind != DeviceKind::server || port.address.bits == 0) continue;
+    CHECK(seen.insert(port.address.bits).second, "an address has one port");
+    CHECK(port.subnet != kNone<SubnetId>, "an address lies in a subnet");
+    CHECK(cluster.subnet(port.subnet).prefix.contains(port.address), "an address lies in its own subnet");
+  }
+}
+
+void run(std::string text) {
+  static const std::shared_ptr<const Catalog> catalog = load_built_in();
+  Sources sources;
+  Diagnostics diagnostics;
+  const FileId file = sources.add("cluster.yaml", std::move(text));
+  std::shared_ptr<const Cluster> cluster;
+  if (const auto root = parse_yaml(sources, file, diagnostics)) {
+    std::optional<Spec> spec = read_spec(*root, diagnostics);
+    CHECK(spec.has_value() != diagnostics.has_errors(), "a file without a spec says why");
+    if (spec) {
+      resolve(*spec, *catalog, diagnostics);
+      CHECK(!write_effective(*spec).empty(), "every spec can be written");
+      if (!diagnostics.has_errors() && small_enough(*spec)) {
+        cluster = compile(std::move(*spec), catalog, diagnostics);
+        CHECK((cluster != nullptr) != diagnostics.has_errors(), "what cannot be built says why");
+      }
+    }
+  } else {
+    CHECK(diagnostics.has_errors(), "a file that cannot be read says why");
+  }
+  (void)render_all(diagnostics, sources, true);
+  if (cluster == nullptr) return;
+  check_ports(*cluster);
+  check_cables(*cluster);
+  check_addresses(*cluster);
+}
+
+}  // namespace
+}  // namespace weft
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 16384) return 0;
+  weft::run(std::string(data, data + size));
+  return 0;
+}

@@ -1,0 +1,385 @@
+// Properties that hold for every cluster weft compiles, tried on thousands of random cluster files: ports, cables,
+// addresses and names are consistent, fabrics stay apart, and growth renames and renumbers nothing.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/random.h"
+#include "model/load.h"
+#include "model/server_ports.h"
+
+namespace weft {
+namespace {
+
+constexpr int kSpecs = 4000;
+constexpr int kValidAtLeast = 2400;
+
+const std::shared_ptr<const Catalog>& catalog() {
+  static const std::shared_ptr<const Catalog> loaded = [] {
+    auto all = load_catalog({});
+    EXPECT_TRUE(all->catalog) << render_all(all->diagnostics, all->sources, false);
+    return all->catalog;
+  }();
+  return loaded;
+}
+
+template <class T>
+const T& pick(RandomStream& random, const std::vector<T>& from) {
+  return from[random.below(from.size())];
+}
+
+struct Draft {
+  std::int64_t train = 0;
+  std::int64_t store = 0;
+  std::int64_t infra = 0;
+  std::int64_t per_rack = 0;
+  std::string text;  // with {train}, {store} and {infra} still to be filled in
+
+  [[nodiscard]] std::string filled(std::int64_t more_train, std::int64_t more_store, std::int64_t more_infra) const {
+    return fmt::format(fmt::runtime(text), fmt::arg("train", train + more_train), fmt::arg("store", store + more_store),
+                       fmt::arg("infra", infra + more_infra));
+  }
+};
+
+std::string backend_text(RandomStream& random, bool infiniband, bool planes, bool managers) {
+  std::string out = "  backend:\n";
+  if (infiniband) {
+    out += "    network: infiniband\n    leaf: qm9700\n";
+  } else {
+    out += fmt::format("    leaf: {}\n", planes ? std::string("sn5600")
+                                                : pick<std::string>(random, {"sn5600", "nexus-9364d-gx2a", "arista-7060x6-64pe",
+                                                                             "th5-64x800", "juniper-qfx5220-32cd"}));
+  }
+  if (planes) out += "    planes: 2\n";
+  if (random.chance(0.5)) {
+    out += "    wiring: " + pick<std::string>(random, {"rail-optimized", "rail-only", "dual-tor", "tor"}) + "\n";
+  }
+  out += "    oversubscription: " + pick<std::string>(random, {"1:1", "1:1", "2:1", "3:2", "4:3"}) + "\n";
+  if (random.chance(0.15)) out += "    tiers: 3\n";
+  if (random.chance(0.2)) out += "    ipv6: fd57:4e00:1::/48\n";
+  if (!infiniband && random.chance(0.2)) out += "    switch_links: numbered\n";
+  if (managers) {
+    out += "    managers:\n      - {{name: ufm, server: ufm-appliance-ndr, count: 2, ports: 1, speed: 400G, back_to_back: true}}\n";
+  }
+  return out;
+}
+
+Draft draft(RandomStream& random) {
+  Draft out;
+  const bool infiniband = random.chance(0.3);
+  const bool planes = !infiniband && random.chance(0.2);
+  const bool split = random.chance(0.25);
+  std::string server = pick<std::string>(random, {"hgx-h100", "hgx-h200", "hgx-b200", "dell-xe9680"});
+  if (infiniband) server = pick<std::string>(random, {"dgx-h100", "dgx-h200", "dgx-b200"});
+  if (planes) server = "hgx-b300";
+  out.train = random.between(1, random.chance(0.1) ? 700 : 90);
+  out.store = random.between(1, 40);
+  out.infra = random.between(3, 9);
+  out.per_rack = random.between(1, 4);
+  const bool unit = random.chance(0.5);
+  out.text = fmt::format("weft: 1\nname: random\nprofile: {}\nsite: {{{{row_length: {}, rack_power: 200kW, switches: {}, feeds: {}}}}}\n",
+                         split ? "split" : "converged", random.between(4, 20), random.chance(0.5) ? "row" : "central",
+                         random.between(1, 3));
+  out.text += fmt::format("pools:\n  - {{{{name: train, server: {}, count: {{train}}, per_rack: {}{}}}}}\n", server, out.per_rack,
+                          unit ? fmt::format(", unit: {}", random.between(2, 32)) : "");
+  if (random.chance(0.3)) {
+    out.text += fmt::format("  - {{{{name: infer, role: inference, server: {}, count: {}}}}}\n", server, random.between(1, 20));
+  }
+  out.text += "  - {{name: infra, role: infrastructure, server: control-1u, count: {infra}}}\n";
+  if (random.chance(0.6)) out.text += "  - {{name: login, role: login, server: login-1u, count: 2}}\n";
+  const std::string racks = random.chance(0.3) ? ", racks: service" : ", per_rack: 8";
+  out.text += fmt::format("  - {{{{name: store, role: storage, server: {}, count: {{store}}{}}}}}\n",
+                          random.chance(0.5) ? "storage-nvme-2u" : "storage-400g-2u", racks);
+  if (random.chance(0.5)) out.text += "  - {{name: jump, role: jump, server: jump-1u, count: 1}}\n";
+  out.text += "fabrics:\n" + backend_text(random, infiniband, planes, infiniband && random.chance(0.3));
+  out.text += "  storage:\n";
+  out.text += infiniband && random.chance(0.5) ? "    network: infiniband\n    leaf: qm9700\n    storage_breakout: 2x200G\n"
+                                               : "    leaf: " + pick<std::string>(random, {"sn5600", "sn5400", "sn5600"}) + "\n";
+  out.text += "    oversubscription: " + pick<std::string>(random, {"1:1", "2:1", "4:3"}) + "\n";
+  out.text += "  frontend:\n    subnets: [10.20.0.0/16]\n";
+  if (random.chance(0.5)) out.text += fmt::format("    external: {{{{links: {}}}}}\n", random.between(1, 8));
+  if (random.chance(0.2)) out.text += "    oversubscription: 1:1\n";
+  const bool hang = random.chance(0.2);
+  out.text += "  oob:\n";
+  out.text += hang ? "    leaf: sn2201\n    uplink_to_frontend: true\n" : "    uplinks: " + std::to_string(random.between(1, 2)) + "\n";
+  if (random.chance(0.3)) out.text += "    spare_percent: 10\n";
+  return out;
+}
+
+struct Compiled {
+  Sources sources;
+  Diagnostics diagnostics;
+  std::shared_ptr<const Cluster> cluster;
+};
+
+std::unique_ptr<Compiled> compile_text(const std::string& text) {
+  auto out = std::make_unique<Compiled>();
+  const FileId file = out->sources.add("random.yaml", text);
+  const auto root = parse_yaml(out->sources, file, out->diagnostics);
+  if (!root) return out;
+  std::optional<Spec> spec = read_spec(*root, out->diagnostics);
+  if (!spec) return out;
+  resolve(*spec, *catalog(), out->diagnostics);
+  if (!out->diagnostics.has_errors()) out->cluster = compile(std::move(*spec), catalog(), out->diagnostics);
+  return out;
+}
+
+// The cage groups of a switch, or of a server, say which speeds a cage runs and how many lanes it has.
+bool speed_is_legal(const Cluster& cluster, const Port& port) {
+  const DeviceGroup& group = cluster.group_of(port.device);
+  if (group.kind == DeviceKind::external) return true;
+  if (group.kind == DeviceKind::pdu) return port.speed() == gigabits(1);
+  if (group.kind == DeviceKind::server) {
+    for (const PortGroup& ports : group.server->ports.value) {
+      const std::uint32_t first = first_cage(*group.server, &ports);
+      if (port.cage < first || port.cage >= first + ports.count.value / ports.per_cage.value) continue;
+      for (const BitRate speed : ports.speeds.value) {
+        if (speed == port.speed()) return true;
+      }
+      for (const Breakout& mode : ports.breakouts.value) {
+        if (mode.speed == port.speed()) return true;
+      }
+    }
+    return false;
+  }
+  std::uint32_t first = 0;
+  for (const CageGroup& cages : group.network_switch->cages.value) {
+    const auto count = static_cast<std::uint32_t>(cages.count.value);
+    if (port.cage >= first && port.cage < first + count) {
+      for (const Breakout& mode : cages.breakouts.value) {
+        const bool lanes = cages.lanes.value / mode.ports == port.lanes && port.lane % port.lanes == 0;
+        if (mode.speed == port.speed() && lanes && port.lane + port.lanes <= cages.lanes.value) return true;
+      }
+      return false;
+    }
+    first += count;
+  }
+  return port.cage == first && port.speed() == gigabits(1);  // the management port
+}
+
+void check_ports_and_cables(const Cluster& cluster) {
+  EXPECT_EQ(cluster.ports().size(), 2 * cluster.cables().size()) << "cable ends = port rows";
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> lanes;  // device, cage, lane
+  std::unordered_set<std::string> names;
+  for (std::size_t i = 0; i < cluster.ports().size(); ++i) {
+    const auto id = static_cast<PortId>(i);
+    const Port& port = cluster.port(id);
+    ASSERT_NE(port.cable, kNone<CableId>);
+    const Cable& cable = cluster.cable(port.cable);
+    ASSERT_TRUE(cable.a == id || cable.b == id) << "a port's cable ends at it";
+    EXPECT_TRUE(speed_is_legal(cluster, port)) << cluster.full_port_name(id) << " at " << to_text(port.speed());
+    for (std::uint32_t lane = 0; lane < port.lanes; ++lane) {
+      const bool fresh = lanes.emplace(index_of(port.device), port.cage, port.lane + lane).second;
+      ASSERT_TRUE(fresh) << "lane used twice at " << cluster.full_port_name(id);
+    }
+    ASSERT_TRUE(names.insert(cluster.full_port_name(id)).second) << cluster.full_port_name(id);
+    EXPECT_EQ(cluster.find_port(cluster.full_port_name(id)), id);
+  }
+  for (const Cable& cable : cluster.cables()) {
+    const Port& a = cluster.port(cable.a);
+    const Port& b = cluster.port(cable.b);
+    EXPECT_EQ(a.speed_mbps, b.speed_mbps);
+    EXPECT_NE(a.device, b.device);
+    if (cable.role != CableRole::oob_frontend) EXPECT_EQ(a.fabric, b.fabric) << "no cable between fabrics";
+    const Medium& medium = cluster.media()[cable.medium];
+    ASSERT_NE(medium.cable, nullptr);
+    EXPECT_LE(cable.length_mm, medium.cable->lengths->back().count());
+    if (medium.at_a != nullptr) EXPECT_LE(cable.length_mm, medium.at_a->reach->count());
+  }
+}
+
+// What shares a cage shares its plug: one transceiver, or one splitter.
+void check_plugs(const Cluster& cluster) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const void*> plug_of;
+  for (const Cable& cable : cluster.cables()) {
+    const Medium& medium = cluster.media()[cable.medium];
+    for (const bool at_a : {true, false}) {
+      const Port& port = cluster.port(at_a ? cable.a : cable.b);
+      const TransceiverModel* module = at_a ? medium.at_a : medium.at_b;
+      const void* plug = module != nullptr ? static_cast<const void*>(module) : medium.cable;
+      const auto [at, fresh] = plug_of.emplace(std::pair(index_of(port.device), port.cage), plug);
+      EXPECT_TRUE(fresh || at->second == plug) << "two kinds of plug in a cage of " << cluster.name_of(port.device);
+    }
+  }
+}
+
+// A switch serves one fabric: only its management port may be on another, the out-of-band one.
+void check_fabrics_apart(const Cluster& cluster) {
+  for (const Port& port : cluster.ports()) {
+    const DeviceGroup& group = cluster.group_of(port.device);
+    if (group.kind != DeviceKind::network_switch || group.fabric == port.fabric) continue;
+    EXPECT_EQ(port.fabric, FabricKind::oob);
+    EXPECT_EQ(port.speed(), gigabits(1));
+  }
+}
+
+void check_addresses(const Cluster& cluster) {
+  std::unordered_map<std::uint32_t, std::uint32_t> owner;
+  for (std::size_t i = 0; i < cluster.ports().size(); ++i) {
+    const Port& port = cluster.ports()[i];
+    if (port.address.bits == 0) continue;
+    const bool fresh = owner.emplace(port.address.bits, static_cast<std::uint32_t>(i)).second;
+    ASSERT_TRUE(fresh) << to_text(port.address) << " twice, at " << cluster.full_port_name(static_cast<PortId>(i));
+    if (port.subnet == kNone<SubnetId>) continue;
+    const Subnet& subnet = cluster.subnet(port.subnet);
+    EXPECT_TRUE(subnet.prefix.contains(port.address)) << to_text(port.address) << " in " << to_text(subnet.prefix);
+    EXPECT_NE(port.address, subnet.prefix.base);
+    EXPECT_NE(port.address.bits, subnet.prefix.base.bits + subnet.prefix.size() - 1) << "broadcast";
+    EXPECT_NE(port.address, subnet.gateway);
+    EXPECT_EQ(subnet.fabric, port.fabric);
+  }
+  for (std::size_t i = 0; i < cluster.subnets().size(); ++i) {
+    for (std::size_t j = i + 1; j < std::min(cluster.subnets().size(), i + 4); ++j) {
+      EXPECT_FALSE(cluster.subnets()[i].prefix.overlaps(cluster.subnets()[j].prefix));
+    }
+  }
+  std::unordered_set<std::uint32_t> numbers;
+  for (std::size_t i = 0; i < cluster.devices().size(); ++i) {
+    const auto id = static_cast<DeviceId>(i);
+    const DeviceGroup& group = cluster.group_of(id);
+    if (group.kind != DeviceKind::network_switch) continue;
+    const Ipv4 loopback = cluster.device(id).loopback;
+    if (loopback.bits != 0) EXPECT_TRUE(numbers.insert(loopback.bits).second) << cluster.name_of(id);
+    EXPECT_NE(cluster.oob_address(id).bits, 0U) << cluster.name_of(id) << " cannot be reached out of band";
+  }
+}
+
+// Every server and PDU is on out-of-band; GPU servers' rails meet distinct leaves, rail i always leaf i of the unit.
+void check_members(const Cluster& cluster) {
+  for (std::size_t i = 0; i < cluster.devices().size(); ++i) {
+    const auto id = static_cast<DeviceId>(i);
+    const DeviceGroup& group = cluster.group_of(id);
+    if (group.kind == DeviceKind::external) continue;
+    EXPECT_NE(cluster.device(id).rack, kNone<RackId>) << cluster.name_of(id);
+    if (group.kind != DeviceKind::server) continue;
+    EXPECT_NE(cluster.oob_address(id).bits, 0U) << cluster.name_of(id);
+    if (cluster.fabric(FabricKind::backend).wiring != Wiring::rail_optimized || group.manager) continue;
+    for (const PortId port_id : cluster.ports_of(id)) {
+      const Port& port = cluster.port(port_id);
+      if (port.fabric != FabricKind::backend) continue;
+      const Device& leaf = cluster.device(cluster.port(cluster.peer_of(port_id)).device);
+      EXPECT_EQ(leaf.rail, port.rail);
+      EXPECT_EQ(leaf.plane, port.plane);
+      EXPECT_EQ(leaf.unit, cluster.device(id).unit);
+    }
+  }
+}
+
+// Every leaf reaches every spine of its pod with the same number of links, and the stated ratio holds.
+void check_clos(const Cluster& cluster, FabricKind kind) {
+  const FabricPlan& plan = cluster.fabric(kind);
+  if (!plan.present || plan.tiers < 2) return;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links;
+  std::map<std::uint32_t, std::set<std::uint32_t>> spines_of;
+  for (const Cable& cable : cluster.cables()) {
+    if (cable.fabric != kind || cable.role != CableRole::leaf_spine) continue;
+    const std::uint32_t leaf = index_of(cluster.port(cable.a).device);
+    const std::uint32_t spine = index_of(cluster.port(cable.b).device);
+    ++links[{leaf, spine}];
+    spines_of[leaf].insert(spine);
+    EXPECT_EQ(cluster.devices()[leaf].plane, cluster.devices()[spine].plane);
+    EXPECT_EQ(cluster.devices()[leaf].pod, cluster.devices()[spine].pod);
+  }
+  std::map<std::uint32_t, std::set<std::uint32_t>> counts;
+  for (const auto& [ends, count] : links) counts[ends.first].insert(count);
+  for (const auto& [leaf, different] : counts) EXPECT_EQ(different.size(), 1U) << cluster.name_of(static_cast<DeviceId>(leaf));
+  EXPECT_EQ(counts.size(), plan.leaves) << "every leaf has uplinks";
+}
+
+void check_racks(const Cluster& cluster) {
+  for (std::size_t r = 0; r < cluster.racks().size(); ++r) {
+    const Rack& rack = cluster.racks()[r];
+    std::set<std::uint32_t> units;
+    for (const DeviceId id : cluster.devices_in(static_cast<RackId>(r))) {
+      const Device& device = cluster.device(id);
+      if (device.rack_unit == 0) continue;
+      const DeviceGroup& group = cluster.group_of(id);
+      const std::int64_t height =
+          group.kind == DeviceKind::server ? cluster.server_of(id).height.value : group.network_switch->height.value;
+      for (std::int64_t u = 0; u < height; ++u) {
+        EXPECT_TRUE(units.insert(device.rack_unit + static_cast<std::uint32_t>(u)).second) << rack.name;
+      }
+    }
+    if (!units.empty()) EXPECT_LE(*units.rbegin(), rack.model->height.value) << rack.name;
+    EXPECT_GT(rack.pdus, 0U);
+  }
+}
+
+// What existed keeps its name, its place and its addresses.
+void check_growth(const Cluster& before, const Cluster& after) {
+  for (std::size_t i = 0; i < before.devices().size(); ++i) {
+    const auto id = static_cast<DeviceId>(i);
+    const DeviceId now = after.find_device(before.name_of(id));
+    ASSERT_NE(now, kNone<DeviceId>) << before.name_of(id) << " lost its name";
+    EXPECT_EQ(before.device(id).loopback, after.device(now).loopback) << before.name_of(id);
+    EXPECT_EQ(before.oob_address(id), after.oob_address(now)) << before.name_of(id);
+    if (before.group_of(id).kind != DeviceKind::server) continue;
+    for (const PortId port_id : before.ports_of(id)) {
+      const PortId port_now = after.find_port(before.full_port_name(port_id));
+      ASSERT_NE(port_now, kNone<PortId>) << before.full_port_name(port_id);
+      EXPECT_EQ(before.port(port_id).address, after.port(port_now).address) << before.full_port_name(port_id);
+      EXPECT_EQ(before.ipv6_of(port_id), after.ipv6_of(port_now));
+    }
+  }
+  std::map<std::string, std::pair<int, int>> where;
+  for (const Rack& rack : after.racks()) where[rack.name] = {rack.row, rack.column};
+  for (const Rack& rack : before.racks()) {
+    ASSERT_TRUE(where.contains(rack.name)) << rack.name;
+    EXPECT_EQ(where[rack.name], std::pair(rack.row, rack.column)) << rack.name;
+  }
+}
+
+void check_all(const Cluster& cluster) {
+  check_ports_and_cables(cluster);
+  check_plugs(cluster);
+  check_fabrics_apart(cluster);
+  check_addresses(cluster);
+  check_members(cluster);
+  check_clos(cluster, FabricKind::backend);
+  check_clos(cluster, FabricKind::storage);
+  check_clos(cluster, FabricKind::frontend);
+  check_racks(cluster);
+}
+
+// Split into shards so that tests run in parallel.
+class Properties : public testing::TestWithParam<int> {};
+
+TEST_P(Properties, HoldForRandomClusters) {
+  constexpr int kShards = 8;
+  int valid = 0;
+  int grown = 0;
+  for (int i = GetParam(); i < kSpecs; i += kShards) {
+    RandomStream random(static_cast<std::uint64_t>(i), "properties");
+    const Draft spec = draft(random);
+    const std::string text = spec.filled(0, 0, 0);
+    SCOPED_TRACE(fmt::format("spec {}:\n{}", i, text));
+    const auto compiled = compile_text(text);
+    if (!compiled->cluster) {
+      EXPECT_TRUE(compiled->diagnostics.has_errors()) << "refused without a reason";
+      continue;
+    }
+    ++valid;
+    check_all(*compiled->cluster);
+    const bool store = random.chance(0.3);
+    const bool infra = !store && random.chance(0.2);
+    const auto larger = compile_text(spec.filled(store || infra ? 0 : spec.per_rack * random.between(1, 12),
+                                                 store ? random.between(1, 16) : 0, infra ? 2 : 0));
+    if (!larger->cluster) continue;
+    ++grown;
+    check_growth(*compiled->cluster, *larger->cluster);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(valid, kValidAtLeast / kShards);
+  EXPECT_GE(grown, kValidAtLeast / kShards / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shard, Properties, testing::Range(0, 8));
+
+}  // namespace
+}  // namespace weft
