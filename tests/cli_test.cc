@@ -352,7 +352,7 @@ TEST_F(CliTest, WhatDesignWritesCompiles) {
       {"--power", "1MW", "--oversubscription", "2:1"},
       {"--gpus", "512", "--inference", "50%", "--data", "best"},
       {"--gpus", "64", "--profile", "split", "--data", "good"},
-      {"--gpus", "128", "--planes", "2"},
+      {"--gpus", "128", "--gpu", "b300-sxm", "--planes", "2"},
   };
   for (const Words& request : requests) {
     Words words = {"design"};

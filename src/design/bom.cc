@@ -201,15 +201,20 @@ void price_line(const Prices& prices, BomLine& line) {
   if (line.category == "gpu" && !line.unit_price) line.unit_price = Money(0);  // in the price of its server
 }
 
+// What a line costs; saturates, since a price file may say anything.
+Money cost_of(const BomLine& line, Money unit_price) {
+  return Money(multiply_divide(unit_price.count(), line.count, 1));
+}
+
 template <class Wanted>
 std::optional<Money> total_of(const std::vector<BomLine>& lines, const Wanted& wanted) {
-  Money total;
+  Uint128 total = 0;
   for (const BomLine& line : lines) {
     if (!wanted(line)) continue;
     if (!line.unit_price) return std::nullopt;
-    total += *line.unit_price * line.count;
+    total += static_cast<std::uint64_t>(cost_of(line, *line.unit_price).count());  // never negative
   }
-  return total;
+  return Money(static_cast<std::int64_t>(std::min<Uint128>(total, INT64_MAX)));
 }
 
 }  // namespace
@@ -310,7 +315,7 @@ TableSection lines_table(const Bom& bom) {
     const std::optional<Duration> after = order_after(line, longest);
     const bool included = line.category == "gpu" && line.unit_price == Money(0);
     const std::optional<Money> total =
-        line.unit_price ? std::optional(*line.unit_price * line.count) : std::optional<Money>();
+        line.unit_price ? std::optional(cost_of(line, *line.unit_price)) : std::optional<Money>();
     table.rows.push_back({phase_name(line.phase), line.category, line.fabric ? Cell(to_text(*line.fabric)) : Cell(),
                           line.item, line.name, line.purpose, line.count,
                           included ? Cell(std::int64_t{0}, "in server") : money_cell(line.unit_price),

@@ -177,6 +177,15 @@ TEST(Bom, AGpuHasAPriceOnlyWhereTheFileGivesOne) {
   EXPECT_EQ((*dear.total - *cheap.total).count(), std::int64_t{32} * 30'000 * 100);
 }
 
+TEST(Bom, AbsurdPricesSaturate) {
+  const auto loaded = load(kSmall);
+  ASSERT_NE(loaded->cluster, nullptr);
+  const Prices table = prices(*loaded, std::string(kEverything) + "  - {item: h100-sxm, price: 90000000000000000}\n");
+  const Bom bom = make_bom(*loaded->cluster, &table);
+  ASSERT_TRUE(bom.total.has_value());
+  EXPECT_EQ(bom.total->count(), INT64_MAX);
+}
+
 TEST(Bom, SaysWhatHasNoPrice) {
   const auto loaded = load(kSmall);
   ASSERT_NE(loaded->cluster, nullptr);

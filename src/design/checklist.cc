@@ -142,7 +142,7 @@ Verdict control_racks(const Cluster& cluster) {
 }
 
 Verdict topology(const Cluster& cluster) {
-  const Verdict control = control_racks(cluster);
+  Verdict control = control_racks(cluster);
   if (control.state != ItemState::done) return control;
   if (*cluster.spec().site->feeds < 2) return not_done("one power feed for everything");
   std::string names;
@@ -197,7 +197,7 @@ Verdict ordered(const Cluster& cluster, std::string_view id) {
           fmt::format("`{}` is ordered already, but this comes first: its lead time gates the rest", other));
     }
   }
-  return unknown("an order is not in the file; `weft bom` lists what to buy");
+  return unknown("an order is not in the file; `weft show bom` lists what to buy");
 }
 
 Verdict order_switches(const Cluster& cluster) { return ordered(cluster, "procurement.switches"); }
@@ -263,9 +263,8 @@ Verdict network_operator(const Cluster& cluster) {
 }
 
 Verdict mig_profiles(const Cluster& cluster) {
-  const Verdict sharing = gpu_sharing(cluster);
   if (!has_role(cluster, PoolRole::inference)) return done("no inference nodes");
-  return sharing;
+  return gpu_sharing(cluster);
 }
 
 bool limits_anything(const QuotaSpec& quota) {

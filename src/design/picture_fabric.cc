@@ -234,7 +234,8 @@ std::vector<std::string> uplink_lines(const Diagram& diagram) {
   }
   if (lines.empty()) return lines;
   if (plan.links_per_spine > 0) lines.push_back(fmt::format("{} from a leaf to each spine", plan.links_per_spine));
-  if (diagram.fabric != FabricKind::oob || plan.leaf_spine_links > 0) {
+  // The out-of-band network is sized by ports, not by bandwidth.
+  if (diagram.fabric != FabricKind::oob) {
     lines.push_back(fmt::format("oversubscription {}", to_text(plan.oversubscription)));
   }
   return lines;
@@ -246,8 +247,11 @@ std::vector<std::string> core_link_lines(const Diagram& diagram) {
     for (const auto& [speed, count] : bundle) all[speed] += count;
   }
   if (all.empty()) return {};
-  return {bundle_text(all) + " links",
-          fmt::format("oversubscription {}", to_text(diagram.plan().spine_oversubscription))};
+  std::vector<std::string> lines = {bundle_text(all) + " links"};
+  if (diagram.fabric != FabricKind::oob) {
+    lines.push_back(fmt::format("oversubscription {}", to_text(diagram.plan().spine_oversubscription)));
+  }
+  return lines;
 }
 
 namespace {
@@ -268,8 +272,11 @@ std::string facts_line(const Diagram& diagram) {
   text += fmt::format(" · {}", views::counted(diagram.host_links, "host link", "host links"));
   if (plan.host_speed.count() > 0) text += fmt::format(" at {}", to_text(plan.host_speed));
   if (plan.leaf_spine_links > 0) {
-    text += fmt::format(" · {} leaf-spine links at {} · oversubscription {}", views::grouped(plan.leaf_spine_links),
-                        to_text(plan.uplink_speed), to_text(plan.oversubscription));
+    text +=
+        fmt::format(" · {} leaf-spine links at {}", views::grouped(plan.leaf_spine_links), to_text(plan.uplink_speed));
+    if (diagram.fabric != FabricKind::oob) {
+      text += fmt::format(" · oversubscription {}", to_text(plan.oversubscription));
+    }
   }
   if (plan.spine_core_links > 0) {
     text += fmt::format(" · {} spine-core links", views::grouped(plan.spine_core_links));

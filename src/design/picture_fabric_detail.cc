@@ -48,6 +48,7 @@ Sizes choose_sizes(const Diagram& diagram) {
     sizes.host = std::max(13.0, sizes.host - 1);
     sizes.leaf = std::max(38.0, sizes.leaf - 4);
   }
+  while (total_width(diagram, sizes) < kLeastWidth && sizes.host < 36) sizes.host += 1;
   return sizes;
 }
 

@@ -72,7 +72,7 @@ void add_section(Section section, std::vector<Line>& lines) {
 }
 
 // Cuts a row into lines of about equal length.
-void add_lines(std::string heading, std::vector<RackKind> kinds, std::vector<Line>& lines) {
+void add_lines(const std::string& heading, std::vector<RackKind> kinds, std::vector<Line>& lines) {
   const std::size_t count = (kinds.size() + kMostInLine - 1) / kMostInLine;
   for (std::size_t i = 0; i < count; ++i) {
     const auto first = kinds.begin() + static_cast<std::ptrdiff_t>(kinds.size() * i / count);

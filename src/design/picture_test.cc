@@ -23,7 +23,7 @@ std::string cluster_text(int train, int store, int login) {
          pool("name: store, role: storage, server: storage-400g-2u", store, "") +
          pool("name: infra, role: infrastructure, server: control-1u", 3, "") +
          pool("name: login, role: login, server: login-1u", login, "") +
-         "fabrics: {frontend: {spine: sn5600, subnets: [10.20.0.0/16]}}\n";
+         "fabrics: {frontend: {subnets: [10.20.0.0/16]}}\n";
 }
 
 std::shared_ptr<const Cluster> make(const std::string& text) {
@@ -223,6 +223,34 @@ TEST(Pictures, AreReadableAndSmallWith2000Nodes) {
     expect_readable(svg);
     EXPECT_LE(checked(svg).elements, 9000U);
     EXPECT_LE(svg.size(), 1'500'000U);
+  }
+}
+
+TEST(Pictures, AreReadableWith128Nodes) {
+  const auto cluster = make(cluster_text(128, 8, 4));
+  for (const std::string& svg : pictures_of(*cluster)) {
+    SCOPED_TRACE(svg.substr(svg.find("<title>"), 80));
+    expect_readable(svg);
+  }
+}
+
+TEST(Pictures, AreReadableForEveryWiring) {
+  for (const char* backend : {"wiring: tor, oversubscription: 3:1", "wiring: dual-tor",
+                              "wiring: rail-only, leaf: sn4700", "planes: 2", "network: infiniband"}) {
+    for (const char* count : {"24", "64", "200"}) {
+      SCOPED_TRACE(std::string(backend) + ", " + count);
+      const bool planes = std::string_view(backend) == "planes: 2";
+      const auto cluster = make(
+          std::string("weft: 1\nname: wiring\nsite: {pdus_per_rack: 6}\npools:\n  - {name: train, role: training, ") +
+          "per_rack: 2, server: " + (planes ? "dgx-b300" : "dgx-h100") + ", count: " + count +
+          "}\nfabrics: {oob: {uplink_to_frontend: true}, frontend: {subnets: [10.20.0.0/16], external: {links: 4}}, "
+          "backend: {" +
+          backend + "}}\n");
+      for (const std::string& svg : pictures_of(*cluster)) {
+        SCOPED_TRACE(svg.substr(svg.find("<title>"), 80));
+        expect_readable(svg);
+      }
+    }
   }
 }
 

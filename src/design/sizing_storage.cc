@@ -552,8 +552,11 @@ void note_shortfall(const std::vector<Delivery>& deliveries, const Bound& supply
 
 void note_capacity(const std::vector<Delivery>& deliveries, std::vector<std::string>& notes) {
   for (const Delivery& delivery : deliveries) {
-    Bytes used;
-    for (const VolumeSpec& volume : *delivery.system->volumes) used += *volume.size * *volume.replicas;
+    Uint128 sum = 0;
+    for (const VolumeSpec& volume : *delivery.system->volumes) {
+      sum += Uint128{static_cast<std::uint64_t>(volume.size->count())} * static_cast<std::uint64_t>(*volume.replicas);
+    }
+    const Bytes used(static_cast<std::int64_t>(std::min<Uint128>(sum, INT64_MAX)));
     if (used <= delivery.capacity) continue;
     notes.push_back(fmt::format("{}: its volumes, copies included, need {} and it holds {}.",
                                 delivery.system->name->text, about(used), about(delivery.capacity)));

@@ -108,33 +108,33 @@ void Svg::close_shape(std::string_view name, std::string_view tooltip) {
   }
 }
 
-void Svg::rect(const Box& box, const Paint& paint_, std::string_view tooltip) {
+void Svg::rect(const Box& box, const Paint& style, std::string_view tooltip) {
   body_ += "<rect";
   append_attribute(body_, "x", box.x);
   append_attribute(body_, "y", box.y);
   append_attribute(body_, "width", box.width);
   append_attribute(body_, "height", box.height);
-  if (paint_.radius > 0) append_attribute(body_, "rx", paint_.radius);
-  paint(paint_);
+  if (style.radius > 0) append_attribute(body_, "rx", style.radius);
+  paint(style);
   close_shape("rect", tooltip);
 }
 
-void Svg::line(const Point& from, const Point& to, const Paint& paint_, std::string_view tooltip) {
+void Svg::line(const Point& from, const Point& to, const Paint& style, std::string_view tooltip) {
   body_ += "<line";
   append_attribute(body_, "x1", from.x);
   append_attribute(body_, "y1", from.y);
   append_attribute(body_, "x2", to.x);
   append_attribute(body_, "y2", to.y);
-  paint(paint_);
+  paint(style);
   close_shape("line", tooltip);
 }
 
-void Svg::link(const Point& from, const Point& to, const Paint& paint_, std::string_view tooltip) {
+void Svg::link(const Point& from, const Point& to, const Paint& style, std::string_view tooltip) {
   const double middle = (from.y + to.y) / 2;
   append(body_, "<path d=\"M{} {}C{} {} {} {} {} {}\"", short_number(from.x), short_number(from.y),
          short_number(from.x), short_number(middle), short_number(to.x), short_number(middle), short_number(to.x),
          short_number(to.y));
-  paint(paint_);
+  paint(style);
   close_shape("path", tooltip);
 }
 
@@ -156,23 +156,23 @@ void Svg::text(const Point& at, std::string_view text, const TextStyle& style) {
   append(body_, ">{}</text>\n", xml_escape(text));
 }
 
-void Svg::text_in(const Box& box, std::string_view text_, TextStyle style) {
+void Svg::text_in(const Box& box, std::string_view words, TextStyle style) {
   const double room = (style.angle == 0.0 ? box.width : box.height) - 4;
   style.anchor = Anchor::middle;
   Point at = box.centre();
   // Half the height of a capital letter brings the baseline from the middle to where it belongs.
   (style.angle == 0.0 ? at.y : at.x) += 0.36 * style.size;
-  text(at, fit_text(text_, style.size, room, style.bold), style);
+  text(at, fit_text(words, style.size, room, style.bold), style);
 }
 
-void Svg::label(const Point& centre, std::string_view text_, const TextStyle& style) {
-  const double width = text_width(text_, style.size, style.bold) + 8;
+void Svg::label(const Point& centre, std::string_view words, const TextStyle& style) {
+  const double width = text_width(words, style.size, style.bold) + 8;
   const double height = style.size + 6;
   const Box box{centre.x - width / 2, centre.y - height / 2, width, height};
   rect(box, Paint{"#ffffff", "#d5d8dc", 0.7, 0.94, {}, 3});
   TextStyle centred = style;
   centred.anchor = Anchor::middle;
-  text({centre.x, centre.y + 0.36 * style.size}, text_, centred);
+  text({centre.x, centre.y + 0.36 * style.size}, words, centred);
 }
 
 void Svg::open_group(std::string_view tooltip) {

@@ -54,16 +54,16 @@ requires std::is_arithmetic_v<T>
 class Svg {
  public:
   // A tooltip, where given, becomes the shape's <title>.
-  void rect(const Box& box, const Paint& paint, std::string_view tooltip = {});
-  void line(const Point& from, const Point& to, const Paint& paint, std::string_view tooltip = {});
+  void rect(const Box& box, const Paint& style, std::string_view tooltip = {});
+  void line(const Point& from, const Point& to, const Paint& style, std::string_view tooltip = {});
   // A curve that leaves and arrives vertically, for links between tiers.
-  void link(const Point& from, const Point& to, const Paint& paint, std::string_view tooltip = {});
+  void link(const Point& from, const Point& to, const Paint& style, std::string_view tooltip = {});
   // The baseline is at `at.y`.
   void text(const Point& at, std::string_view text, const TextStyle& style);
   // Vertically and horizontally centred in the box, cut with an ellipsis to fit; nothing if not even that fits.
-  void text_in(const Box& box, std::string_view text, TextStyle style);
+  void text_in(const Box& box, std::string_view words, TextStyle style);
   // Text on a background of its own, centred at the point, to stand on top of links.
-  void label(const Point& centre, std::string_view text, const TextStyle& style);
+  void label(const Point& centre, std::string_view words, const TextStyle& style);
   void open_group(std::string_view tooltip = {});
   void close_group();
 

@@ -11,7 +11,6 @@ namespace {
 
 using views::left;
 using views::right;
-using views::wide;
 
 bool any_ipv6(const Cluster& cluster) {
   for (const Subnet& subnet : cluster.subnets()) {

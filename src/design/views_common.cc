@@ -33,7 +33,8 @@ Cell metres_cell(std::uint32_t length_mm) {
 }
 
 Cell percent_cell(double percent) {
-  const double rounded = std::round(percent * 10.0) / 10.0;
+  const double steps = percent < 1.0 ? 100.0 : 10.0;
+  const double rounded = std::round(percent * steps) / steps;
   return {rounded, fmt::format("{:g}%", rounded)};
 }
 

@@ -286,6 +286,7 @@ TableSection domain_table(const Cluster& cluster, LossMeter& meter) {
                    right("oob_lost_percent", "OOB lost"),
                    wide(right("servers_unmanaged", "Servers unmanaged")),
                    wide(right("harmless", "Without loss of servers"))};
+  const auto counted = [](std::int64_t count) { return views::count_cell(static_cast<std::uint64_t>(count)); };
   std::vector<DomainKind> kinds;
   add_site_domains(cluster, kinds);
   for (int f = 0; f < kFabrics; ++f) add_switch_domains(cluster, static_cast<FabricKind>(f), kinds);
@@ -306,15 +307,15 @@ TableSection domain_table(const Cluster& cluster, LossMeter& meter) {
                                : 100.0 * static_cast<double>(worst.gpus) / static_cast<double>(cluster.gpu_count());
     std::vector<Cell> row = {kind.name,
                              kind.fabric ? Cell(to_text(*kind.fabric)) : Cell(),
-                             kind.domains.size(),
+                             views::count_cell(kind.domains.size()),
                              *example,
-                             worst.servers,
-                             worst.gpus,
+                             counted(worst.servers),
+                             counted(worst.gpus),
                              views::percent_cell(of_gpus),
-                             worst.degraded};
+                             counted(worst.degraded)};
     for (std::size_t f = 0; f < kFabrics; ++f) row.push_back(views::percent_cell(worst.percent[f]));
-    row.emplace_back(worst.unmanaged);
-    row.emplace_back(harmless);
+    row.push_back(counted(worst.unmanaged));
+    row.push_back(views::count_cell(harmless));
     table.rows.push_back(std::move(row));
   }
   return table;

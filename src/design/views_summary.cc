@@ -115,7 +115,7 @@ TableSection fabric_table(const Cluster& cluster) {
     const FabricPlan& plan = cluster.fabric(kind);
     if (!plan.present) continue;
     const auto mtu = views::settings_of(cluster.spec(), kind).mtu;
-    const bool uplinks = plan.leaf_spine_links > 0;
+    const bool uplinks = plan.leaf_spine_links > 0 && kind != FabricKind::oob;  // that one is sized by ports
     const bool rails = kind == FabricKind::backend || kind == FabricKind::storage;
     table.rows.push_back({to_text(kind),
                           text_of(plan.network),
@@ -124,10 +124,10 @@ TableSection fabric_table(const Cluster& cluster) {
                           plan.planes,
                           rails ? Cell(plan.rails) : Cell(),
                           views::speed_cell(plan.host_speed),
-                          plan.leaves,
-                          plan.spines,
-                          plan.cores,
-                          plan.pods,
+                          count_cell(plan.leaves),
+                          count_cell(plan.spines),
+                          count_cell(plan.cores),
+                          count_cell(plan.pods),
                           count_cell(plan.host_links),
                           count_cell(plan.leaf_spine_links),
                           count_cell(plan.spine_core_links),
@@ -167,8 +167,8 @@ TableSection pool_table(const Cluster& cluster) {
       if (device.unit != kNone<UnitId>) units += std::exchange(unit_seen[index_of(device.unit)], g) != g ? 1U : 0U;
     }
     table.rows.push_back({group.name, views::role_of(cluster, group), group.server->id->text, count_cell(group.count),
-                          Cell(gpus, views::grouped(static_cast<std::uint64_t>(gpus))), racks, units,
-                          fold_hosts(std::move(names))});
+                          Cell(gpus, views::grouped(static_cast<std::uint64_t>(gpus))), count_cell(racks),
+                          count_cell(units), fold_hosts(std::move(names))});
   }
   return table;
 }
@@ -232,7 +232,7 @@ void note_site(const Cluster& cluster, std::vector<std::string>& notes) {
   if (*spec.site->feeds < 2) notes.emplace_back("site: one power feed; when it fails, everything stops.");
   std::vector<std::string> over;
   for (const Rack& rack : cluster.racks()) {
-    if (rack.limit.count() > 0 && rack.power > rack.limit) over.push_back(rack.name);
+    if (rack.limit.count() > 0 && rack.power.count() > rack.limit.count()) over.push_back(rack.name);
   }
   if (!over.empty()) {
     notes.push_back(fmt::format("site: maximum power is above the limit in {}: {}.",

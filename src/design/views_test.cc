@@ -353,6 +353,7 @@ TEST(ViewParts, CellsCarryBaseUnits) {
   EXPECT_EQ(std::get<std::int64_t>(views::power_cell(watts(10'200)).value), 10'200);
   EXPECT_DOUBLE_EQ(std::get<double>(views::metres_cell(1500).value), 1.5);
   EXPECT_EQ(views::percent_cell(12.5).shown, "12.5%");
+  EXPECT_EQ(views::percent_cell(0.032).shown, "0.03%");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(views::address_cell(Ipv4{}).value));
   EXPECT_EQ(std::get<std::int64_t>(views::ordinal_cell(true, 0).value), 1);
 }

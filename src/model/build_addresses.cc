@@ -30,11 +30,26 @@ class BlockPlan {
   // Start of the block of owner number `ordinal`, which needs `count` numbers. `reserved` numbers at the very beginning
   // of the space belong to nobody.
   std::uint64_t add(std::uint64_t ordinal, std::uint64_t count, std::string owner, const Place& place,
-                    std::optional<std::int64_t> asked, std::uint64_t reserved = 0) {
+                    std::uint64_t reserved = 0) {
     const std::uint64_t slot = bits_ == 0 ? 0 : bisect(ordinal & ((std::uint64_t{1} << bits_) - 1), bits_);
-    std::uint64_t start = asked ? static_cast<std::uint64_t>(*asked) : slot * (size_ >> bits_);
-    start = std::max(start, reserved);
+    const std::uint64_t start = std::max(slot * (size_ >> bits_), reserved);
     blocks_.push_back({start, count, std::move(owner), place});
+    return start;
+  }
+
+  // The same for pools: those that jobs run on or data lies on have the first three quarters of the space, the others,
+  // which stay small, the last.
+  std::uint64_t add_pool(const PoolSpec& pool, std::size_t ordinal, std::uint64_t count, std::uint64_t reserved = 0) {
+    const PoolRole role = pool.role.value;
+    const bool large = role == PoolRole::training || role == PoolRole::inference || role == PoolRole::storage;
+    const std::uint64_t size = large ? size_ - size_ / 4 : size_ / 4;
+    unsigned bits = bits_;
+    while (bits > 0 && (size >> bits) == 0) --bits;
+    const std::uint64_t slot = bits == 0 ? 0 : bisect(ordinal & ((std::uint64_t{1} << bits) - 1), bits);
+    std::uint64_t start = (large ? 0 : size_ - size_ / 4) + slot * (size >> bits);
+    if (pool.address_offset.has_value()) start = static_cast<std::uint64_t>(pool.address_offset.value);
+    start = std::max(start, reserved);
+    blocks_.push_back({start, count, pool.name->text, pool.place});
     return start;
   }
 
@@ -66,13 +81,21 @@ class BlockPlan {
   std::vector<Block> blocks_;
 };
 
-std::optional<std::int64_t> offset_of(const PoolSpec& pool) {
-  return pool.address_offset.has_value() ? std::optional<std::int64_t>(pool.address_offset.value) : std::nullopt;
-}
-
 unsigned bits_for(std::uint64_t count) { return static_cast<unsigned>(std::bit_width(count - 1)); }
 
 }  // namespace
+
+// Number of a pool among those of its size, in the order of the file.
+std::size_t ClusterBuilder::pool_ordinal(std::size_t pool) const {
+  const auto large = [](PoolRole role) {
+    return role == PoolRole::training || role == PoolRole::inference || role == PoolRole::storage;
+  };
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < pool; ++i) {
+    before += large(spec_.pools.value[i].role.value) == large(spec_.pools.value[pool].role.value) ? 1 : 0;
+  }
+  return before;
+}
 
 void ClusterBuilder::assign_addresses() {
   assign_rail_addresses(FabricKind::backend);
@@ -135,7 +158,7 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
         size_of_pool[member.pool] = each;
         const std::uint32_t count = (cluster_->groups_[member.group].count + each - 1) / each;
         const PoolSpec& pool = spec_.pools.value[member.pool];
-        const std::uint64_t start = plan.add(member.pool, count, pool.name->text, pool.place, offset_of(pool));
+        const std::uint64_t start = plan.add_pool(pool, pool_ordinal(member.pool), count);
         first[member.pool] = {start, static_cast<SubnetId>(cluster_->subnets_.size())};
         if (!routed) first[member.pool].second = flat;
         for (std::uint32_t u = 0; u < count && routed && start + u < slices; ++u) {
@@ -210,8 +233,7 @@ void ClusterBuilder::assign_frontend_addresses() {
   for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
     const PoolSpec& pool = spec_.pools.value[i];
     if (pool.links->frontend.value == 0) continue;
-    start[i] =
-        plan.add(i, static_cast<std::uint64_t>(pool.count.value), pool.name->text, pool.place, offset_of(pool), 10);
+    start[i] = plan.add_pool(pool, pool_ordinal(i), static_cast<std::uint64_t>(pool.count.value), 10);
   }
   plan.check(fmt::format("the frontend subnet {}", to_text(prefix)), "addresses", diagnostics_);
   if (failed()) return;
@@ -245,10 +267,14 @@ void ClusterBuilder::assign_oob_addresses() {
     }
     if (group.kind == DeviceKind::pdu) {
       if (group.pool < 0) return 255;
-      return pool * 8 + (group.name.ends_with("-row-pdu") ? 5 : 4);
+      return pool * 8 + (group.name.ends_with("-row-pdu") ? 6 : 5);
     }
     if (group.tier == Tier::leaf && group.pool >= 0) return pool * 8 + 1 + static_cast<std::uint64_t>(group.fabric);
     return 192 + static_cast<std::uint64_t>(group.fabric) * 4 + static_cast<std::uint64_t>(group.tier);
+  };
+  const auto number = [&](std::uint32_t which) {
+    const auto found = row_number_.find(which);
+    return found == row_number_.end() ? cluster_->devices_[which].index : found->second;
   };
   BlockPlan plan(prefix.size(), 8);
   std::vector<std::uint64_t> start(cluster_->groups_.size(), 0);
@@ -259,8 +285,10 @@ void ClusterBuilder::assign_oob_addresses() {
     const bool is_pool = group.kind == DeviceKind::server && group.pool >= 0;
     const PoolSpec* pool = is_pool ? &spec_.pools.value[static_cast<std::size_t>(group.pool)] : nullptr;
     const auto each = static_cast<std::uint64_t>(pool != nullptr ? pool->links->oob.value : 1);
-    start[g] = plan.add(ordinal(group, group.manager ? manager++ : 0), group.count * each, group.name,
-                        pool != nullptr ? pool->place : spec_.place, std::nullopt, 16);
+    std::uint64_t numbers = group.count;
+    if (group.count > 0) numbers = std::uint64_t{number(index_of(group.first) + group.count - 1)} + 1;
+    start[g] = plan.add(ordinal(group, group.manager ? manager++ : 0), numbers * each, group.name,
+                        pool != nullptr ? pool->place : spec_.place, 16);
   }
   plan.check(fmt::format("the out-of-band subnet {}", to_text(prefix)), "addresses", diagnostics_);
   if (failed()) return;
@@ -275,13 +303,14 @@ void ClusterBuilder::assign_oob_addresses() {
             ? static_cast<std::uint64_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value)
             : 1U;
     p.subnet = id;
-    p.address = prefix.at(start[device.group] + device.index * each + p.rail);
+    p.address = prefix.at(start[device.group] + number(index_of(p.device)) * each + p.rail);
   }
   // Out-of-band switches have no management port of their own: they answer on their VLAN interface.
-  for (Device& device : cluster_->devices_) {
+  for (std::uint32_t i = 0; i < cluster_->devices_.size(); ++i) {
+    Device& device = cluster_->devices_[i];
     const DeviceGroup& group = cluster_->groups_[device.group];
     if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::oob) {
-      device.loopback = prefix.at(start[device.group] + device.index);
+      device.loopback = prefix.at(start[device.group] + number(i));
     }
   }
 }
@@ -300,7 +329,7 @@ void ClusterBuilder::assign_switch_numbers() {
       if (group.tier == Tier::leaf && group.pool >= 0) ordinal = static_cast<std::uint64_t>(group.pool);
       const std::uint64_t start =
           plan.add(ordinal, group.count, group.name,
-                   fabric.loopbacks.place.known() ? fabric.loopbacks.place : spec_.place, std::nullopt, 1);
+                   fabric.loopbacks.place.known() ? fabric.loopbacks.place : spec_.place, 1);
       for (std::uint32_t n = 0; n < group.count; ++n) {
         Device& device = dev(static_cast<DeviceId>(index_of(group.first) + n));
         if (start + n < space.size()) device.loopback = space.at(start + n);
@@ -325,27 +354,32 @@ void ClusterBuilder::assign_link_addresses() {
       continue;
     }
     const Ipv4Prefix space = fabric.switch_link_subnet.value;
-    // The most uplinks of any switch of the fabric, so that a block holds them all.
-    std::uint32_t most = 1;
-    for (const CageGroup& row : catalog_.switch_model(fabric.leaf.value)->cages.value)
-      most = std::max(most, static_cast<std::uint32_t>(row.count.value * row.lanes.value));
-    for (const CageGroup& row : catalog_.switch_model(fabric.spine.value)->cages.value)
-      most = std::max(most, static_cast<std::uint32_t>(row.count.value * row.lanes.value));
+    // A block for each switch that has links upwards, large enough for all of its ports.
+    const BitRate speed = plan_of(kind).uplink_speed;
+    const std::uint32_t most = std::max(find_mode(*catalog_.switch_model(fabric.leaf.value), speed).ports(),
+                                        find_mode(*catalog_.switch_model(fabric.spine.value), speed).ports());
     const unsigned bits = bits_for(std::uint64_t{most}) + 1;
+    BlockPlan plan(space.size() >> bits, 5);
+    std::vector<std::uint64_t> start(cluster_->groups_.size(), 0);
+    for (std::size_t g = 0; g < cluster_->groups_.size(); ++g) {
+      const DeviceGroup& group = cluster_->groups_[g];
+      if (group.kind != DeviceKind::network_switch || group.fabric != kind || group.tier == Tier::core) continue;
+      const std::uint64_t ordinal = group.tier == Tier::leaf && group.pool >= 0
+                                        ? static_cast<std::uint64_t>(group.pool)
+                                        : 24 + static_cast<std::uint64_t>(group.tier);
+      start[g] = plan.add(ordinal, group.count, group.name, fabric.switch_links.place);
+    }
+    plan.check(fmt::format("{} ({} blocks of {} links)", to_text(space), space.size() >> bits, 1U << (bits - 1)),
+               "blocks", diagnostics_);
+    if (failed()) return;
     std::map<std::uint32_t, std::uint64_t> next;
     for (const Cable& cable : cluster_->cables_) {
       if (cable.fabric != kind || (cable.role != CableRole::leaf_spine && cable.role != CableRole::spine_core))
         continue;
       const Port& lower = cluster_->port(cable.a);
-      const std::uint64_t owner = cluster_->device(lower.device).loopback.bits - fabric.loopbacks->base.bits;
+      const Device& device = cluster_->device(lower.device);
+      const std::uint64_t owner = start[device.group] + device.index;
       const std::uint64_t at = (owner << bits) + 2 * next[index_of(lower.device)]++;
-      if (at + 1 >= space.size()) {
-        diagnostics_.error(
-            fabric.switch_link_subnet.place.known() ? fabric.switch_link_subnet.place : fabric.switch_links.place,
-            fmt::format("{} is too small for the links between {} switches", to_text(space), to_text(kind)),
-            "a larger `switch_link_subnet`, or `switch_links: unnumbered`");
-        break;
-      }
       port(cable.a).address = space.at(at);
       port(cable.b).address = space.at(at + 1);
     }

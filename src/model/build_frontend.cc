@@ -9,22 +9,6 @@
 #include "model/server_ports.h"
 
 namespace weft {
-namespace {
-
-std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
-
-BitRate fastest_common(const SwitchModel& a, const SwitchModel& b) {
-  BitRate best(0);
-  for (const CageGroup& cages : a.cages.value) {
-    for (const Breakout& mode : cages.breakouts.value) {
-      if (mode.speed > best && find_mode(b, mode.speed).cages != nullptr) best = mode.speed;
-    }
-  }
-  return best;
-}
-
-}  // namespace
-
 // Lays every server's links, then the uplinks of out-of-band leaves, onto `pairs` pairs with `lanes` lanes a side.
 bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes,
                                 std::uint32_t oob_leaves) {
@@ -54,7 +38,6 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t pairs, std::ui
     const BitRate speed = asked ? fabric.speed.value : common_speed(FabricKind::frontend, leaf, ports, breakout, false);
     const PortMode mode = host_mode(FabricKind::frontend, leaf, ports, speed, breakout, false);
     if (mode.cages == nullptr) return false;
-    size.host_speed = std::max(size.host_speed, speed);
     for (std::uint32_t n = 0; n < group.count; ++n) {
       bool placed = false;
       for (std::uint32_t pair = from; pair < pairs && !placed; ++pair) {
@@ -93,7 +76,6 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   FrontendSize size;
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
-  const SwitchModel& spine = *catalog_.switch_model(fabric.spine.value);
   std::uint64_t members = 0;
   PortMode down;
   for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
@@ -129,24 +111,41 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
       return size;
     }
   }
-  size.uplink_speed = fabric.uplink_speed.has_value() ? fabric.uplink_speed.value : fastest_common(leaf, spine);
-  const PortMode up = find_mode(leaf, size.uplink_speed);
-  if (up.cages == nullptr || find_mode(spine, size.uplink_speed).cages == nullptr) {
-    diagnostics_.error(fabric.uplink_speed.place.known() ? fabric.uplink_speed.place : fabric.leaf.place,
-                       fmt::format("{} and {} have no common uplink speed", fabric.leaf.value, fabric.spine.value));
+  plan_of(FabricKind::frontend).host_speed = down.speed;
+  Trunks& trunks = trunks_[static_cast<std::size_t>(FabricKind::frontend)];
+  if (!choose_trunks(FabricKind::frontend)) {
+    diagnostics_.error(fabric.uplink_speed.place.known() ? fabric.uplink_speed.place
+                       : fabric.leaf.place.known()       ? fabric.leaf.place
+                                                         : spec_.place,
+                       fmt::format("no cable joins {} and {} on the frontend", fabric.leaf.value, fabric.spine.value),
+                       "another `uplink_speed`, `spine` or `media`");
+    return size;
+  }
+  const PortMode& up = trunks.leaf_up;
+  trunks.peer = peer_mode(leaf, plan_of(FabricKind::frontend).uplink_speed);
+  if (trunks.peer.cages == nullptr && fabric.peer_links.value > 0) {
+    diagnostics_.error(fabric.peer_links.place.known() ? fabric.peer_links.place : fabric.place,
+                       fmt::format("no cable joins two {} as a pair", fabric.leaf.value), "another `leaf`, or `peer_links: 0`");
     return size;
   }
   const bool shared = up.cages == down.cages;
+  const bool peers_shared = trunks.peer.cages == down.cages;
   const auto lanes = static_cast<std::uint32_t>(down.cages->lanes.value);
   const std::uint32_t total = static_cast<std::uint32_t>(down.cages->count.value) * lanes;
   const auto peers = static_cast<std::uint32_t>(fabric.peer_links.value);
-  const auto external =
-      static_cast<std::uint32_t>(divide_up(static_cast<std::uint32_t>(fabric.external->links.value), 2));
-  const auto kept = [&](std::uint32_t ports) { return shared ? divide_up(ports, up.per_cage) * lanes : 0; };
-  const auto beyond = [&](std::uint32_t ports) { return kept(ports) >= total || (!shared && ports > up.ports()); };
-  // One pair, if everything fits beside its peer links and the way out.
-  if (fabric.tiers.value != TierChoice::two && fabric.tiers.value != TierChoice::three && !fabric.uplinks.has_value() &&
-      !beyond(peers + external) && pack_pairs(size, 1, total - kept(peers + external), oob_leaves)) {
+  const auto way_out = static_cast<std::uint32_t>(fabric.external->links.value);
+  // Lanes left for hosts beside peer links and `ports` other ports; peer links have cages of their own.
+  const auto room = [&](std::uint32_t ports) -> std::uint32_t {
+    const std::uint32_t above = divide_up(ports, up.per_cage);
+    const std::uint32_t beside = peers == 0 ? 0 : divide_up(peers, trunks.peer.per_cage);
+    const auto count = static_cast<std::uint32_t>(up.cages->count.value);
+    if (above + (trunks.peer.cages == up.cages ? beside : 0) > count) return 0;
+    const std::uint32_t taken = (shared ? above : 0) + (peers_shared ? beside : 0);
+    return taken * lanes >= total ? 0 : total - taken * lanes;
+  };
+  const bool more_tiers = fabric.tiers.value == TierChoice::two || fabric.tiers.value == TierChoice::three;
+  if (!more_tiers && !fabric.uplinks.has_value() &&
+      pack_pairs(size, 1, room(divide_up(way_out, 2)), oob_leaves)) {
     size.pairs = 1;
     return size;
   }
@@ -154,80 +153,97 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     diagnostics_.error(fabric.tiers.place, "one pair of leaves has too few ports for the frontend");
     return size;
   }
-  for (auto spines = static_cast<std::uint32_t>(fabric.spines.has_value() ? fabric.spines.value : 2); spines <= 64;
-       ++spines) {
-    std::uint32_t uplinks = 0;
-    for (std::uint32_t u = spines; !beyond(u + peers) && uplinks == 0; u += spines) {
-      const std::uint32_t hosts = (total - kept(u + peers)) / down.lanes_each;
-      const bool enough = fabric.uplinks.has_value() ? u >= static_cast<std::uint32_t>(fabric.uplinks.value)
-                                                     : u >= uplinks_needed(hosts, down.speed, size.uplink_speed,
-                                                                           fabric.oversubscription.value);
-      if (enough) uplinks = u;
-    }
-    if (uplinks == 0) break;
-    std::uint32_t pairs = 1;
-    const std::uint32_t room = total - kept(uplinks + peers);
-    const std::uint64_t most = members * 4 + oob_leaves + 1;
-    while (!pack_pairs(size, pairs, room, oob_leaves) && pairs <= most) {
-      // Lanes in total give a first guess; packing decides.
-      pairs = pairs == 1 ? std::max(2U, static_cast<std::uint32_t>(members * down.lanes_each / std::max(room, 1U)))
-                         : pairs + 1;
-    }
-    const std::uint64_t links = std::uint64_t{pairs} * 2 * (uplinks / spines);
-    const std::uint32_t way_out = divide_up(static_cast<std::uint32_t>(fabric.external->links.value), spines);
-    if (links + way_out > find_mode(spine, size.uplink_speed).ports()) continue;
+  ClosRequest request;
+  request.spines_min = static_cast<std::uint32_t>(fabric.spines.has_value() ? fabric.spines.value : 2);
+  const std::uint32_t reserve = divide_up(way_out, request.spines_min);
+  request.spine_ports = trunks.spine_down.ports() - std::min(reserve, trunks.spine_down.ports());
+  request.core_ports = trunks.core_down.ports() - std::min(reserve, trunks.core_down.ports());
+  request.spine_ratio = fabric.spine_oversubscription.value;
+  request.tiers = fabric.tiers.value == TierChoice::two ? 2 : fabric.tiers.value == TierChoice::three ? 3 : 0;
+  for (std::uint32_t uplinks = 1; room(uplinks) > 0; ++uplinks) {
+    const std::uint32_t hosts = room(uplinks) / down.lanes_each;
+    const bool enough = fabric.uplinks.has_value()
+                            ? uplinks >= static_cast<std::uint32_t>(fabric.uplinks.value)
+                            : uplinks >= uplinks_needed(hosts, down.speed, plan_of(FabricKind::frontend).uplink_speed,
+                                                        fabric.oversubscription.value);
+    if (!enough) continue;
+    std::uint32_t pairs = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(members * down.lanes_each / room(uplinks) / 2));
+    const std::uint64_t most = members * 8 + std::uint64_t{oob_leaves} * 8 + 1;
+    while (pairs <= most && !pack_pairs(size, pairs, room(uplinks), oob_leaves)) ++pairs;
+    if (pairs > most) break;  // a server does not fit into an empty pair
+    request.classes = {{pairs, 2, uplinks, uplinks}};
+    auto plan = size_clos(request);
+    if (!plan.ok()) continue;
     size.pairs = pairs;
-    size.uplinks = uplinks;
-    size.spines = spines;
+    size.plan = std::move(*plan);
     return size;
   }
   diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place,
-                     "the frontend cannot be built: too many pairs of leaves for its spines",
-                     "a larger `spine`, more oversubscription, or fewer uplinks");
+                     fmt::format("the frontend cannot be built from {} leaves", fabric.leaf.value),
+                     "a larger `leaf` or `spine`, more oversubscription, or fewer uplinks");
   return size;
 }
 
-void ClusterBuilder::cable_pairs(const FrontendSize& size) {
+// How the two leaves of a pair are joined: both ends in one mode, at the uplinks' speed or the fastest that works.
+PortMode ClusterBuilder::peer_mode(const SwitchModel& leaf, BitRate uplink) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
-  const PortMode up = find_mode(*catalog_.switch_model(fabric.leaf.value), size.uplink_speed);
-  const PortMode down = find_mode(*catalog_.switch_model(fabric.spine.value), size.uplink_speed);
+  const auto mode_at = [&](BitRate speed) {
+    return find_mode(leaf, speed, {}, [&](const CageEnd& end) {
+      return media_.possible(end, end, speed, fabric.network.value, fabric.media.value, cluster_->media_);
+    });
+  };
+  PortMode best = mode_at(uplink);
+  if (best.cages != nullptr) return best;
+  for (const CageGroup& cages : leaf.cages.value) {
+    for (const Breakout& candidate : cages.breakouts.value) {
+      const PortMode mode = mode_at(candidate.speed);
+      if (mode.cages != nullptr && (best.cages == nullptr || mode.speed > best.speed)) best = mode;
+    }
+  }
+  return best;
+}
+
+// Peer links, the tiers above, and the way out.
+void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member) {
+  const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
+  const Trunks& trunks = trunks_[static_cast<std::size_t>(FabricKind::frontend)];
+  const PortMode& up = trunks.leaf_up;
   const auto peers = static_cast<std::uint32_t>(fabric.peer_links.value);
-  // The last cages: peer links, then uplinks, or the way out where there is no spine.
-  const auto external = size.spines > 0 ? 0 : divide_up(static_cast<std::uint32_t>(fabric.external->links.value), 2);
-  const std::uint32_t up_first = up.ports() - divide_up(peers + size.uplinks + external, up.per_cage) * up.per_cage;
-  for (std::uint32_t pair = 0; pair < size.pairs; ++pair) {
+  const auto external = divide_up(static_cast<std::uint32_t>(fabric.external->links.value), 2);
+  const bool one_pair = size.plan.uplinks.empty();
+  // The last cages: uplinks, or the way out where nothing is above; below them the peer links.
+  const std::uint32_t last = divide_up(one_pair ? external : size.plan.uplinks.front(), up.per_cage);
+  const PortMode& peer = trunks.peer;
+  for (std::uint32_t pair = 0; pair < size.pairs && peers > 0; ++pair) {
+    const std::uint32_t above = peer.cages == up.cages ? last * peer.per_cage : 0;
+    const std::uint32_t first = peer.ports() - above - divide_up(peers, peer.per_cage) * peer.per_cage;
     for (std::uint32_t k = 0; k < peers; ++k) {
-      const PortId a = add_switch_port(frontend_leaves_[pair * 2], FabricKind::frontend, up, up_first + k);
-      connect(a, add_switch_port(frontend_leaves_[pair * 2 + 1], FabricKind::frontend, up, up_first + k),
-              CableRole::peer);
+      const PortId a = add_switch_port(frontend_leaves_[pair * 2], FabricKind::frontend, peer, first + k);
+      connect(a, add_switch_port(frontend_leaves_[pair * 2 + 1], FabricKind::frontend, peer, first + k), CableRole::peer);
     }
   }
+  if (one_pair) {
+    std::vector<std::uint32_t> next(frontend_leaves_.size(), up.ports() - last * up.per_cage);
+    add_external(FabricKind::frontend, frontend_leaves_, up, next);
+    return;
+  }
+  const auto first = static_cast<std::uint32_t>(cluster_->devices_.size());
+  std::vector<FabricMember*> members{&member};
+  build_tiers(FabricKind::frontend, members, size.plan);
+  // The top tier was added last; its ports are taken from the first one on.
+  const std::uint32_t spines = size.plan.spines();
+  const bool three = size.plan.tiers == 3;
   std::vector<DeviceId> top;
-  std::vector<std::uint32_t> next;
-  if (size.spines > 0) {
-    DeviceGroup group;
-    group.name = "fe-spine";
-    group.kind = DeviceKind::network_switch;
-    group.fabric = FabricKind::frontend;
-    group.tier = Tier::spine;
-    group.network_switch = catalog_.switch_model(fabric.spine.value);
-    const std::uint32_t id = add_group(std::move(group));
-    for (std::uint32_t s = 0; s < size.spines; ++s) top.push_back(add_device(id, fmt::format("fe-spine{:03}", s + 1)));
-    next.assign(top.size(), 0);
-    const std::uint32_t each = size.uplinks / size.spines;
-    for (const DeviceId leaf : frontend_leaves_) {
-      for (std::uint32_t k = 0; k < size.uplinks; ++k) {
-        const std::uint32_t spine = k / each;
-        const PortId a = add_switch_port(leaf, FabricKind::frontend, up, up_first + peers + k);
-        connect(a, add_switch_port(top[spine], FabricKind::frontend, down, next[spine]++), CableRole::leaf_spine);
-      }
-    }
-    add_external(FabricKind::frontend, top, down, next);
-  } else {
-    top = frontend_leaves_;
-    next.assign(top.size(), up_first + peers);
-    add_external(FabricKind::frontend, top, up, next);
+  for (std::uint32_t n = 0; n < (three ? size.plan.cores() : spines); ++n) {
+    top.push_back(static_cast<DeviceId>(first + (three ? spines : 0) + n));
   }
+  std::vector<std::uint32_t> next(top.size(), 0);
+  for (const Cable& cable : cluster_->cables_) {
+    if (cable.fabric != FabricKind::frontend) continue;
+    const std::uint32_t at = index_of(cluster_->port(cable.b).device) - index_of(top.front());
+    if (index_of(cluster_->port(cable.b).device) >= index_of(top.front()) && at < next.size()) ++next[at];
+  }
+  add_external(FabricKind::frontend, top, three ? trunks.core_down : trunks.spine_down, next);
 }
 
 void ClusterBuilder::build_frontend(const FrontendSize& size) {
@@ -245,36 +261,50 @@ void ClusterBuilder::build_frontend(const FrontendSize& size) {
     frontend_leaves_.push_back(add_device(id, fmt::format("fe-leaf{:03}{}", n / 2 + 1, n % 2 == 0 ? "a" : "b")));
     dev(frontend_leaves_.back()).rail = static_cast<std::uint16_t>(n % 2);
   }
-  cable_pairs(size);
+  FabricMember member;
+  member.units = size.pairs;
+  member.leaves_per_unit = 2;
+  member.first_unit = static_cast<std::uint32_t>(cluster_->units_.size());
+  for (std::uint32_t n = 0; n < size.pairs * 2; ++n) {
+    LeafState state;
+    state.id = frontend_leaves_[n];
+    member.leaves.push_back(state);
+    if (n % 2 == 1) continue;
+    Unit unit;
+    unit.fabric = FabricKind::frontend;
+    unit.index = n / 2;
+    unit.first_leaf = frontend_leaves_[n];
+    unit.leaves = 2;
+    cluster_->units_.push_back(unit);
+  }
+  out.tiers = 1;
+  cable_pairs(size, member);
   for (const PairLink& link : size.links) {
     const PortId a = add_server_port(link.device, FabricKind::frontend, link.port, link.port, 0, link.mode.speed);
     connect(a, add_switch_port(frontend_leaves_[link.leaf], FabricKind::frontend, link.mode, link.position),
             CableRole::host_leaf);
+    if (link.port == 0) ++cluster_->units_[member.first_unit + link.leaf / 2].servers;
   }
   out.present = true;
   out.network = NetworkKind::ethernet;
   out.wiring = Wiring::pairs;
-  out.tiers = size.spines > 0 ? 2 : 1;
   out.rails = 1;
-  out.pods = 1;
+  out.pods = std::max(out.pods, 1U);
   out.leaves = size.pairs * 2;
-  out.spines = size.spines;
-  out.leaf_up = size.uplinks;
-  out.links_per_spine = size.spines > 0 ? size.uplinks / size.spines : 0;
-  out.host_speed = size.host_speed;
-  out.uplink_speed = size.uplink_speed;
-  if (size.spines > 0) {
-    const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
-    const PortMode down = find_mode(leaf, size.host_speed.count() > 0 ? size.host_speed : size.uplink_speed);
-    const PortMode up = find_mode(leaf, size.uplink_speed);
-    const auto reserved = size.uplinks + static_cast<std::uint32_t>(fabric.peer_links.value);
-    out.leaf_down =
-        down.cages == up.cages ? down.ports() - divide_up(reserved, up.per_cage) * down.per_cage : down.ports();
-    const std::int64_t a = std::int64_t{out.leaf_down} * (down.speed.count() / 1'000'000);
-    const std::int64_t b = std::int64_t{out.leaf_up} * (out.uplink_speed.count() / 1'000'000);
-    const std::int64_t divisor = std::max<std::int64_t>(1, std::gcd(a, b));
-    out.oversubscription = Ratio{a / divisor, b / divisor};
+  if (out.tiers == 1) {
+    out.uplink_speed = BitRate(0);
+    return;
   }
+  const PortMode& up = trunks_[static_cast<std::size_t>(FabricKind::frontend)].leaf_up;
+  const PortMode down = size.links.empty() ? up : size.links.front().mode;
+  const PortMode& peer = trunks_[static_cast<std::size_t>(FabricKind::frontend)].peer;
+  const auto peers = static_cast<std::uint32_t>(fabric.peer_links.value);
+  const std::uint32_t taken = divide_up(out.leaf_up, up.per_cage) + (peers > 0 ? divide_up(peers, peer.per_cage) : 0);
+  out.leaf_down = down.cages == up.cages ? down.ports() - taken * down.per_cage : down.ports();
+  const std::int64_t a = std::int64_t{out.leaf_down} * (down.speed.count() / 1'000'000);
+  const std::int64_t b = std::int64_t{out.leaf_up} * (out.uplink_speed.count() / 1'000'000);
+  const std::int64_t divisor = std::max<std::int64_t>(1, std::gcd(a, b));
+  out.oversubscription = Ratio{a / divisor, b / divisor};
 }
 
 // Links out of the room, dealt over the top tier. Their far end is the site's, a device without hardware here.

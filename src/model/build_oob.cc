@@ -10,12 +10,6 @@
 #include "model/server_ports.h"
 
 namespace weft {
-namespace {
-
-std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
-
-}  // namespace
-
 // The fastest uplink that the leaf's slower brothers do not need: any mode above 1G, preferring the asked speed.
 PortMode ClusterBuilder::oob_up_mode(const SwitchModel& model) const {
   const OobSpec& oob = spec_.fabrics->oob.value;
@@ -137,6 +131,24 @@ std::uint32_t ClusterBuilder::racks_for_quorum() const {
   return 0;
 }
 
+// Where each pair of frontend leaves stands: with its first server, or in the middle.
+std::vector<std::size_t> ClusterBuilder::zones_of_pairs() const {
+  std::vector<std::size_t> zones(frontend_size_.pairs, 0);
+  std::vector<bool> seen(frontend_size_.pairs, false);
+  std::map<std::pair<int, std::int32_t>, std::size_t> by_row;
+  for (std::size_t z = 1; z < zones_.size(); ++z) by_row[{zones_[z].pool, zones_[z].row}] = z;
+  for (const PairLink& link : frontend_size_.links) {
+    const std::uint32_t pair = link.leaf / 2;
+    const RackId rack = cluster_->device(link.device).rack;
+    if (seen[pair]) continue;
+    seen[pair] = true;
+    if (rack == kNone<RackId>) continue;
+    const auto found = by_row.find({cluster_->rack(rack).pool, cluster_->rack(rack).row});
+    if (found != by_row.end()) zones[pair] = found->second;
+  }
+  return zones;
+}
+
 void ClusterBuilder::size_zones() {
   const OobSpec& oob = spec_.fabrics->oob.value;
   const FabricSpec& frontend = fabric_spec(FabricKind::frontend);
@@ -158,20 +170,22 @@ void ClusterBuilder::size_zones() {
     const std::uint32_t spines = oob_spines_needed(leaves, cores);
     std::uint32_t total = 0;
     bool changed = false;
+    const std::vector<std::size_t> pair_zone = zones_of_pairs();
     for (std::size_t z = 0; z < zones_.size(); ++z) {
       Zone& zone = zones_[z];
       std::uint32_t units = units_needed(zone);
       std::uint32_t endpoints = zone.oob_endpoints + zone.racks * pdus * pdu_ports;
+      const SwitchModel& fe_leaf = *catalog_.switch_model(frontend.leaf.value);
+      const auto fe_leaves = 2 * static_cast<std::uint32_t>(std::count(pair_zone.begin(), pair_zone.end(), z));
+      units += fe_leaves * static_cast<std::uint32_t>(fe_leaf.height.value);
+      endpoints += fe_leaves * static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_leaf.management_ports.value));
       if (z == 0) {
-        const SwitchModel& fe_leaf = *catalog_.switch_model(frontend.leaf.value);
         const SwitchModel& fe_spine = *catalog_.switch_model(frontend.spine.value);
-        units += frontend_size_.pairs * 2 * static_cast<std::uint32_t>(fe_leaf.height.value) +
-                 frontend_size_.spines * static_cast<std::uint32_t>(fe_spine.height.value) +
+        const ClosPlan& above = frontend_size_.plan;
+        const std::uint32_t fe_above = above.uplinks.empty() ? 0 : above.spines() + (above.tiers == 3 ? above.cores() : 0);
+        units += fe_above * static_cast<std::uint32_t>(fe_spine.height.value) +
                  (spines + cores) * static_cast<std::uint32_t>(catalog_.switch_model(oob.spine.value)->height.value);
-        endpoints += frontend_size_.pairs * 2 *
-                         static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_leaf.management_ports.value)) +
-                     frontend_size_.spines *
-                         static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_spine.management_ports.value));
+        endpoints += fe_above * static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_spine.management_ports.value));
       }
       // Two units a rack are kept for what round-robin placement cannot fill.
       std::uint32_t racks = divide_up(units, rack_height - 2);
@@ -229,6 +243,13 @@ void ClusterBuilder::add_oob_leaves() {
                      : fmt::format("oob-{}-row{:02}-leaf{}",
                                    spec_.pools.value[static_cast<std::size_t>(pool)].name->text, zone.row + 1, n + 1);
         oob_leaves_.push_back(add_device(group_id, name));
+        if (pool >= 0) {
+          row_number_[index_of(oob_leaves_.back())] = static_cast<std::uint32_t>(zone.row) * kRowStride + n;
+          if (n == kRowStride) {
+            diagnostics_.error(spec_.site->row_length.place.known() ? spec_.site->row_length.place : spec_.place,
+                               "a row needs more than 64 out-of-band leaves", "shorter rows: `site.row_length`");
+          }
+        }
         zone.devices.push_back(oob_leaves_.back());
       }
     }
@@ -367,16 +388,17 @@ void ClusterBuilder::cable_oob_uplinks() {
   if (oob.uplink_to_frontend.value) {
     const PortMode down = find_mode(*catalog_.switch_model(fabric_spec(FabricKind::frontend).leaf.value), up.speed);
     std::vector<std::uint32_t> next = frontend_size_.oob_leaf_lanes;
-    const SwitchModel& fe = *catalog_.switch_model(fabric_spec(FabricKind::frontend).leaf.value);
-    const PortMode fe_up = find_mode(fe, frontend_size_.uplink_speed);
-    const auto reserved =
-        static_cast<std::uint32_t>(fabric_spec(FabricKind::frontend).peer_links.value) + frontend_size_.uplinks +
-        (frontend_size_.spines > 0
-             ? 0
-             : divide_up(static_cast<std::uint32_t>(fabric_spec(FabricKind::frontend).external->links.value), 2));
+    const FabricSpec& frontend = fabric_spec(FabricKind::frontend);
+    const PortMode& fe_up = trunks_[static_cast<std::size_t>(FabricKind::frontend)].leaf_up;
+    const auto peers = static_cast<std::uint32_t>(frontend.peer_links.value);
+    const bool one_pair = frontend_size_.plan.uplinks.empty();
+    const std::uint32_t above = one_pair ? divide_up(static_cast<std::uint32_t>(frontend.external->links.value), 2)
+                                         : frontend_size_.plan.uplinks.front();
+    const PortMode& peer = trunks_[static_cast<std::size_t>(FabricKind::frontend)].peer;
+    const std::uint32_t taken = (fe_up.cages == down.cages ? divide_up(above, fe_up.per_cage) : 0) +
+                                (peers > 0 && peer.cages == down.cages ? divide_up(peers, peer.per_cage) : 0);
     const auto lanes = static_cast<std::uint32_t>(down.cages->lanes.value);
-    const std::uint32_t limit = static_cast<std::uint32_t>(down.cages->count.value) * lanes -
-                                (fe_up.cages == down.cages ? divide_up(reserved, fe_up.per_cage) * lanes : 0);
+    const std::uint32_t limit = (static_cast<std::uint32_t>(down.cages->count.value) - taken) * lanes;
     std::uint32_t pair = 0;
     for (const DeviceId leaf : oob_leaves_) {
       for (std::uint32_t k = 0; k < uplinks; ++k) {
@@ -411,7 +433,8 @@ void ClusterBuilder::cable_oob_uplinks() {
     for (std::uint32_t c = 0; c < 2; ++c) {
       if (s >= down.ports()) {
         diagnostics_.error(oob.spine.place.known() ? oob.spine.place : spec_.place,
-                           "the out-of-band core has too few ports for its aggregation");
+                           "the out-of-band core has too few ports for its aggregation",
+                           "a `spine` with more ports");
         return;
       }
       const PortId a = add_switch_port(oob_spines_[s], FabricKind::oob, down, room + c);
@@ -422,11 +445,14 @@ void ClusterBuilder::cable_oob_uplinks() {
 }
 
 void ClusterBuilder::build_oob() {
-  // Frontend switches exist by now; they stand in the middle of the room.
+  // Frontend switches exist by now: leaves stand with their servers, the rest in the middle of the room.
+  const std::vector<std::size_t> pair_zone = zones_of_pairs();
+  for (std::size_t n = 0; n < frontend_leaves_.size(); ++n) zones_[pair_zone[n / 2]].devices.push_back(frontend_leaves_[n]);
   for (std::size_t i = 0; i < cluster_->devices_.size(); ++i) {
     const DeviceGroup& group = cluster_->groups_[cluster_->devices_[i].group];
-    if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::frontend)
+    if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::frontend && group.tier != Tier::leaf) {
       zones_[0].devices.push_back(static_cast<DeviceId>(i));
+    }
   }
   add_oob_leaves();
   for (Zone& zone : zones_) place_zone(zone);

@@ -236,6 +236,7 @@ void ClusterBuilder::apply_rack_overrides(std::size_t pool, std::vector<RackId>&
 // for the service racks in its rows, one for the middle of the room: the growth of one moves no address of another.
 void ClusterBuilder::add_pdus() {
   const PduModel* model = catalog_.pdu(spec_.site->pdu.value);
+  std::map<std::pair<int, std::uint32_t>, std::uint32_t> next_in_row;
   const auto add = [&](const std::string& name, int pool, const std::vector<std::size_t>& racks) {
     if (racks.empty()) return;
     DeviceGroup group;
@@ -249,6 +250,10 @@ void ClusterBuilder::add_pdus() {
       for (std::uint32_t p = 0; p < cluster_->racks_[r].pdus; ++p) {
         const DeviceId pdu = add_device(id, fmt::format("{}-pdu{}", cluster_->racks_[r].name, p + 1));
         dev(pdu).rack = static_cast<RackId>(r);
+        if (rack_zone_pool_[r] >= 0) {
+          const auto row = static_cast<std::uint32_t>(cluster_->racks_[r].row);
+          row_number_[index_of(pdu)] = row * kRowStride + next_in_row[{pool, row}]++;
+        }
       }
     }
   };

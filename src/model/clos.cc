@@ -107,8 +107,8 @@ bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
   return found;
 }
 
-// Tries every number of spines in a pod and keeps the plan with the fewest switches; among equals one in which spines
-// spread evenly over cores, then the one with the largest pods, which keep most traffic below the core.
+// Tries every number of spines in a pod and keeps the plan with the fewest spines, then cores; among equals one in which
+// spines spread evenly over cores, then the one with the largest pods, which keep most traffic below the core.
 std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
   std::optional<ClosPlan> best;
   const auto ports = request.spine_ports;
@@ -118,9 +118,10 @@ std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
   const std::uint32_t spine_up = static_cast<std::uint32_t>(
       divide_up(std::uint64_t{spine_down} * static_cast<std::uint64_t>(request.spine_ratio.denominator),
                 static_cast<std::uint64_t>(request.spine_ratio.numerator)));
-  if (spine_down == 0 || spine_down + spine_up > ports) return std::nullopt;
+  if (spine_down == 0 || spine_down + spine_up > ports || request.core_ports == 0) return std::nullopt;
+  // Fewest spines first, not fewest switches: spines then never become fewer when leaves are added.
   const auto rank = [](const ClosPlan& plan) {
-    return std::tuple(plan.spines() + plan.cores(), plan.spine_uplinks % plan.cores_per_group != 0,
+    return std::tuple(plan.spines(), plan.cores(), plan.spine_uplinks % plan.cores_per_group != 0,
                       plan.spines_per_core_group, ~plan.spines_per_pod);
   };
   for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {

@@ -46,6 +46,16 @@ PortMode find_mode(const SwitchModel& model, BitRate speed, const std::optional<
   return best;
 }
 
+SwitchCapacity capacity(const PortMode& down, const PortMode& up) {
+  SwitchCapacity out;
+  out.down_cages = static_cast<std::uint32_t>(down.cages->count.value);
+  out.down_per_cage = down.per_cage;
+  out.up_cages = static_cast<std::uint32_t>(up.cages->count.value);
+  out.up_per_cage = up.per_cage;
+  out.shared = down.cages == up.cages;
+  return out;
+}
+
 ClusterBuilder::ClusterBuilder(Spec spec, std::shared_ptr<const Catalog> catalog, Diagnostics& diagnostics)
     : diagnostics_(diagnostics),
       errors_before_(diagnostics.error_count()),

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,7 @@ struct LeafState {
   std::uint32_t next_lane = 0;  // bottom up: the servers of its unit, then managers
   std::uint32_t top_lane = 0;   // top down: small pools, so that the unit can grow towards them
   std::uint32_t high_lane = 0;  // end of the highest lane in use
-  std::uint32_t top_mode = 0;   // lanes of a port in the cage that was last filled from the top
+  std::uint32_t top_owner = 0;  // pool (from 1) in the cage that was last filled from the top
   std::uint32_t uplinks = 0;
 };
 
@@ -100,6 +101,9 @@ class ClusterBuilder {
                      const std::optional<Breakout>& wanted, bool target);
   BitRate common_speed(FabricKind kind, const SwitchModel& leaf, const PortGroup& ports,
                        const std::optional<Breakout>& wanted, bool target);
+  bool trunk_modes(FabricKind kind, const SwitchModel& lower, const SwitchModel& upper, BitRate speed,
+                   PortMode& at_lower, PortMode& at_upper);
+  bool choose_trunks(FabricKind kind);
   bool size_member(FabricKind kind, FabricMember& member, int tiers);
   bool fits_one_switch(FabricKind kind, const std::vector<FabricMember>& members) const;
   void add_leaves(FabricKind kind, FabricMember& member);
@@ -117,6 +121,7 @@ class ClusterBuilder {
   void attach_small_servers(FabricKind kind, std::vector<FabricMember>& members, bool one_tier);
   void attach_managers(FabricKind kind, std::vector<FabricMember>& members);
   bool interconnect(FabricKind kind, std::vector<FabricMember>& members);
+  void build_tiers(FabricKind kind, std::vector<FabricMember*>& members, const ClosPlan& plan);
   void cable_spines(FabricKind kind, std::vector<FabricMember*>& members, const ClosPlan& plan,
                     std::uint32_t first_spine, std::uint32_t stride, std::uint32_t plane,
                     std::optional<std::uint32_t> rail);
@@ -134,22 +139,21 @@ class ClusterBuilder {
   };
   struct FrontendSize {
     std::uint32_t pairs = 0;
-    std::uint32_t uplinks = 0;  // of one leaf
-    std::uint32_t spines = 0;
-    BitRate host_speed;
-    BitRate uplink_speed;
+    ClosPlan plan;                 // of what is above more than one pair
     std::vector<PairLink> links;                // of servers
     std::vector<std::uint32_t> oob_leaf_lanes;  // first lane for the uplinks of out-of-band leaves, by leaf
   };
   FrontendSize size_frontend(std::uint32_t oob_leaves);
   bool pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes, std::uint32_t oob_leaves);
   void build_frontend(const FrontendSize& size);
-  void cable_pairs(const FrontendSize& size);
+  void cable_pairs(const FrontendSize& size, FabricMember& member);
+  PortMode peer_mode(const SwitchModel& leaf, BitRate uplink);
   void add_external(FabricKind kind, const std::vector<DeviceId>& top, const PortMode& mode,
                     std::vector<std::uint32_t>& next_port);
 
   // build_oob.cc: service racks, out-of-band switches and their cables.
   void make_zones();
+  std::vector<std::size_t> zones_of_pairs() const;
   void size_zones();
   std::uint32_t units_needed(const Zone& zone) const;
   std::uint32_t racks_for_quorum() const;
@@ -183,6 +187,7 @@ class ClusterBuilder {
 
   // build_addresses.cc
   void assign_addresses();
+  std::size_t pool_ordinal(std::size_t pool) const;
   void assign_rail_addresses(FabricKind kind);
   void assign_frontend_addresses();
   void assign_oob_addresses();
@@ -213,14 +218,36 @@ class ClusterBuilder {
   std::vector<std::pair<std::uint32_t, const ManagerSpec*>> manager_groups_[kFabrics];
   std::vector<FabricMember> members_[2];  // of backend and storage, kept for addresses
   std::uint32_t rails_[2] = {0, 0};
+  struct Trunks {
+    PortMode leaf_up, spine_down, spine_up, core_down, peer;
+  };
+  Trunks trunks_[3];
   std::vector<DeviceId> frontend_leaves_;  // a and b sides alternate
   FrontendSize frontend_size_;
   std::vector<Zone> zones_;          // the first is central
   std::vector<int> rack_zone_pool_;  // for service racks at the end of a row: whose row
+  // Numbers of devices that stand by the row: kRowStride of them for each, so that one row's growth moves no other's.
+  std::unordered_map<std::uint32_t, std::uint32_t> row_number_;
   std::vector<DeviceId> oob_leaves_;
   std::vector<DeviceId> oob_spines_;
   std::vector<DeviceId> oob_cores_;
 };
+
+inline constexpr std::uint32_t kRowStride = 64;
+
+inline std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+
+inline std::optional<Breakout> given_breakout(const Given<Breakout>& given) {
+  return given.has_value() ? std::optional<Breakout>(given.value) : std::nullopt;
+}
+
+// "a", "b", ... where a fabric has several planes.
+inline std::string plane_suffix(std::uint32_t planes, std::uint32_t plane) {
+  return planes > 1 ? std::string(1, static_cast<char>('a' + plane)) : std::string();
+}
+
+// What a leaf offers in these two modes.
+[[nodiscard]] SwitchCapacity capacity(const PortMode& down, const PortMode& up);
 
 [[nodiscard]] PortUse port_use(FabricKind kind);
 [[nodiscard]] const char* short_name(FabricKind kind);  // be, sto, fe, oob

@@ -498,7 +498,10 @@ void Resolver::storage() {
         system.capacity.derive(
             (system.tier.value == StorageTier::hot ? server->local_nvme.value : server->capacity.value) * servers);
       }
-      if (system.stripe_count.value > system.targets.value && system.targets.has_value() &&
+      if (system.targets.has_value()) {
+        system.stripe_count.derive(std::min(system.stripe_count.value, system.targets.value));
+      }
+            if (system.stripe_count.value > system.targets.value && system.targets.has_value() &&
           system.stripe_count.from_file()) {
         diagnostics_.error(system.stripe_count.place, fmt::format("a stripe over {} targets, but there are {}",
                                                                   system.stripe_count.value, system.targets.value));

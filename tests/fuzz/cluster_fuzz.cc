@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 // Larger ones only take longer; the tests compile some.
-constexpr std::int64_t kMaxServers = 2000;
+constexpr std::int64_t kMaxServers = 500;
 
 std::shared_ptr<const Catalog> load_built_in() {
   Sources sources;

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""scripts/reference.py [--check] [WEFT]: writes docs/reference/*.md from the schemas that the executable prints.
+
+Defaults are not part of a JSON Schema: they come from `weft show effective`, which marks them. With --check nothing is
+written; the exit code is 1 when a page is out of date.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MADE = "<!-- Made by scripts/reference.py from `weft schema`. Do not edit. -->\n"
+FABRICS = ("backend", "storage", "frontend")
+
+# Names one element of every list, so that the effective file shows the defaults of all of them.
+SAMPLE = """
+weft: 1
+name: sample
+pools:
+  - {name: train, server: hgx-h100, count: 4, overrides: [{hosts: train001, labels: {a: b}}]}
+  - {name: infra, role: infrastructure, server: control-1u, count: 3}
+  - {name: store, role: storage, server: storage-nvme-2u, count: 4}
+fabrics:
+  backend: {managers: [{name: ufm, server: ufm-appliance-ndr}]}
+storage: [{name: scratch, pool: store, volumes: [{name: data, size: 1TB}]}]
+priorities: [{name: high, value: 1}]
+partitions: [{name: main, pools: [train]}]
+tenants: [{name: team, quota: {gpus: 8}}]
+services: [{name: chat, pool: train}]
+racks: [{name: train-r001, power: 30kW}]
+"""
+
+CLUSTER_INTRO = """# The cluster file
+
+Every key of a cluster file, as `weft schema` states it. [Concepts](../concepts.md) explains what the words mean;
+[how-to](../how-to.md) shows them in use. `weft show effective FILE` prints a file with all defaults written out.
+
+The file is YAML: mappings, lists, text, numbers, `true` and `false`. Anchors, aliases, tags, merge keys and several
+documents are refused, and so are unknown and repeated keys. Only `weft`, `name` and `pools` must be there:
+
+```yaml
+weft: 1
+name: small
+pools:
+  - {name: train, server: hgx-h100, count: 32}
+```
+
+In the tables, a key in **bold** must be given. *worked out* in the column "Default" means that the value follows from
+the rest of the file; `-` means that the key is simply absent. Quantities carry their unit:
+
+| quantity | written as |
+|---|---|
+| rate of a port | `100G`, `400G`, `1.6T` (bits a second) |
+| throughput | `40GB/s`, `1TB/s` (bytes a second) |
+| size | `9000`, `64KB`, `2TB`, `80GiB` |
+| time | `100ms`, `5m`, `4h`, `12w` |
+| power | `700W`, `10.2kW`, `2MW` |
+| length | `50cm`, `3m`, `2km` |
+| ratio | `1:1`, `4:3`, `1.5` (down : up) |
+| breakout | `2x400G`: a cage as two ports of 400G |
+| hosts | `train[001-128]`, `gpu[1-4,8]` |
+"""
+
+CATALOG_INTRO = """# The catalogue file
+
+Every key of a catalogue file, as `weft schema catalog` states it. The built-in catalogue is `catalog/*.yaml` in this
+format; `weft catalog list` prints it, and `weft catalog show ID` prints one item with the source of each fact.
+[How-to](../how-to.md#use-hardware-of-your-own) shows a file of your own.
+
+An item with an id that exists already replaces it; other items are added. Every item names a `source`, the id of an
+entry of `references`; `sources` names another one for single keys. A reference with `estimate: true` marks an estimate,
+and its title then states the rule. `weft catalog check` holds a file against all of this, and against itself.
+
+A key in **bold** must be given.
+"""
+
+
+def run(weft, *words, stdin=None):
+    done = subprocess.run([weft, *words], input=stdin, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"reference: weft {' '.join(words)}: {done.stderr}")
+    return done.stdout
+
+
+def defaults_of(text):
+    """(path, key) -> (value, "default" or "derived"), from the text of an effective file."""
+    found = {}
+    stack = []  # (indent, key)
+    for line in text.splitlines():
+        match = re.match(r"^(\s*)((?:- )?)([A-Za-z0-9_.-]+):\s*(.*?)\s*(?:# (default|derived))?$", line)
+        if not match:
+            continue
+        indent = len(match[1]) + len(match[2])
+        while stack and stack[-1][0] >= indent:
+            stack.pop()
+        if match[5]:
+            found.setdefault((tuple(key for _, key in stack), match[3]), (match[4], match[5]))
+        stack.append((indent, match[3]))
+    return found
+
+
+class Page:
+    def __init__(self, schema, defaults):
+        self.schema = schema
+        self.defaults = defaults
+        self.paths = {}  # definition -> where it stands in a file
+        self.order = []
+        self.walk(schema, ())
+
+    def walk(self, record, path):
+        for key, value in record.get("properties", {}).items():
+            name = self.reference_in(value)
+            if name is None:
+                continue
+            if name not in self.paths:
+                self.order.append(name)
+            self.paths.setdefault(name, []).append(path + (key,))
+            if len(self.paths[name]) < 8:
+                self.walk(self.schema["$defs"][name], path + (key,))
+
+    @staticmethod
+    def reference_in(value):
+        if "$ref" in value:
+            return value["$ref"].rsplit("/", 1)[1]
+        for part in value.get("allOf", []) + [value[k] for k in ("items", "additionalProperties") if k in value]:
+            name = Page.reference_in(part) if isinstance(part, dict) else None
+            if name:
+                return name
+        return None
+
+    def type_of(self, value):
+        """What may be written, and the description less the form that the schema appends to it."""
+        text = value.get("description", "")
+        name = self.reference_in(value)
+        if value.get("type") == "array":
+            item = value["items"]
+            return "list of " + (f"[{name}](#{name})" if name else self.type_of(item)[0]), text
+        if value.get("type") == "object" and "additionalProperties" in value and "properties" not in value:
+            item = value["additionalProperties"]
+            return "mapping of names to " + (f"[{name}](#{name})" if name else self.type_of(item)[0]), text
+        if name:
+            return f"[{name}](#{name})", text
+        if "enum" in value:
+            return " \\| ".join(f"`{choice}`" for choice in dict.fromkeys(map(str, value["enum"]))), text
+        if value.get("type") == "boolean":
+            return "`true` \\| `false`", text
+        if value.get("type") == "integer":
+            if value.get("minimum", 0) == value.get("maximum", 1):
+                return f"`{value['minimum']}`", text
+            if "minimum" in value:
+                return f"integer, {value['minimum']:,} to {value['maximum']:,}", text
+            return "integer", text
+        form = re.search(r"(?:^| )\(([^()]*)\)$", text)
+        if form:
+            return form[1], text[: form.start()].rstrip()
+        return text or "text", ""
+
+    def default_of(self, name, key):
+        values = {self.defaults[(path, key)] for path in self.paths.get(name, [()]) if (path, key) in self.defaults}
+        if not values:
+            return "-"
+        if len(values) > 1 or any(origin == "derived" for _, origin in values):
+            return "*worked out*"
+        value = values.pop()[0]
+        if value in ("[]", "{}"):
+            return "-"
+        return f"`{value}`" if value else "*worked out*"
+
+    def table(self, name, record):
+        wide = bool(self.defaults)
+        lines = ["| key | what | form |" + (" default |" if wide else ""), "|---|---|---|" + ("---|" if wide else "")]
+        for key, value in record["properties"].items():
+            form, text = self.type_of(value)
+            must = key in record.get("required", [])
+            row = f"| {'**' if must else ''}`{key}`{'**' if must else ''} | {text} | {form} |"
+            lines.append(row + (f" {self.default_of(name, key)} |" if wide else ""))
+        return lines
+
+    def fabric_table(self):
+        lines = ["", "What the three get when the file says nothing (an Ethernet backend of eight rails):", "",
+                 "| key | " + " | ".join(FABRICS) + " |", "|---|---|---|---|"]
+        for key in self.schema["$defs"]["fabric"]["properties"]:
+            cells = [self.defaults.get((("fabrics", fabric), key), ("", ""))[0] for fabric in FABRICS]
+            if any(cells) and all(cell not in ("[]", "{}") for cell in cells):
+                lines.append(f"| `{key}` | " + " | ".join(f"`{cell}`" for cell in cells) + " |")
+        return lines
+
+    def text(self, intro, top):
+        out = [MADE + intro, f"## {top}", "", self.schema["description"], ""]
+        out += self.table("", self.schema)
+        for name in self.order:
+            record = self.schema["$defs"][name]
+            where = ", ".join(f"`{'.'.join(path)}`" for path in self.paths[name][:4])
+            out += ["", f"## {name}", "", f"{record['description']} At {where}.", ""]
+            out += self.table(name, record)
+            if name == "fabric" and self.defaults:
+                out += self.fabric_table()
+        return "\n".join(out) + "\n"
+
+
+def main():
+    words = [word for word in sys.argv[1:] if word != "--check"]
+    weft = words[0] if words else str(ROOT / "build/release/weft")
+    defaults = defaults_of(run(weft, "show", "effective", "-", stdin=SAMPLE))
+    pages = {
+        "cluster-file.md": Page(json.loads(run(weft, "schema", "cluster")), defaults).text(CLUSTER_INTRO, "cluster"),
+        "catalogue.md": Page(json.loads(run(weft, "schema", "catalog")), {}).text(CATALOG_INTRO, "catalogue"),
+    }
+    stale = 0
+    for name, text in pages.items():
+        path = ROOT / "docs/reference" / name
+        if path.exists() and path.read_text() == text:
+            continue
+        stale += 1
+        if "--check" in sys.argv[1:]:
+            print(f"{path.relative_to(ROOT)} is out of date: run scripts/reference.py", file=sys.stderr)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if stale and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,327 @@
+#include "design/design_choices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <tuple>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/utf8.h"
+#include "model/media.h"
+#include "model/server_ports.h"
+
+namespace weft::design {
+
+namespace {
+
+constexpr std::string_view kStorageServer = "storage-400g-2u";
+constexpr std::array<std::string_view, 2> kManagers = {"ufm-appliance-ndr", "ufm-appliance"};
+
+// --- Which server ---------------------------------------------------------------------------------------------------
+
+template <class Models>
+std::vector<std::string_view> ids_of(const Models& models) {
+  std::vector<std::string_view> out;
+  out.reserve(models.size());
+  for (const auto& model : models) out.emplace_back(model.id->text);
+  return out;
+}
+
+// "unknown GPU `h100`; did you mean ...": people leave the form factor out, so ids that begin with the word count too.
+template <class Models>
+Error unknown_id(std::string_view what, std::string_view id, const Models& models) {
+  const std::vector<std::string_view> known = ids_of(models);
+  std::string hint = did_you_mean(id, known);
+  if (hint.empty() && !id.empty()) {
+    std::string longer;
+    for (const std::string_view candidate : known) {
+      if (candidate.rfind(id, 0) == 0) longer += fmt::format("{}`{}`", longer.empty() ? "" : ", ", candidate);
+    }
+    if (!longer.empty()) hint = "did you mean " + longer + "?";
+  }
+  return invalid(fmt::format("unknown {} {}{}", what, in_backticks(id), hint.empty() ? "" : "; " + hint));
+}
+
+bool speaks(const Catalog& catalog, const PortGroup* ports, NetworkKind network) {
+  if (ports == nullptr || ports->speeds->empty()) return false;
+  if (!ports->nic.has_value()) return true;
+  const NicModel* nic = catalog.nic(*ports->nic);
+  return nic == nullptr || std::find(nic->networks->begin(), nic->networks->end(), network) != nic->networks->end();
+}
+
+// The usual server for a GPU: NVIDIA's own on InfiniBand, an open one on Ethernet, else the one with the fastest
+// backend.
+const ServerModel* default_server(const Catalog& catalog, const GpuModel& gpu, NetworkKind network) {
+  const std::string stem = gpu.id->text.substr(0, gpu.id->text.find('-'));
+  const bool infiniband = network == NetworkKind::infiniband;
+  const ServerModel* chosen = nullptr;
+  std::tuple<int, BitRate> best;
+  for (const ServerModel& server : catalog.servers()) {
+    const PortGroup* ports = port_group(server, PortUse::backend);
+    if (*server.kind != ServerKind::gpu || *server.gpu != gpu.id->text || !speaks(catalog, ports, network)) continue;
+    const bool first = server.id->text == (infiniband ? "dgx-" : "hgx-") + stem;
+    const bool second = server.id->text == (infiniband ? "hgx-" : "dgx-") + stem;
+    const std::tuple rank(first ? 2 : (second ? 1 : 0), ports->speeds->front() * *ports->count);
+    if (chosen != nullptr && rank <= best) continue;
+    chosen = &server;
+    best = rank;
+  }
+  return chosen;
+}
+
+Error no_server(const Catalog& catalog, const GpuModel& gpu, NetworkKind network) {
+  const auto& servers = catalog.servers();
+  const bool any = std::any_of(servers.begin(), servers.end(), [&](const ServerModel& server) {
+    return *server.gpus > 0 && *server.gpu == gpu.id->text;
+  });
+  if (!any)
+    return invalid(fmt::format("the catalogue has no server with {}; add one, or choose another GPU", gpu.id->text));
+  return invalid(fmt::format("no server of the catalogue joins {} to {}", gpu.id->text, text_of(network)));
+}
+
+Status choose_server(const Catalog& catalog, Plan& plan) {
+  const DesignRequest& request = plan.request;
+  if (request.server.empty()) {
+    plan.gpu = catalog.gpu(request.gpu);
+    if (plan.gpu == nullptr) return unknown_id("GPU", request.gpu, catalog.gpus());
+    plan.server = default_server(catalog, *plan.gpu, request.network);
+    if (plan.server == nullptr) return no_server(catalog, *plan.gpu, request.network);
+    return {};
+  }
+  plan.server = catalog.server(request.server);
+  if (plan.server == nullptr) return unknown_id("server", request.server, catalog.servers());
+  plan.gpu = *plan.server->gpus > 0 ? catalog.gpu(*plan.server->gpu) : nullptr;
+  if (plan.gpu == nullptr) return invalid(fmt::format("{} has no GPUs", plan.server->id->text));
+  if (!speaks(catalog, port_group(*plan.server, PortUse::backend), request.network)) {
+    return invalid(fmt::format("{} has no backend port for {}", plan.server->id->text, text_of(request.network)));
+  }
+  return {};
+}
+
+// --- Which switches can be cabled to which servers ------------------------------------------------------------------
+
+// A host port as its switch sees it.
+struct HostEnd {
+  FormFactor form;
+  std::uint32_t per_cage;
+  std::vector<BitRate> speeds;  // most wanted first
+};
+
+HostEnd host_end(const PortGroup& ports) {
+  return {*ports.form, static_cast<std::uint32_t>(*ports.per_cage), *ports.speeds};
+}
+
+std::vector<Mode> modes_at(const SwitchModel& model, BitRate speed) {
+  std::vector<Mode> modes;
+  for (const CageGroup& cages : *model.cages) {
+    for (const Breakout& breakout : *cages.breakouts) {
+      if (breakout.speed == speed) modes.push_back({&cages, breakout, false});
+    }
+  }
+  std::stable_sort(modes.begin(), modes.end(), [](const Mode& a, const Mode& b) { return a.ports() > b.ports(); });
+  if (!modes.empty()) modes.front().best = true;
+  return modes;
+}
+
+class Cabling {
+ public:
+  explicit Cabling(const Catalog& catalog) : chooser_(catalog) {}
+
+  // The mode in which a switch takes a host port over a run of 30 m, at the first of its speeds that the switch has.
+  std::optional<Mode> mode_for(const SwitchModel& model, const HostEnd& host, NetworkKind network) {
+    for (const BitRate speed : host.speeds) {
+      const std::vector<Mode> modes = modes_at(model, speed);
+      for (const Mode& mode : modes) {
+        const CageEnd far{*mode.cages->form, static_cast<std::uint32_t>(mode.breakout.ports)};
+        if (joins({host.form, host.per_cage}, far, speed, network)) return mode;
+      }
+      if (!modes.empty()) return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  // The speed between two such switches, where the hosts' own cannot be cabled (two split ends do not meet).
+  std::optional<BitRate> uplink_instead_of(const SwitchModel& model, BitRate hosts, NetworkKind network) {
+    std::vector<BitRate> speeds = {hosts};
+    for (const CageGroup& cages : *model.cages) {
+      for (const Breakout& breakout : *cages.breakouts) speeds.push_back(breakout.speed);
+    }
+    std::sort(speeds.begin() + 1, speeds.end(), std::greater<>());
+    for (const BitRate speed : speeds) {
+      const std::vector<Mode> modes = modes_at(model, speed);
+      if (modes.empty()) continue;
+      const CageEnd end{*modes.front().cages->form, static_cast<std::uint32_t>(modes.front().breakout.ports)};
+      if (!joins(end, end, speed, network)) continue;
+      return speed == hosts ? std::nullopt : std::optional(speed);
+    }
+    return std::nullopt;
+  }
+
+  // Whether every host can be cabled without the file asking for a certain breakout.
+  bool takes_all(const SwitchModel& model, const std::vector<HostEnd>& hosts, NetworkKind network) {
+    return std::all_of(hosts.begin(), hosts.end(), [&](const HostEnd& host) {
+      const auto mode = mode_for(model, host, network);
+      return mode && mode->best;
+    });
+  }
+
+ private:
+  // Over a run across a few racks.
+  bool joins(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network) {
+    constexpr std::uint32_t kRun = 30'000;
+    const std::vector<MediumKind> wanted = {MediumKind::dac, MediumKind::aoc, MediumKind::fibre};
+    return chooser_.kinds({a, b, speed, network, &wanted, kRun, kRun}, media_) != 0;
+  }
+
+  MediaChooser chooser_;
+  std::vector<Medium> media_;
+};
+
+// The switch that can carry the hosts: at the full speed of the first where that matters, then a usual one, then the
+// one with most ports.
+const SwitchModel* choose_leaf(const Catalog& catalog, Cabling& cabling, const std::vector<HostEnd>& hosts,
+                               NetworkKind network, const std::vector<std::string_view>& usual,
+                               bool full_speed = true) {
+  const SwitchModel* chosen = nullptr;
+  std::tuple<bool, std::size_t, std::int64_t> best;
+  for (const SwitchModel& model : catalog.switches()) {
+    if (*model.network != network || !*model.lossless || !cabling.takes_all(model, hosts, network)) continue;
+    const Mode mode = *cabling.mode_for(model, hosts.front(), network);
+    const auto place = std::find(usual.begin(), usual.end(), std::string_view(model.id->text));
+    const std::tuple rank(full_speed && mode.breakout.speed == hosts.front().speeds.front(),
+                          static_cast<std::size_t>(usual.end() - place), mode.ports());
+    if (chosen != nullptr && rank <= best) continue;
+    chosen = &model;
+    best = rank;
+  }
+  return chosen;
+}
+
+std::vector<std::string_view> usual_leaves(NetworkKind network) {
+  if (network == NetworkKind::infiniband) return {"qm9700", "q3400", "qm8700"};
+  return {"sn5600", "sn5400", "sn4700"};
+}
+
+// How the chosen leaf meets hosts and spines; false when it cannot meet the hosts.
+bool choose_backend_mode(Cabling& cabling, const HostEnd& host, Plan& plan) {
+  const auto mode = cabling.mode_for(*plan.backend_leaf, host, plan.request.network);
+  if (!mode) return false;
+  if (!mode->best) plan.backend_breakout = mode->breakout;
+  plan.backend_uplink = cabling.uplink_instead_of(*plan.backend_leaf, mode->breakout.speed, plan.request.network);
+  return true;
+}
+
+Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
+  const DesignRequest& request = plan.request;
+  const PortGroup& ports = *port_group(*plan.server, PortUse::backend);
+  HostEnd host = host_end(ports);
+  if (request.planes > 1) {
+    const auto split = std::find_if(ports.breakouts->begin(), ports.breakouts->end(),
+                                    [&](const Breakout& mode) { return mode.ports == request.planes; });
+    if (split == ports.breakouts->end()) {
+      return invalid(
+          fmt::format("the backend ports of {} cannot be split over {} planes", plan.server->id->text, request.planes));
+    }
+    host.per_cage = static_cast<std::uint32_t>(split->ports);
+    host.speeds = {split->speed};
+  }
+  if (request.leaf.empty()) {
+    plan.backend_leaf = choose_leaf(catalog, cabling, {host}, request.network, usual_leaves(request.network));
+    if (plan.backend_leaf == nullptr) {
+      return invalid(fmt::format("no {} switch of the catalogue can be cabled to {}; name one with --leaf",
+                                 text_of(request.network), plan.server->id->text));
+    }
+    choose_backend_mode(cabling, host, plan);
+    return {};
+  }
+  plan.backend_leaf = catalog.switch_model(request.leaf);
+  if (plan.backend_leaf == nullptr) return unknown_id("switch", request.leaf, catalog.switches());
+  if (*plan.backend_leaf->network != request.network) {
+    return invalid(fmt::format("{} is an {} switch, and the backend is {}", request.leaf,
+                               text_of(*plan.backend_leaf->network), text_of(request.network)));
+  }
+  if (!choose_backend_mode(cabling, host, plan)) {
+    return invalid(fmt::format("no cable joins {} to {}", plan.server->id->text, request.leaf));
+  }
+  return {};
+}
+
+Status choose_other_switches(const Catalog& catalog, Cabling& cabling, Plan& plan) {
+  for (const std::string_view id : {kStorageServer, kLoginServer, kControlServer}) {
+    if (catalog.server(id) == nullptr) return invalid(fmt::format("the catalogue has no {}", id));
+  }
+  plan.storage_server = catalog.server(kStorageServer);
+  if (plan.storage_server->read->per_second.count() <= 0 || plan.storage_server->write->per_second.count() <= 0) {
+    return invalid(fmt::format("{} has no throughput to size storage with", kStorageServer));
+  }
+  std::vector<HostEnd> storage;
+  std::vector<HostEnd> frontend;
+  std::vector<const PortGroup*> on_storage;
+  const std::array<const ServerModel*, 4> members = {plan.server, catalog.server(kLoginServer),
+                                                     catalog.server(kControlServer), plan.storage_server};
+  for (const ServerModel* member : members) {
+    if (const PortGroup* ports = port_group(*member, PortUse::storage)) {
+      storage.push_back(host_end(*ports));
+      on_storage.push_back(ports);
+    }
+    if (const PortGroup* ports = port_group(*member, PortUse::frontend)) frontend.push_back(host_end(*ports));
+  }
+  // Storage follows the backend's network where every card on it can.
+  const bool infiniband = plan.request.network == NetworkKind::infiniband &&
+                          std::all_of(on_storage.begin(), on_storage.end(), [&](const PortGroup* ports) {
+                            return speaks(catalog, ports, NetworkKind::infiniband);
+                          });
+  plan.storage_network = infiniband ? NetworkKind::infiniband : NetworkKind::ethernet;
+  plan.storage_leaf = choose_leaf(catalog, cabling, storage, plan.storage_network, usual_leaves(plan.storage_network));
+  plan.frontend_leaf = choose_leaf(catalog, cabling, frontend, NetworkKind::ethernet, {"sn4600c", "sn5600"}, false);
+  if (plan.storage_leaf == nullptr || plan.frontend_leaf == nullptr) {
+    return invalid(fmt::format("no {} leaf of the catalogue can be cabled to {} and the servers beside it",
+                               plan.storage_leaf == nullptr ? "storage" : "frontend", plan.server->id->text));
+  }
+  for (HostEnd& host : frontend) host.speeds = {gigabits(100)};
+  const SwitchModel* large = catalog.switch_model("sn5600");
+  if (large != nullptr && large != plan.frontend_leaf && cabling.takes_all(*large, frontend, NetworkKind::ethernet)) {
+    plan.large_frontend = large;
+  }
+  // The lifeline must not share a vendor's failure with what it rescues.
+  for (const std::string_view id : {"arista-7010tx-48", "nexus-9348gc-fx3", "sn2201", "plain-1g-48"}) {
+    const SwitchModel* model = catalog.switch_model(id);
+    if (model == nullptr) continue;
+    if (plan.oob_leaf == nullptr) plan.oob_leaf = model;
+    const auto other = [&](const SwitchModel* leaf) { return *leaf->vendor != *model->vendor; };
+    if (!other(plan.backend_leaf) || !other(plan.storage_leaf) || !other(plan.frontend_leaf)) continue;
+    plan.oob_leaf = model;
+    break;
+  }
+  if (plan.oob_leaf == nullptr) return invalid("the catalogue has no out-of-band switch");
+  return {};
+}
+
+// Subnet managers of InfiniBand fabrics, where one can be cabled to the leaves.
+std::optional<Manager> choose_manager(const Catalog& catalog, Cabling& cabling, const SwitchModel& leaf) {
+  if (*leaf.network != NetworkKind::infiniband) return std::nullopt;
+  for (const std::string_view id : kManagers) {
+    const ServerModel* appliance = catalog.server(id);
+    const PortGroup* ports = appliance == nullptr ? nullptr : port_group(*appliance, PortUse::backend);
+    if (ports == nullptr) continue;
+    if (const auto mode = cabling.mode_for(leaf, host_end(*ports), NetworkKind::infiniband)) return Manager{id, *mode};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status choose_models(const Catalog& catalog, Plan& plan) {
+  if (Status status = choose_server(catalog, plan); !status.ok()) return status;
+  Cabling cabling(catalog);
+  if (Status status = choose_backend(catalog, cabling, plan); !status.ok()) return status;
+  if (Status status = choose_other_switches(catalog, cabling, plan); !status.ok()) return status;
+  plan.backend_manager = choose_manager(catalog, cabling, *plan.backend_leaf);
+  plan.storage_manager = choose_manager(catalog, cabling, *plan.storage_leaf);
+  return {};
+}
+
+}  // namespace weft::design
