@@ -92,7 +92,7 @@ std::size_t ClusterBuilder::pool_ordinal(std::size_t pool) const {
   };
   std::size_t before = 0;
   for (std::size_t i = 0; i < pool; ++i) {
-    before += large(spec_.pools.value[i].role.value) == large(spec_.pools.value[pool].role.value) ? 1 : 0;
+    before += large(spec_.pools.value[i].role.value) == large(spec_.pools.value[pool].role.value) ? 1U : 0U;
   }
   return before;
 }
