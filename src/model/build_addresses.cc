@@ -272,10 +272,6 @@ void ClusterBuilder::assign_oob_addresses() {
     if (group.tier == Tier::leaf && group.pool >= 0) return pool * 8 + 1 + static_cast<std::uint64_t>(group.fabric);
     return 192 + static_cast<std::uint64_t>(group.fabric) * 4 + static_cast<std::uint64_t>(group.tier);
   };
-  const auto number = [&](std::uint32_t which) {
-    const auto found = row_number_.find(which);
-    return found == row_number_.end() ? cluster_->devices_[which].index : found->second;
-  };
   BlockPlan plan(prefix.size(), 8);
   std::vector<std::uint64_t> start(cluster_->groups_.size(), 0);
   std::uint32_t manager = 0;
@@ -286,7 +282,7 @@ void ClusterBuilder::assign_oob_addresses() {
     const PoolSpec* pool = is_pool ? &spec_.pools.value[static_cast<std::size_t>(group.pool)] : nullptr;
     const auto each = static_cast<std::uint64_t>(pool != nullptr ? pool->links->oob.value : 1);
     std::uint64_t numbers = group.count;
-    if (group.count > 0) numbers = std::uint64_t{number(index_of(group.first) + group.count - 1)} + 1;
+    if (group.count > 0) numbers = std::uint64_t{number_of(static_cast<DeviceId>(index_of(group.first) + group.count - 1))} + 1;
     start[g] = plan.add(ordinal(group, group.manager ? manager++ : 0), numbers * each, group.name,
                         pool != nullptr ? pool->place : spec_.place, 16);
   }
@@ -303,14 +299,14 @@ void ClusterBuilder::assign_oob_addresses() {
             ? static_cast<std::uint64_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value)
             : 1U;
     p.subnet = id;
-    p.address = prefix.at(start[device.group] + number(index_of(p.device)) * each + p.rail);
+    p.address = prefix.at(start[device.group] + number_of(p.device) * each + p.rail);
   }
   // Out-of-band switches have no management port of their own: they answer on their VLAN interface.
   for (std::uint32_t i = 0; i < cluster_->devices_.size(); ++i) {
     Device& device = cluster_->devices_[i];
     const DeviceGroup& group = cluster_->groups_[device.group];
     if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::oob) {
-      device.loopback = prefix.at(start[device.group] + number(i));
+      device.loopback = prefix.at(start[device.group] + number_of(static_cast<DeviceId>(i)));
     }
   }
 }
@@ -331,13 +327,14 @@ void ClusterBuilder::assign_switch_numbers() {
           plan.add(ordinal, group.count, group.name,
                    fabric.loopbacks.place.known() ? fabric.loopbacks.place : spec_.place, 1);
       for (std::uint32_t n = 0; n < group.count; ++n) {
-        Device& device = dev(static_cast<DeviceId>(index_of(group.first) + n));
-        if (start + n < space.size()) device.loopback = space.at(start + n);
+        const auto id = static_cast<DeviceId>(index_of(group.first) + n);
+        Device& device = dev(id);
+        if (start + number_of(id) < space.size()) device.loopback = space.at(start + number_of(id));
         // Spines of a pod share a number, so that paths through two of them are seen as loops (RFC 7938, 5.2.1).
         const auto base = static_cast<std::uint64_t>(fabric.asn.value);
         device.asn = static_cast<std::uint32_t>(group.tier == Tier::core    ? base
                                                 : group.tier == Tier::spine ? base + 1 + device.pod
-                                                                            : base + 100'000 + start + n);
+                                                                            : base + 100'000 + start + number_of(id));
       }
     }
     plan.check(fmt::format("the loopbacks {}", to_text(space)), "addresses", diagnostics_);
@@ -367,7 +364,8 @@ void ClusterBuilder::assign_link_addresses() {
       const std::uint64_t ordinal = group.tier == Tier::leaf && group.pool >= 0
                                         ? static_cast<std::uint64_t>(group.pool)
                                         : 24 + static_cast<std::uint64_t>(group.tier);
-      start[g] = plan.add(ordinal, group.count, group.name, fabric.switch_links.place);
+      const std::uint64_t numbers = std::uint64_t{number_of(static_cast<DeviceId>(index_of(group.first) + group.count - 1))} + 1;
+      start[g] = plan.add(ordinal, numbers, group.name, fabric.switch_links.place);
     }
     plan.check(fmt::format("{} ({} blocks of {} links)", to_text(space), space.size() >> bits, 1U << (bits - 1)),
                "blocks", diagnostics_);
@@ -378,7 +376,7 @@ void ClusterBuilder::assign_link_addresses() {
         continue;
       const Port& lower = cluster_->port(cable.a);
       const Device& device = cluster_->device(lower.device);
-      const std::uint64_t owner = start[device.group] + device.index;
+      const std::uint64_t owner = start[device.group] + number_of(lower.device);
       const std::uint64_t at = (owner << bits) + 2 * next[index_of(lower.device)]++;
       port(cable.a).address = space.at(at);
       port(cable.b).address = space.at(at + 1);

@@ -4,72 +4,92 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "model/cluster_builder.h"
 #include "model/server_ports.h"
 
 namespace weft {
-// Lays every server's links, then the uplinks of out-of-band leaves, onto `pairs` pairs with `lanes` lanes a side.
-bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes,
-                                std::uint32_t oob_leaves) {
+// Lays every server's links, then the uplinks of out-of-band leaves, onto pairs with `lanes` lanes a side, and opens as
+// many pairs as that takes. Pairs belong to a zone: where leaves stand by the row, a server meets its own row's pairs. A
+// cage holds ports of one pool, so that one kind of plug serves it. False if a server does not fit into an empty pair.
+bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::uint32_t oob_leaves) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
-  std::vector<std::uint32_t> next(std::size_t{pairs} * 2, 0);
+  struct Side {
+    std::uint32_t next = 0;
+    std::size_t owner = SIZE_MAX;
+  };
+  std::vector<Side> sides;
   size.links.clear();
-  std::uint32_t from = 0;  // pairs before this one are full
-  const auto place = [&](const PortMode& mode, std::uint32_t pair, std::uint32_t side, std::uint32_t& position) {
-    std::uint32_t& lane = next[pair * 2 + side];
-    const std::uint32_t at = divide_up(lane, mode.lanes_each) * mode.lanes_each;
+  size.oob_links.clear();
+  size.pair_zone.clear();
+  const auto place = [&](const PortMode& mode, std::size_t owner, Side& side, std::uint32_t& position) {
+    const std::uint32_t step = side.owner == owner ? mode.lanes_each : mode.lanes_each * mode.per_cage;
+    const std::uint32_t at = divide_up(side.next, step) * step;
     if (at + mode.lanes_each > lanes) return false;
-    lane = at + mode.lanes_each;
+    side = {at + mode.lanes_each, owner};
     position = at / mode.lanes_each;
     return true;
   };
-  for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
-    const PoolSpec& pool = spec_.pools.value[i];
-    const auto count = static_cast<std::uint32_t>(pool.links->frontend.value);
-    if (count == 0) continue;
-    const DeviceGroup& group = cluster_->groups_[pool_groups_[i]];
-    const PortGroup& ports = *port_group(*group.server, PortUse::frontend);
-    const bool asked = fabric.speed.has_value() &&
-                       std::find(ports.speeds->begin(), ports.speeds->end(), fabric.speed.value) != ports.speeds->end();
-    std::optional<Breakout> breakout =
-        fabric.breakout.has_value() ? std::optional<Breakout>(fabric.breakout.value) : std::nullopt;
-    const BitRate speed = asked ? fabric.speed.value : common_speed(FabricKind::frontend, leaf, ports, breakout, false);
-    const PortMode mode = host_mode(FabricKind::frontend, leaf, ports, speed, breakout, false);
-    if (mode.cages == nullptr) return false;
-    for (std::uint32_t n = 0; n < group.count; ++n) {
-      bool placed = false;
-      for (std::uint32_t pair = from; pair < pairs && !placed; ++pair) {
-        const auto saved = std::pair(next[pair * 2], next[pair * 2 + 1]);
-        const std::size_t mark = size.links.size();
-        placed = true;
-        for (std::uint32_t p = 0; p < count && placed; ++p) {
-          const std::uint32_t side = count == 1 ? n % 2 : p % 2;
-          std::uint32_t position = 0;
-          placed = place(mode, pair, side, position);
-          size.links.push_back({static_cast<DeviceId>(index_of(group.first) + n), p, pair * 2 + side, position, mode});
-        }
-        if (placed) continue;
-        std::tie(next[pair * 2], next[pair * 2 + 1]) = saved;
-        size.links.resize(mark);
-        if (pair == from && pair + 1 < pairs) ++from;
+  const auto open_pair = [&](std::size_t zone) {
+    sides.resize(sides.size() + 2);
+    size.pair_zone.push_back(zone);
+  };
+  // Puts `count` links of one device onto the current pair, or onto a new one.
+  const auto attach = [&](DeviceId device, std::size_t owner, std::size_t zone, std::uint32_t count, std::uint32_t turn,
+                          const PortMode& mode, std::vector<PairLink>& out) {
+    for (const bool fresh : {false, true}) {
+      if (fresh || size.pair_zone.empty() || size.pair_zone.back() != zone) open_pair(zone);
+      const std::size_t pair = size.pair_zone.size() - 1;
+      const std::pair<Side, Side> saved{sides[pair * 2], sides[pair * 2 + 1]};
+      const std::size_t mark = out.size();
+      bool placed = true;
+      for (std::uint32_t p = 0; p < count && placed; ++p) {
+        const std::uint32_t side = count == 1 ? turn % 2 : p % 2;
+        std::uint32_t position = 0;
+        placed = place(mode, owner, sides[pair * 2 + side], position);
+        out.push_back({device, p, static_cast<std::uint32_t>(pair * 2 + side), position, mode});
       }
-      if (!placed) return false;
+      if (placed) return true;
+      std::tie(sides[pair * 2], sides[pair * 2 + 1]) = saved;
+      out.resize(mark);
+    }
+    return false;
+  };
+  for (std::size_t zone = 0; zone < zones_.size(); ++zone) {
+    for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
+      const PoolSpec& pool = spec_.pools.value[i];
+      const auto count = static_cast<std::uint32_t>(pool.links->frontend.value);
+      if (count == 0 || (zones_[zone].pool >= 0 && zones_[zone].pool != static_cast<int>(i))) continue;
+      const DeviceGroup& group = cluster_->groups_[pool_groups_[i]];
+      const PortMode mode = frontend_mode(leaf, *port_group(*group.server, PortUse::frontend));
+      for (std::uint32_t n = 0; n < group.count; ++n) {
+        const auto id = static_cast<DeviceId>(index_of(group.first) + n);
+        if (zone_of_server_[index_of(id)] != zone) continue;
+        if (!attach(id, i, zone, count, n, mode, size.links)) return false;
+      }
     }
   }
-  size.oob_leaf_lanes = next;
   if (!spec_.fabrics->oob->uplink_to_frontend.value) return true;
+  // Out-of-band leaves hang off the pairs of the middle.
   const PortMode mode = find_mode(leaf, oob_up_mode(*catalog_.switch_model(spec_.fabrics->oob->leaf.value)).speed);
-  std::uint32_t pair = 0;
   for (std::uint32_t n = 0; n < oob_leaves; ++n) {
-    for (std::uint32_t k = 0; k < static_cast<std::uint32_t>(spec_.fabrics->oob->uplinks.value); ++k) {
-      std::uint32_t position = 0;
-      while (pair < pairs && !place(mode, pair, k % 2, position)) ++pair;
-      if (pair == pairs) return false;
-    }
+    const auto count = static_cast<std::uint32_t>(spec_.fabrics->oob->uplinks.value);
+    if (!attach(kNone<DeviceId>, SIZE_MAX - 1, zones_.size() == 1 ? 0 : SIZE_MAX, count, n, mode, size.oob_links)) return false;
   }
+  for (std::size_t& zone : size.pair_zone) zone = zone == SIZE_MAX ? 0 : zone;
   return true;
+}
+
+// How a frontend leaf takes the ports of a server.
+PortMode ClusterBuilder::frontend_mode(const SwitchModel& leaf, const PortGroup& ports) {
+  const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
+  const auto& speeds = ports.speeds.value;
+  const bool asked = fabric.speed.has_value() && std::find(speeds.begin(), speeds.end(), fabric.speed.value) != speeds.end();
+  const std::optional<Breakout> breakout = given_breakout(fabric.breakout);
+  const BitRate speed = asked ? fabric.speed.value : common_speed(FabricKind::frontend, leaf, ports, breakout, false);
+  return host_mode(FabricKind::frontend, leaf, ports, speed, breakout, false);
 }
 
 ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_leaves) {
@@ -83,12 +103,7 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     if (pool.links->frontend.value == 0) continue;
     members += static_cast<std::uint64_t>(pool.count.value);
     const PortGroup& ports = *port_group(*cluster_->groups_[pool_groups_[i]].server, PortUse::frontend);
-    const bool asked = fabric.speed.has_value() &&
-                       std::find(ports.speeds->begin(), ports.speeds->end(), fabric.speed.value) != ports.speeds->end();
-    const std::optional<Breakout> breakout =
-        fabric.breakout.has_value() ? std::optional<Breakout>(fabric.breakout.value) : std::nullopt;
-    const BitRate speed = asked ? fabric.speed.value : common_speed(FabricKind::frontend, leaf, ports, breakout, false);
-    const PortMode mode = host_mode(FabricKind::frontend, leaf, ports, speed, breakout, false);
+    const PortMode mode = frontend_mode(leaf, ports);
     if (mode.cages == nullptr || (down.cages != nullptr && down.cages != mode.cages)) {
       diagnostics_.error(
           fabric.leaf.place.known() ? fabric.leaf.place : pool.place,
@@ -144,9 +159,8 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     return taken * lanes >= total ? 0 : total - taken * lanes;
   };
   const bool more_tiers = fabric.tiers.value == TierChoice::two || fabric.tiers.value == TierChoice::three;
-  if (!more_tiers && !fabric.uplinks.has_value() &&
-      pack_pairs(size, 1, room(divide_up(way_out, 2)), oob_leaves)) {
-    size.pairs = 1;
+  const std::uint32_t alone = room(divide_up(way_out, 2));
+  if (!more_tiers && !fabric.uplinks.has_value() && alone > 0 && pack_pairs(size, alone, oob_leaves) && size.pairs() == 1) {
     return size;
   }
   if (fabric.tiers.value == TierChoice::one) {
@@ -167,14 +181,10 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
                             : uplinks >= uplinks_needed(hosts, down.speed, plan_of(FabricKind::frontend).uplink_speed,
                                                         fabric.oversubscription.value);
     if (!enough) continue;
-    std::uint32_t pairs = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(members * down.lanes_each / room(uplinks) / 2));
-    const std::uint64_t most = members * 8 + std::uint64_t{oob_leaves} * 8 + 1;
-    while (pairs <= most && !pack_pairs(size, pairs, room(uplinks), oob_leaves)) ++pairs;
-    if (pairs > most) break;  // a server does not fit into an empty pair
-    request.classes = {{pairs, 2, uplinks, uplinks}};
+    if (!pack_pairs(size, room(uplinks), oob_leaves)) break;  // a server does not fit into an empty pair
+    request.classes = {{size.pairs(), 2, uplinks, uplinks}};
     auto plan = size_clos(request);
     if (!plan.ok()) continue;
-    size.pairs = pairs;
     size.plan = std::move(*plan);
     return size;
   }
@@ -214,7 +224,7 @@ void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member)
   // The last cages: uplinks, or the way out where nothing is above; below them the peer links.
   const std::uint32_t last = divide_up(one_pair ? external : size.plan.uplinks.front(), up.per_cage);
   const PortMode& peer = trunks.peer;
-  for (std::uint32_t pair = 0; pair < size.pairs && peers > 0; ++pair) {
+  for (std::uint32_t pair = 0; pair < size.pairs() && peers > 0; ++pair) {
     const std::uint32_t above = peer.cages == up.cages ? last * peer.per_cage : 0;
     const std::uint32_t first = peer.ports() - above - divide_up(peers, peer.per_cage) * peer.per_cage;
     for (std::uint32_t k = 0; k < peers; ++k) {
@@ -246,26 +256,50 @@ void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member)
   add_external(FabricKind::frontend, top, three ? trunks.core_down : trunks.spine_down, next);
 }
 
+// Leaves of the middle have one group, those of each pool's rows another: the growth of one renumbers no other.
+void ClusterBuilder::add_pairs(const FrontendSize& size) {
+  std::uint32_t group_id = UINT32_MAX;
+  std::size_t number = 0;  // of the pair within its zone
+  for (std::uint32_t pair = 0; pair < size.pairs(); ++pair) {
+    const Zone& zone = zones_[size.pair_zone[pair]];
+    const bool same_zone = pair > 0 && size.pair_zone[pair - 1] == size.pair_zone[pair];
+    const bool same_pool = pair > 0 && zones_[size.pair_zone[pair - 1]].pool == zone.pool;
+    number = same_zone ? number + 1 : 0;
+    const std::string owner = zone.pool < 0 ? "" : spec_.pools.value[static_cast<std::size_t>(zone.pool)].name->text;
+    if (!same_pool) {
+      DeviceGroup group;
+      group.name = owner.empty() ? "fe-leaf" : fmt::format("fe-{}-leaf", owner);
+      group.kind = DeviceKind::network_switch;
+      group.fabric = FabricKind::frontend;
+      group.tier = Tier::leaf;
+      group.pool = zone.pool;
+      group.network_switch = catalog_.switch_model(fabric_spec(FabricKind::frontend).leaf.value);
+      group_id = add_group(std::move(group));
+    }
+    for (const char* side : {"a", "b"}) {
+      const std::string name = owner.empty() ? fmt::format("fe-leaf{:03}{}", number + 1, side)
+                                             : fmt::format("fe-{}-row{:02}-leaf{}{}", owner, zone.row + 1, number + 1, side);
+      frontend_leaves_.push_back(add_device(group_id, name));
+      const auto n = static_cast<std::uint32_t>(frontend_leaves_.size() - 1);
+      dev(frontend_leaves_.back()).rail = static_cast<std::uint16_t>(n % 2);
+      if (!owner.empty()) {
+        row_number_[index_of(frontend_leaves_.back())] =
+            static_cast<std::uint32_t>(zone.row) * kRowStride + static_cast<std::uint32_t>(number) * 2 + n % 2;
+      }
+    }
+  }
+}
+
 void ClusterBuilder::build_frontend(const FrontendSize& size) {
-  if (size.pairs == 0) return;
+  if (size.pairs() == 0) return;
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   FabricPlan& out = plan_of(FabricKind::frontend);
-  DeviceGroup group;
-  group.name = "fe-leaf";
-  group.kind = DeviceKind::network_switch;
-  group.fabric = FabricKind::frontend;
-  group.tier = Tier::leaf;
-  group.network_switch = catalog_.switch_model(fabric.leaf.value);
-  const std::uint32_t id = add_group(std::move(group));
-  for (std::uint32_t n = 0; n < size.pairs * 2; ++n) {
-    frontend_leaves_.push_back(add_device(id, fmt::format("fe-leaf{:03}{}", n / 2 + 1, n % 2 == 0 ? "a" : "b")));
-    dev(frontend_leaves_.back()).rail = static_cast<std::uint16_t>(n % 2);
-  }
+  add_pairs(size);
   FabricMember member;
-  member.units = size.pairs;
+  member.units = size.pairs();
   member.leaves_per_unit = 2;
   member.first_unit = static_cast<std::uint32_t>(cluster_->units_.size());
-  for (std::uint32_t n = 0; n < size.pairs * 2; ++n) {
+  for (std::uint32_t n = 0; n < size.pairs() * 2; ++n) {
     LeafState state;
     state.id = frontend_leaves_[n];
     member.leaves.push_back(state);
@@ -290,7 +324,7 @@ void ClusterBuilder::build_frontend(const FrontendSize& size) {
   out.wiring = Wiring::pairs;
   out.rails = 1;
   out.pods = std::max(out.pods, 1U);
-  out.leaves = size.pairs * 2;
+  out.leaves = size.pairs() * 2;
   if (out.tiers == 1) {
     out.uplink_speed = BitRate(0);
     return;

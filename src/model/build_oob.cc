@@ -76,12 +76,14 @@ void ClusterBuilder::make_zones() {
     const Rack& at = cluster_->rack(rack);
     return by_row ? zone_of_row.at({at.pool, at.row}) : std::size_t{0};
   };
+  zone_of_server_.assign(cluster_->devices_.size(), 0);
   for (std::size_t i = 0; i < cluster_->devices_.size(); ++i) {
     const auto id = static_cast<DeviceId>(i);
     const DeviceGroup& group = cluster_->group_of(id);
     std::size_t zone = 0;
     if (group.kind == DeviceKind::server) {
       const Device& device = cluster_->device(id);
+      if (device.rack != kNone<RackId>) zone_of_server_[i] = zone_of_rack(device.rack);
       const auto ports =
           group.pool >= 0
               ? static_cast<std::uint32_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value)
@@ -131,24 +133,6 @@ std::uint32_t ClusterBuilder::racks_for_quorum() const {
   return 0;
 }
 
-// Where each pair of frontend leaves stands: with its first server, or in the middle.
-std::vector<std::size_t> ClusterBuilder::zones_of_pairs() const {
-  std::vector<std::size_t> zones(frontend_size_.pairs, 0);
-  std::vector<bool> seen(frontend_size_.pairs, false);
-  std::map<std::pair<int, std::int32_t>, std::size_t> by_row;
-  for (std::size_t z = 1; z < zones_.size(); ++z) by_row[{zones_[z].pool, zones_[z].row}] = z;
-  for (const PairLink& link : frontend_size_.links) {
-    const std::uint32_t pair = link.leaf / 2;
-    const RackId rack = cluster_->device(link.device).rack;
-    if (seen[pair]) continue;
-    seen[pair] = true;
-    if (rack == kNone<RackId>) continue;
-    const auto found = by_row.find({cluster_->rack(rack).pool, cluster_->rack(rack).row});
-    if (found != by_row.end()) zones[pair] = found->second;
-  }
-  return zones;
-}
-
 void ClusterBuilder::size_zones() {
   const OobSpec& oob = spec_.fabrics->oob.value;
   const FabricSpec& frontend = fabric_spec(FabricKind::frontend);
@@ -170,7 +154,7 @@ void ClusterBuilder::size_zones() {
     const std::uint32_t spines = oob_spines_needed(leaves, cores);
     std::uint32_t total = 0;
     bool changed = false;
-    const std::vector<std::size_t> pair_zone = zones_of_pairs();
+    const std::vector<std::size_t>& pair_zone = frontend_size_.pair_zone;
     for (std::size_t z = 0; z < zones_.size(); ++z) {
       Zone& zone = zones_[z];
       std::uint32_t units = units_needed(zone);
@@ -386,31 +370,12 @@ void ClusterBuilder::cable_oob_uplinks() {
   const PortMode up = oob_up_mode(*catalog_.switch_model(oob.leaf.value));
   const auto uplinks = static_cast<std::uint32_t>(oob.uplinks.value);
   if (oob.uplink_to_frontend.value) {
-    const PortMode down = find_mode(*catalog_.switch_model(fabric_spec(FabricKind::frontend).leaf.value), up.speed);
-    std::vector<std::uint32_t> next = frontend_size_.oob_leaf_lanes;
-    const FabricSpec& frontend = fabric_spec(FabricKind::frontend);
-    const PortMode& fe_up = trunks_[static_cast<std::size_t>(FabricKind::frontend)].leaf_up;
-    const auto peers = static_cast<std::uint32_t>(frontend.peer_links.value);
-    const bool one_pair = frontend_size_.plan.uplinks.empty();
-    const std::uint32_t above = one_pair ? divide_up(static_cast<std::uint32_t>(frontend.external->links.value), 2)
-                                         : frontend_size_.plan.uplinks.front();
-    const PortMode& peer = trunks_[static_cast<std::size_t>(FabricKind::frontend)].peer;
-    const std::uint32_t taken = (fe_up.cages == down.cages ? divide_up(above, fe_up.per_cage) : 0) +
-                                (peers > 0 && peer.cages == down.cages ? divide_up(peers, peer.per_cage) : 0);
-    const auto lanes = static_cast<std::uint32_t>(down.cages->lanes.value);
-    const std::uint32_t limit = (static_cast<std::uint32_t>(down.cages->count.value) - taken) * lanes;
-    std::uint32_t pair = 0;
-    for (const DeviceId leaf : oob_leaves_) {
-      for (std::uint32_t k = 0; k < uplinks; ++k) {
-        const auto room = [&] { return divide_up(next[pair * 2 + k % 2], down.lanes_each) * down.lanes_each; };
-        while (pair + 1 < frontend_size_.pairs && room() + down.lanes_each > limit) ++pair;
-        const std::uint32_t at = room();
-        next[pair * 2 + k % 2] = at + down.lanes_each;
-        const PortId a = add_switch_port(leaf, FabricKind::oob, up, k);
-        const PortId b =
-            add_switch_port(frontend_leaves_[pair * 2 + k % 2], FabricKind::frontend, down, at / down.lanes_each);
-        connect(a, b, CableRole::oob_frontend);
-      }
+    CHECK(frontend_size_.oob_links.size() == oob_leaves_.size() * uplinks, "size_zones() settled on these leaves");
+    for (std::size_t n = 0; n < frontend_size_.oob_links.size(); ++n) {
+      const PairLink& link = frontend_size_.oob_links[n];
+      const PortId a = add_switch_port(oob_leaves_[n / uplinks], FabricKind::oob, up, link.port);
+      const PortId b = add_switch_port(frontend_leaves_[link.leaf], FabricKind::frontend, link.mode, link.position);
+      connect(a, b, CableRole::oob_frontend);
     }
     return;
   }
@@ -446,7 +411,7 @@ void ClusterBuilder::cable_oob_uplinks() {
 
 void ClusterBuilder::build_oob() {
   // Frontend switches exist by now: leaves stand with their servers, the rest in the middle of the room.
-  const std::vector<std::size_t> pair_zone = zones_of_pairs();
+  const std::vector<std::size_t>& pair_zone = frontend_size_.pair_zone;
   for (std::size_t n = 0; n < frontend_leaves_.size(); ++n) zones_[pair_zone[n / 2]].devices.push_back(frontend_leaves_[n]);
   for (std::size_t i = 0; i < cluster_->devices_.size(); ++i) {
     const DeviceGroup& group = cluster_->groups_[cluster_->devices_[i].group];

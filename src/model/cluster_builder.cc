@@ -106,6 +106,12 @@ const FabricSpec& ClusterBuilder::fabric_spec(FabricKind kind) const {
   }
 }
 
+// A device's number for addresses: its place in the group, or its row's block.
+std::uint32_t ClusterBuilder::number_of(DeviceId id) const {
+  const auto found = row_number_.find(index_of(id));
+  return found == row_number_.end() ? cluster_->device(id).index : found->second;
+}
+
 std::uint32_t ClusterBuilder::add_group(DeviceGroup group) {
   group.first = static_cast<DeviceId>(cluster_->devices_.size());
   cluster_->groups_.push_back(std::move(group));

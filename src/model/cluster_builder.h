@@ -138,13 +138,16 @@ class ClusterBuilder {
     PortMode mode;
   };
   struct FrontendSize {
-    std::uint32_t pairs = 0;
-    ClosPlan plan;                 // of what is above more than one pair
-    std::vector<PairLink> links;                // of servers
-    std::vector<std::uint32_t> oob_leaf_lanes;  // first lane for the uplinks of out-of-band leaves, by leaf
+    ClosPlan plan;                        // of what is above more than one pair
+    std::vector<std::size_t> pair_zone;   // where each pair stands
+    std::vector<PairLink> links;          // of servers
+    std::vector<PairLink> oob_links;      // of out-of-band leaves, in their order
+    [[nodiscard]] std::uint32_t pairs() const { return static_cast<std::uint32_t>(pair_zone.size()); }
   };
   FrontendSize size_frontend(std::uint32_t oob_leaves);
-  bool pack_pairs(FrontendSize& size, std::uint32_t pairs, std::uint32_t lanes, std::uint32_t oob_leaves);
+  bool pack_pairs(FrontendSize& size, std::uint32_t lanes, std::uint32_t oob_leaves);
+  PortMode frontend_mode(const SwitchModel& leaf, const PortGroup& ports);
+  void add_pairs(const FrontendSize& size);
   void build_frontend(const FrontendSize& size);
   void cable_pairs(const FrontendSize& size, FabricMember& member);
   PortMode peer_mode(const SwitchModel& leaf, BitRate uplink);
@@ -153,7 +156,6 @@ class ClusterBuilder {
 
   // build_oob.cc: service racks, out-of-band switches and their cables.
   void make_zones();
-  std::vector<std::size_t> zones_of_pairs() const;
   void size_zones();
   std::uint32_t units_needed(const Zone& zone) const;
   std::uint32_t racks_for_quorum() const;
@@ -196,6 +198,7 @@ class ClusterBuilder {
   void apply_address_overrides();
 
   // cluster_builder.cc
+  std::uint32_t number_of(DeviceId id) const;
   std::uint32_t add_group(DeviceGroup group);
   DeviceId add_device(std::uint32_t group, std::string name);
   void index();
@@ -224,7 +227,8 @@ class ClusterBuilder {
   Trunks trunks_[3];
   std::vector<DeviceId> frontend_leaves_;  // a and b sides alternate
   FrontendSize frontend_size_;
-  std::vector<Zone> zones_;          // the first is central
+  std::vector<Zone> zones_;  // the first is central
+  std::vector<std::size_t> zone_of_server_;  // by device
   std::vector<int> rack_zone_pool_;  // for service racks at the end of a row: whose row
   // Numbers of devices that stand by the row: kRowStride of them for each, so that one row's growth moves no other's.
   std::unordered_map<std::uint32_t, std::uint32_t> row_number_;
