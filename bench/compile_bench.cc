@@ -90,9 +90,9 @@ int main() {
   for (const std::int64_t servers : {125, 1250, 12500}) {
     const Measurement m = measure_apart(servers);
     if (m.cables == 0) return 1;
-    fmt::print("{:>8} {:>8} {:>9} {:>10.1f} {:>11.2f} {:>13.0f} {:>10.1f} {:>12.2f}\n", m.gpus, servers, m.cables, m.load_ms,
-               m.summary_ms, m.load_ms * 1e6 / static_cast<double>(m.cables), static_cast<double>(m.peak_kib) / 1024,
-               static_cast<double>(m.peak_kib) / static_cast<double>(m.cables));
+    fmt::print("{:>8} {:>8} {:>9} {:>10.1f} {:>11.2f} {:>13.0f} {:>10.1f} {:>12.2f}\n", m.gpus, servers, m.cables,
+               m.load_ms, m.summary_ms, m.load_ms * 1e6 / static_cast<double>(m.cables),
+               static_cast<double>(m.peak_kib) / 1024, static_cast<double>(m.peak_kib) / static_cast<double>(m.cables));
   }
   return 0;
 }

@@ -17,6 +17,6 @@ weft_room(cli ALL)
 
 weft_room_sources(base LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 weft_room_sources(model SOURCES ${WEFT_CATALOG_SOURCE})
-weft_room_sources(cli LINK weft_cli11 DEFINE WEFT_VERSION="${PROJECT_VERSION}")
+weft_room_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
 
 weft_finish_rooms()

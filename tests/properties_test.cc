@@ -62,20 +62,24 @@ std::string backend_text(RandomStream& random, bool infiniband, bool planes, boo
   if (infiniband) {
     out += "    network: infiniband\n    leaf: qm9700\n";
   } else {
-    out += fmt::format("    leaf: {}\n", planes ? std::string("sn5600")
-                                                : pick<std::string>(random, {"sn5600", "nexus-9364d-gx2a", "arista-7060x6-64pe",
-                                                                             "th5-64x800", "juniper-qfx5220-32cd"}));
+    out += fmt::format("    leaf: {}\n",
+                       planes ? std::string("sn5600")
+                              : pick<std::string>(random, {"sn5600", "nexus-9364d-gx2a", "arista-7060x6-64pe",
+                                                           "th5-64x800", "juniper-qfx5220-32cd"}));
   }
   if (planes) out += "    planes: 2\n";
   if (random.chance(0.5)) {
-    out += "    wiring: " + pick<std::string>(random, {"rail-optimized", "rail-optimized", "rail-only", "dual-tor"}) + "\n";
+    out += "    wiring: " + pick<std::string>(random, {"rail-optimized", "rail-optimized", "rail-only", "dual-tor"}) +
+           "\n";
   }
   out += "    oversubscription: " + pick<std::string>(random, {"1:1", "1:1", "2:1", "3:2", "4:3"}) + "\n";
   if (random.chance(0.15)) out += "    tiers: 3\n";
   if (random.chance(0.2)) out += "    ipv6: fd57:4e00:1::/48\n";
   if (!infiniband && random.chance(0.2)) out += "    switch_links: numbered\n";
   if (managers) {
-    out += "    managers:\n      - {{name: ufm, server: ufm-appliance-ndr, count: 2, ports: 1, speed: 400G, back_to_back: true}}\n";
+    out +=
+        "    managers:\n      - {{name: ufm, server: ufm-appliance-ndr, count: 2, ports: 1, speed: 400G, back_to_back: "
+        "true}}\n";
   }
   return out;
 }
@@ -93,13 +97,15 @@ Draft draft(RandomStream& random) {
   out.infra = random.between(3, 9);
   out.per_rack = random.between(1, 4);
   const bool unit = random.chance(0.5);
-  out.text = fmt::format("weft: 1\nname: random\nprofile: {}\nsite: {{{{row_length: {}, rack_power: 200kW, switches: {}, feeds: {}}}}}\n",
-                         split ? "split" : "converged", random.between(4, 20), random.chance(0.5) ? "row" : "central",
-                         random.between(1, 3));
-  out.text += fmt::format("pools:\n  - {{{{name: train, server: {}, count: {{train}}, per_rack: {}{}}}}}\n", server, out.per_rack,
-                          unit ? fmt::format(", unit: {}", random.between(2, 16)) : "");
+  out.text = fmt::format(
+      "weft: 1\nname: random\nprofile: {}\nsite: {{{{row_length: {}, rack_power: 200kW, switches: {}, feeds: {}}}}}\n",
+      split ? "split" : "converged", random.between(4, 20), random.chance(0.5) ? "row" : "central",
+      random.between(1, 3));
+  out.text += fmt::format("pools:\n  - {{{{name: train, server: {}, count: {{train}}, per_rack: {}{}}}}}\n", server,
+                          out.per_rack, unit ? fmt::format(", unit: {}", random.between(2, 16)) : "");
   if (random.chance(0.3)) {
-    out.text += fmt::format("  - {{{{name: infer, role: inference, server: {}, count: {}}}}}\n", server, random.between(1, 20));
+    out.text +=
+        fmt::format("  - {{{{name: infer, role: inference, server: {}, count: {}}}}}\n", server, random.between(1, 20));
   }
   out.text += "  - {{name: infra, role: infrastructure, server: control-1u, count: {infra}}}\n";
   if (random.chance(0.6)) out.text += "  - {{name: login, role: login, server: login-1u, count: 2}}\n";
@@ -109,15 +115,17 @@ Draft draft(RandomStream& random) {
   if (random.chance(0.5)) out.text += "  - {{name: jump, role: jump, server: jump-1u, count: 1}}\n";
   out.text += "fabrics:\n" + backend_text(random, infiniband, planes, infiniband && random.chance(0.3));
   out.text += "  storage:\n";
-  out.text += infiniband && random.chance(0.5) ? "    network: infiniband\n    leaf: qm9700\n    storage_breakout: 2x200G\n"
-                                               : "    leaf: " + pick<std::string>(random, {"sn5600", "sn5400", "sn5600"}) + "\n";
+  out.text += infiniband && random.chance(0.5)
+                  ? "    network: infiniband\n    leaf: qm9700\n    storage_breakout: 2x200G\n"
+                  : "    leaf: " + pick<std::string>(random, {"sn5600", "sn5400", "sn5600"}) + "\n";
   out.text += "    oversubscription: " + pick<std::string>(random, {"1:1", "2:1", "4:3"}) + "\n";
   out.text += "  frontend:\n    subnets: [10.20.0.0/16]\n";
   if (random.chance(0.5)) out.text += fmt::format("    external: {{{{links: {}}}}}\n", random.between(1, 8));
   if (random.chance(0.2)) out.text += "    oversubscription: 1:1\n";
   const bool hang = random.chance(0.2);
   out.text += "  oob:\n";
-  out.text += hang ? "    leaf: sn2201\n    uplink_to_frontend: true\n" : "    uplinks: " + std::to_string(random.between(1, 2)) + "\n";
+  out.text += hang ? "    leaf: sn2201\n    uplink_to_frontend: true\n"
+                   : "    uplinks: " + std::to_string(random.between(1, 2)) + "\n";
   if (random.chance(0.3)) out.text += "    spare_percent: 10\n";
   return out;
 }
@@ -298,7 +306,8 @@ void check_clos(const Cluster& cluster, FabricKind kind) {
   }
   std::map<std::uint32_t, std::set<std::uint32_t>> counts;
   for (const auto& [ends, count] : links) counts[ends.first].insert(count);
-  for (const auto& [leaf, different] : counts) EXPECT_EQ(different.size(), 1U) << cluster.name_of(static_cast<DeviceId>(leaf));
+  for (const auto& [leaf, different] : counts)
+    EXPECT_EQ(different.size(), 1U) << cluster.name_of(static_cast<DeviceId>(leaf));
   EXPECT_EQ(counts.size(), plan.leaves) << "every leaf has uplinks";
 }
 

@@ -1,5 +1,5 @@
-// Published component counts, and weft's own for the same designs. The tests demand equality; `make validate` prints both.
-// Expected values stand as their publishers printed them and are never taken from weft's output.
+// Published component counts, and weft's own for the same designs. The tests demand equality; `make validate` prints
+// both. Expected values stand as their publishers printed them and are never taken from weft's output.
 #pragma once
 
 #include <fmt/format.h>
@@ -58,13 +58,12 @@ inline void superpod_scale(std::vector<Row>& rows) {
       const bool is_b200 = std::string(server) == "dgx-b200";
       if (row.units == 2 && !is_b200) continue;  // only the B200 document has this row
       const auto cluster = compile_or_die(
-          "table3.yaml",
-          fmt::format("weft: 1\nname: sp\nsite: {{switches: row, rack_power: 80kW}}\n"
-                      "pools: [{{name: dgx, server: {}, count: {}, per_rack: 4}}]\n"
-                      "fabrics:\n  backend: {{network: infiniband, leaf: qm9700}}\n"
-                      "  storage: {{network: infiniband, leaf: qm9700}}\n"
-                      "  frontend: {{subnets: [10.20.0.0/16]}}\n  oob: {{spine: nexus-9364c-gx}}\n",
-                      server, row.units * 32));
+          "table3.yaml", fmt::format("weft: 1\nname: sp\nsite: {{switches: row, rack_power: 80kW}}\n"
+                                     "pools: [{{name: dgx, server: {}, count: {}, per_rack: 4}}]\n"
+                                     "fabrics:\n  backend: {{network: infiniband, leaf: qm9700}}\n"
+                                     "  storage: {{network: infiniband, leaf: qm9700}}\n"
+                                     "  frontend: {{subnets: [10.20.0.0/16]}}\n  oob: {{spine: nexus-9364c-gx}}\n",
+                                     server, row.units * 32));
       const FabricPlan& plan = cluster->fabric(FabricKind::backend);
       const std::string design = fmt::format("{} {} SU", server, row.units);
       const auto add = [&](const char* what, std::int64_t expected, std::int64_t found) {

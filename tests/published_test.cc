@@ -8,7 +8,8 @@ namespace {
 
 void expect_equal(const std::vector<Row>& rows, std::size_t at_least) {
   EXPECT_GE(rows.size(), at_least);
-  for (const Row& row : rows) EXPECT_EQ(row.found, row.expected) << row.source << ": " << row.design << ": " << row.quantity;
+  for (const Row& row : rows)
+    EXPECT_EQ(row.found, row.expected) << row.source << ": " << row.design << ": " << row.quantity;
 }
 
 TEST(Published, SuperPodTable3) {

@@ -12,7 +12,7 @@ namespace weft {
 template <>
 const Schema& schema_of<PriceItem>() {
   static const Schema kSchema =
-      SchemaBuilder<PriceItem>("price item", "What one catalogue item, or every item of a category, costs.")
+      SchemaBuilder<PriceItem>("price-item", "What one catalogue item, or every item of a category, costs.")
           .field("item", &PriceItem::item,
                  "Catalogue id, or a category (switch, storage, server, manager, gpu, transceiver, cable, pdu, rack) "
                  "for every item of it that has no entry of its own")

@@ -282,7 +282,8 @@ void ClusterBuilder::assign_oob_addresses() {
     const PoolSpec* pool = is_pool ? &spec_.pools.value[static_cast<std::size_t>(group.pool)] : nullptr;
     const auto each = static_cast<std::uint64_t>(pool != nullptr ? pool->links->oob.value : 1);
     std::uint64_t numbers = group.count;
-    if (group.count > 0) numbers = std::uint64_t{number_of(static_cast<DeviceId>(index_of(group.first) + group.count - 1))} + 1;
+    if (group.count > 0)
+      numbers = std::uint64_t{number_of(static_cast<DeviceId>(index_of(group.first) + group.count - 1))} + 1;
     start[g] = plan.add(ordinal(group, group.manager ? manager++ : 0), numbers * each, group.name,
                         pool != nullptr ? pool->place : spec_.place, 16);
   }
@@ -323,9 +324,8 @@ void ClusterBuilder::assign_switch_numbers() {
       if (group.kind != DeviceKind::network_switch || group.fabric != kind) continue;
       std::uint64_t ordinal = 24 + static_cast<std::uint64_t>(group.tier);
       if (group.tier == Tier::leaf && group.pool >= 0) ordinal = static_cast<std::uint64_t>(group.pool);
-      const std::uint64_t start =
-          plan.add(ordinal, group.count, group.name,
-                   fabric.loopbacks.place.known() ? fabric.loopbacks.place : spec_.place, 1);
+      const std::uint64_t start = plan.add(ordinal, group.count, group.name,
+                                           fabric.loopbacks.place.known() ? fabric.loopbacks.place : spec_.place, 1);
       for (std::uint32_t n = 0; n < group.count; ++n) {
         const auto id = static_cast<DeviceId>(index_of(group.first) + n);
         Device& device = dev(id);
@@ -364,7 +364,8 @@ void ClusterBuilder::assign_link_addresses() {
       const std::uint64_t ordinal = group.tier == Tier::leaf && group.pool >= 0
                                         ? static_cast<std::uint64_t>(group.pool)
                                         : 24 + static_cast<std::uint64_t>(group.tier);
-      const std::uint64_t numbers = std::uint64_t{number_of(static_cast<DeviceId>(index_of(group.first) + group.count - 1))} + 1;
+      const std::uint64_t numbers =
+          std::uint64_t{number_of(static_cast<DeviceId>(index_of(group.first) + group.count - 1))} + 1;
       start[g] = plan.add(ordinal, numbers, group.name, fabric.switch_links.place);
     }
     plan.check(fmt::format("{} ({} blocks of {} links)", to_text(space), space.size() >> bits, 1U << (bits - 1)),

@@ -276,13 +276,13 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
   const bool trunks = choose_trunks(kind);
   const bool one_tier = fits_one_switch(kind, members);
   if (!one_tier && !trunks) {
-    diagnostics_.error(fabric.uplink_speed.place.known() ? fabric.uplink_speed.place
-                       : fabric.leaf.place.known()       ? fabric.leaf.place
-                                                         : spec_.place,
-                       fmt::format("no cable joins {} and {} at {}", fabric.leaf.value, fabric.spine.value,
-                                   fabric.uplink_speed.has_value() ? to_text(fabric.uplink_speed.value)
-                                                                   : "the hosts' speed or above"),
-                       "another `uplink_speed`, `spine` or `media`");
+    diagnostics_.error(
+        fabric.uplink_speed.place.known() ? fabric.uplink_speed.place
+        : fabric.leaf.place.known()       ? fabric.leaf.place
+                                          : spec_.place,
+        fmt::format("no cable joins {} and {} at {}", fabric.leaf.value, fabric.spine.value,
+                    fabric.uplink_speed.has_value() ? to_text(fabric.uplink_speed.value) : "the hosts' speed or above"),
+        "another `uplink_speed`, `spine` or `media`");
     return;
   }
   out.tiers = 1;

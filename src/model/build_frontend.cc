@@ -11,8 +11,9 @@
 
 namespace weft {
 // Lays every server's links, then the uplinks of out-of-band leaves, onto pairs with `lanes` lanes a side, and opens as
-// many pairs as that takes. Pairs belong to a zone: where leaves stand by the row, a server meets its own row's pairs. A
-// cage holds ports of one pool, so that one kind of plug serves it. False if a server does not fit into an empty pair.
+// many pairs as that takes. Pairs belong to a zone: where leaves stand by the row, a server meets its own row's pairs.
+// A cage holds ports of one pool, so that one kind of plug serves it. False if a server does not fit into an empty
+// pair.
 bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::uint32_t oob_leaves) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const SwitchModel& leaf = *catalog_.switch_model(fabric.leaf.value);
@@ -76,7 +77,8 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::ui
   const PortMode mode = find_mode(leaf, oob_up_mode(*catalog_.switch_model(spec_.fabrics->oob->leaf.value)).speed);
   for (std::uint32_t n = 0; n < oob_leaves; ++n) {
     const auto count = static_cast<std::uint32_t>(spec_.fabrics->oob->uplinks.value);
-    if (!attach(kNone<DeviceId>, SIZE_MAX - 1, zones_.size() == 1 ? 0 : SIZE_MAX, count, n, mode, size.oob_links)) return false;
+    if (!attach(kNone<DeviceId>, SIZE_MAX - 1, zones_.size() == 1 ? 0 : SIZE_MAX, count, n, mode, size.oob_links))
+      return false;
   }
   for (std::size_t& zone : size.pair_zone) zone = zone == SIZE_MAX ? 0 : zone;
   return true;
@@ -86,7 +88,8 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::ui
 PortMode ClusterBuilder::frontend_mode(const SwitchModel& leaf, const PortGroup& ports) {
   const FabricSpec& fabric = fabric_spec(FabricKind::frontend);
   const auto& speeds = ports.speeds.value;
-  const bool asked = fabric.speed.has_value() && std::find(speeds.begin(), speeds.end(), fabric.speed.value) != speeds.end();
+  const bool asked =
+      fabric.speed.has_value() && std::find(speeds.begin(), speeds.end(), fabric.speed.value) != speeds.end();
   const std::optional<Breakout> breakout = given_breakout(fabric.breakout);
   const BitRate speed = asked ? fabric.speed.value : common_speed(FabricKind::frontend, leaf, ports, breakout, false);
   return host_mode(FabricKind::frontend, leaf, ports, speed, breakout, false);
@@ -140,7 +143,8 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   trunks.peer = peer_mode(leaf, plan_of(FabricKind::frontend).uplink_speed);
   if (trunks.peer.cages == nullptr && fabric.peer_links.value > 0) {
     diagnostics_.error(fabric.peer_links.place.known() ? fabric.peer_links.place : fabric.place,
-                       fmt::format("no cable joins two {} as a pair", fabric.leaf.value), "another `leaf`, or `peer_links: 0`");
+                       fmt::format("no cable joins two {} as a pair", fabric.leaf.value),
+                       "another `leaf`, or `peer_links: 0`");
     return size;
   }
   const bool shared = up.cages == down.cages;
@@ -160,7 +164,8 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   };
   const bool more_tiers = fabric.tiers.value == TierChoice::two || fabric.tiers.value == TierChoice::three;
   const std::uint32_t alone = room(divide_up(way_out, 2));
-  if (!more_tiers && !fabric.uplinks.has_value() && alone > 0 && pack_pairs(size, alone, oob_leaves) && size.pairs() == 1) {
+  if (!more_tiers && !fabric.uplinks.has_value() && alone > 0 && pack_pairs(size, alone, oob_leaves) &&
+      size.pairs() == 1) {
     return size;
   }
   if (fabric.tiers.value == TierChoice::one) {
@@ -229,7 +234,8 @@ void ClusterBuilder::cable_pairs(const FrontendSize& size, FabricMember& member)
     const std::uint32_t first = peer.ports() - above - divide_up(peers, peer.per_cage) * peer.per_cage;
     for (std::uint32_t k = 0; k < peers; ++k) {
       const PortId a = add_switch_port(frontend_leaves_[pair * 2], FabricKind::frontend, peer, first + k);
-      connect(a, add_switch_port(frontend_leaves_[pair * 2 + 1], FabricKind::frontend, peer, first + k), CableRole::peer);
+      connect(a, add_switch_port(frontend_leaves_[pair * 2 + 1], FabricKind::frontend, peer, first + k),
+              CableRole::peer);
     }
   }
   if (one_pair) {
@@ -277,8 +283,9 @@ void ClusterBuilder::add_pairs(const FrontendSize& size) {
       group_id = add_group(std::move(group));
     }
     for (const char* side : {"a", "b"}) {
-      const std::string name = owner.empty() ? fmt::format("fe-leaf{:03}{}", number + 1, side)
-                                             : fmt::format("fe-{}-row{:02}-leaf{}{}", owner, zone.row + 1, number + 1, side);
+      const std::string name = owner.empty()
+                                   ? fmt::format("fe-leaf{:03}{}", number + 1, side)
+                                   : fmt::format("fe-{}-row{:02}-leaf{}{}", owner, zone.row + 1, number + 1, side);
       frontend_leaves_.push_back(add_device(group_id, name));
       const auto n = static_cast<std::uint32_t>(frontend_leaves_.size() - 1);
       dev(frontend_leaves_.back()).rail = static_cast<std::uint16_t>(n % 2);

@@ -1,5 +1,5 @@
-// What every cable is made of and how long it is. Cables that share a cage share its plug, so the longest of them decides
-// the optics of all; a splitter is one piece to buy and as long as its longest branch.
+// What every cable is made of and how long it is. Cables that share a cage share its plug, so the longest of them
+// decides the optics of all; a splitter is one piece to buy and as long as its longest branch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,13 +46,15 @@ CageEnd ClusterBuilder::cage_end(const Port& port, const Port& peer) const {
     case DeviceKind::server: {
       const PortUse use = group.manager && port.fabric != FabricKind::oob ? PortUse::backend : port_use(port.fabric);
       const PortGroup* ports = port_group(*group.server, use);
-      return {ports->form.value,
-              static_cast<std::uint32_t>(ports->per_cage.value) * planes_of(group, port.fabric)};
+      return {ports->form.value, static_cast<std::uint32_t>(ports->per_cage.value) * planes_of(group, port.fabric)};
     }
-    case DeviceKind::network_switch: return switch_end(*group.network_switch, port);
+    case DeviceKind::network_switch:
+      return switch_end(*group.network_switch, port);
     // The site's end is taken to be like ours.
-    case DeviceKind::external: return switch_end(*cluster_->group_of(peer.device).network_switch, peer);
-    case DeviceKind::pdu: break;
+    case DeviceKind::external:
+      return switch_end(*cluster_->group_of(peer.device).network_switch, peer);
+    case DeviceKind::pdu:
+      break;
   }
   return {FormFactor::rj45, 1};
 }
@@ -129,8 +131,8 @@ const std::vector<MediumKind>& ClusterBuilder::wanted_media(const Cable& cable) 
 void ClusterBuilder::lay_cables() {
   std::vector<std::uint32_t> kinds;
   const std::vector<LinkEnds> links = describe_links(kinds);
-  std::unordered_map<std::uint64_t, std::uint32_t> trunks;   // first cable of each splitter
-  std::unordered_map<std::uint64_t, const void*> plugs;      // what fills each cage with several ports
+  std::unordered_map<std::uint64_t, std::uint32_t> trunks;  // first cable of each splitter
+  std::unordered_map<std::uint64_t, const void*> plugs;     // what fills each cage with several ports
   std::map<std::string, int> complaints;
   for (std::uint32_t i = 0; i < links.size(); ++i) {
     Cable& cable = cluster_->cables_[i];

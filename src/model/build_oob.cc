@@ -166,7 +166,8 @@ void ClusterBuilder::size_zones() {
       if (z == 0) {
         const SwitchModel& fe_spine = *catalog_.switch_model(frontend.spine.value);
         const ClosPlan& above = frontend_size_.plan;
-        const std::uint32_t fe_above = above.uplinks.empty() ? 0 : above.spines() + (above.tiers == 3 ? above.cores() : 0);
+        const std::uint32_t fe_above =
+            above.uplinks.empty() ? 0 : above.spines() + (above.tiers == 3 ? above.cores() : 0);
         units += fe_above * static_cast<std::uint32_t>(fe_spine.height.value) +
                  (spines + cores) * static_cast<std::uint32_t>(catalog_.switch_model(oob.spine.value)->height.value);
         endpoints += fe_above * static_cast<std::uint32_t>(std::min<std::int64_t>(1, fe_spine.management_ports.value));
@@ -398,8 +399,7 @@ void ClusterBuilder::cable_oob_uplinks() {
     for (std::uint32_t c = 0; c < 2; ++c) {
       if (s >= down.ports()) {
         diagnostics_.error(oob.spine.place.known() ? oob.spine.place : spec_.place,
-                           "the out-of-band core has too few ports for its aggregation",
-                           "a `spine` with more ports");
+                           "the out-of-band core has too few ports for its aggregation", "a `spine` with more ports");
         return;
       }
       const PortId a = add_switch_port(oob_spines_[s], FabricKind::oob, down, room + c);
@@ -412,7 +412,8 @@ void ClusterBuilder::cable_oob_uplinks() {
 void ClusterBuilder::build_oob() {
   // Frontend switches exist by now: leaves stand with their servers, the rest in the middle of the room.
   const std::vector<std::size_t>& pair_zone = frontend_size_.pair_zone;
-  for (std::size_t n = 0; n < frontend_leaves_.size(); ++n) zones_[pair_zone[n / 2]].devices.push_back(frontend_leaves_[n]);
+  for (std::size_t n = 0; n < frontend_leaves_.size(); ++n)
+    zones_[pair_zone[n / 2]].devices.push_back(frontend_leaves_[n]);
   for (std::size_t i = 0; i < cluster_->devices_.size(); ++i) {
     const DeviceGroup& group = cluster_->groups_[cluster_->devices_[i].group];
     if (group.kind == DeviceKind::network_switch && group.fabric == FabricKind::frontend && group.tier != Tier::leaf) {

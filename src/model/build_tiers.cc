@@ -1,5 +1,5 @@
-// Above the leaves: at which speed and in which modes switches are joined, how many spines and cores that takes, and which
-// port meets which. The counting itself is clos.h's.
+// Above the leaves: at which speed and in which modes switches are joined, how many spines and cores that takes, and
+// which port meets which. The counting itself is clos.h's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ bool ClusterBuilder::trunk_modes(FabricKind kind, const SwitchModel& lower, cons
   return at_upper.cages != nullptr;
 }
 
-// Speed and modes between switches. Unless the file says otherwise the one that loses least of either switch's capacity;
-// among equals the slowest, which gives both ends the largest radix.
+// Speed and modes between switches. Unless the file says otherwise the one that loses least of either switch's
+// capacity; among equals the slowest, which gives both ends the largest radix.
 bool ClusterBuilder::choose_trunks(FabricKind kind) {
   const FabricSpec& fabric = fabric_spec(kind);
   FabricPlan& out = plan_of(kind);
@@ -195,7 +195,8 @@ void ClusterBuilder::build_tiers(FabricKind kind, std::vector<FabricMember*>& me
     return first;
   };
   const std::uint32_t first_spine = add_tier(Tier::spine, catalog_.switch_model(fabric.spine.value), plan.spines());
-  const std::uint32_t first_core = plan.tiers == 3 ? add_tier(Tier::core, catalog_.switch_model(fabric.core.value), plan.cores()) : 0;
+  const std::uint32_t first_core =
+      plan.tiers == 3 ? add_tier(Tier::core, catalog_.switch_model(fabric.core.value), plan.cores()) : 0;
   for (std::uint32_t s = 0; s < stride; ++s) {
     const auto rail = rail_only ? std::optional<std::uint32_t>(s / planes) : std::nullopt;
     cable_spines(kind, members, plan, first_spine + s, stride, s % planes, rail);
@@ -208,7 +209,8 @@ void ClusterBuilder::build_tiers(FabricKind kind, std::vector<FabricMember*>& me
   out.leaf_up = plan.uplinks.front();
   out.links_per_spine = plan.uplinks.front() / plan.spines_per_pod;
   if (plan.tiers == 3) {
-    const std::int64_t down = std::int64_t{trunks_[static_cast<std::size_t>(kind)].spine_down.ports()} - plan.spine_uplinks;
+    const std::int64_t down =
+        std::int64_t{trunks_[static_cast<std::size_t>(kind)].spine_down.ports()} - plan.spine_uplinks;
     const std::int64_t divisor = std::gcd(down, static_cast<std::int64_t>(plan.spine_uplinks));
     out.spine_oversubscription = Ratio{down / divisor, plan.spine_uplinks / divisor};
   }

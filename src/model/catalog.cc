@@ -2,29 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "model/embedded.h"
 
 namespace weft {
 namespace {
 
-// Replaces the item with the same id, or appends.
+// Replaces the item with the same id, or appends. Within one file an id stands once.
 template <class Item>
-void merge(std::vector<Item>& table, std::vector<Item>& more, Diagnostics& diagnostics, std::size_t known_before) {
+void merge(std::vector<Item>& table, std::vector<Item>& more, Diagnostics& diagnostics) {
+  std::set<std::string> seen;
   for (Item& item : more) {
     if (!item.id.has_value()) continue;  // reported already
-    bool replaced = false;
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      if (table[i].id.value == item.id.value) {
-        if (i >= known_before) {
-          diagnostics.error(item.id.place, fmt::format("`{}` is defined twice in this file", item.id->text), {},
-                            item.id->text.size());
-        }
-        table[i] = item;
-        replaced = true;
-        break;
-      }
+    if (!seen.insert(item.id->text).second) {
+      diagnostics.error(item.id.place, fmt::format("`{}` is defined twice in this file", item.id->text), {},
+                        item.id->text.size());
+      continue;
     }
-    if (!replaced) table.push_back(std::move(item));
+    const auto found =
+        std::find_if(table.begin(), table.end(), [&](const Item& other) { return other.id.value == item.id.value; });
+    if (found != table.end()) {
+      *found = std::move(item);
+    } else {
+      table.push_back(std::move(item));
+    }
   }
 }
 
@@ -57,14 +60,14 @@ void Catalog::add(const YamlNode& root, Diagnostics& diagnostics) {
   CatalogFile file;
   if (!Codec<CatalogFile>::read(root, diagnostics, file)) return;
   for (auto& [id, reference] : file.references.value) references_.emplace_back(id, reference);
-  merge(gpus_, file.gpus.value, diagnostics, gpus_.size());
-  merge(nics_, file.nics.value, diagnostics, nics_.size());
-  merge(servers_, file.servers.value, diagnostics, servers_.size());
-  merge(switches_, file.switches.value, diagnostics, switches_.size());
-  merge(transceivers_, file.transceivers.value, diagnostics, transceivers_.size());
-  merge(cables_, file.cables.value, diagnostics, cables_.size());
-  merge(pdus_, file.pdus.value, diagnostics, pdus_.size());
-  merge(racks_, file.racks.value, diagnostics, racks_.size());
+  merge(gpus_, file.gpus.value, diagnostics);
+  merge(nics_, file.nics.value, diagnostics);
+  merge(servers_, file.servers.value, diagnostics);
+  merge(switches_, file.switches.value, diagnostics);
+  merge(transceivers_, file.transceivers.value, diagnostics);
+  merge(cables_, file.cables.value, diagnostics);
+  merge(pdus_, file.pdus.value, diagnostics);
+  merge(racks_, file.racks.value, diagnostics);
 }
 
 const GpuModel* Catalog::gpu(std::string_view id) const { return find_in(gpus_, id); }

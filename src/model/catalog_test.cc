@@ -182,7 +182,7 @@ TEST(UserCatalog, MayNotDefineAnItemTwice) {
   EXPECT_THAT(with(once + item).text(), HasSubstr("`my-switch` is defined twice in this file"));
 }
 
-TEST(UserCatalog, DISABLED_MayNotReplaceAnItemTwice) {
+TEST(UserCatalog, MayNotReplaceAnItemTwice) {
   const std::string once =
       a_switch("sn5600", "{form: osfp, count: 32, lanes: 8, breakouts: [1x800G]}", "radix: 32, radix_speed: 800G");
   const std::string item = once.substr(once.find("  - "));

@@ -107,8 +107,8 @@ bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
   return found;
 }
 
-// Tries every number of spines in a pod and keeps the plan with the fewest spines, then cores; among equals one in which
-// spines spread evenly over cores, then the one with the largest pods, which keep most traffic below the core.
+// Tries every number of spines in a pod and keeps the plan with the fewest spines, then cores; among equals one in
+// which spines spread evenly over cores, then the one with the largest pods, which keep most traffic below the core.
 std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
   std::optional<ClosPlan> best;
   const auto ports = request.spine_ports;

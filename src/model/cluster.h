@@ -1,6 +1,6 @@
 // The compiled cluster: every device, port, cable, address and rack of all four fabrics, immutable and indexed. It is
-// built once from a Spec (compile.h) and is the only place where a name, an address or a port is worked out; everyone
-// else looks it up here. Tables are flat arrays indexed by small ids, laid out for whole-cluster walks.
+// built once from a Spec (compile(), below) and is the only place where a name, an address or a port is worked out;
+// everyone else looks it up here. Tables are flat arrays indexed by small ids, laid out for whole-cluster walks.
 #pragma once
 
 #include <cstdint>

@@ -138,10 +138,10 @@ class ClusterBuilder {
     PortMode mode;
   };
   struct FrontendSize {
-    ClosPlan plan;                        // of what is above more than one pair
-    std::vector<std::size_t> pair_zone;   // where each pair stands
-    std::vector<PairLink> links;          // of servers
-    std::vector<PairLink> oob_links;      // of out-of-band leaves, in their order
+    ClosPlan plan;                       // of what is above more than one pair
+    std::vector<std::size_t> pair_zone;  // where each pair stands
+    std::vector<PairLink> links;         // of servers
+    std::vector<PairLink> oob_links;     // of out-of-band leaves, in their order
     [[nodiscard]] std::uint32_t pairs() const { return static_cast<std::uint32_t>(pair_zone.size()); }
   };
   FrontendSize size_frontend(std::uint32_t oob_leaves);
@@ -227,9 +227,9 @@ class ClusterBuilder {
   Trunks trunks_[3];
   std::vector<DeviceId> frontend_leaves_;  // a and b sides alternate
   FrontendSize frontend_size_;
-  std::vector<Zone> zones_;  // the first is central
+  std::vector<Zone> zones_;                  // the first is central
   std::vector<std::size_t> zone_of_server_;  // by device
-  std::vector<int> rack_zone_pool_;  // for service racks at the end of a row: whose row
+  std::vector<int> rack_zone_pool_;          // for service racks at the end of a row: whose row
   // Numbers of devices that stand by the row: kRowStride of them for each, so that one row's growth moves no other's.
   std::unordered_map<std::uint32_t, std::uint32_t> row_number_;
   std::vector<DeviceId> oob_leaves_;

@@ -71,8 +71,12 @@ void MediaChooser::add_fibre(const CableModel& cable, const CageEnd& a, const Ca
         continue;
       Fit fit;
       fit.cable = &cable;
-      fit.longest_mm =
-          std::min({millimetres(cable.lengths->back()), millimetres(at_a.reach.value), millimetres(at_b.reach.value)});
+      // The longest length on sale that the optics still reach.
+      const std::uint32_t reach = std::min(millimetres(at_a.reach.value), millimetres(at_b.reach.value));
+      for (const Length length : cable.lengths.value) {
+        if (millimetres(length) <= reach) fit.longest_mm = millimetres(length);
+      }
+      if (fit.longest_mm == 0) continue;
       fit.choice.connector_ports = std::max(plug_a, plug_b);
       fit.choice.trunk_at_a = plug_a > 1;
       fit.choice.trunk_at_b = plug_b > 1;
@@ -127,7 +131,7 @@ std::optional<MediumChoice> MediaChooser::choose(const LinkEnds& link, std::uint
     if (fit.longest_mm < link.reach_mm || (kinds >> static_cast<unsigned>(fit.cable->kind.value) & 1U) == 0) continue;
     if (!accept(media[fit.choice.medium])) continue;
     for (const Length length : fit.cable->lengths.value) {
-      if (millimetres(length) < link.length_mm) continue;
+      if (millimetres(length) < link.length_mm || millimetres(length) > fit.longest_mm) continue;
       MediumChoice choice = fit.choice;
       choice.length_mm = millimetres(length);
       return choice;
@@ -142,8 +146,8 @@ std::optional<MediumChoice> MediaChooser::choose(const LinkEnds& link, std::uint
   if (candidates.empty()) {
     why = fmt::format("no {} cable of kind {} joins {}", text_of(link.network), listed, between);
   } else if (longest < link.reach_mm) {
-    why = fmt::format("the run is {:.1f} m, but the longest {} cable between {} is {:.1f} m", link.reach_mm / 1000.0, listed,
-                      between, longest / 1000.0);
+    why = fmt::format("the run is {:.1f} m, but the longest {} cable between {} is {:.1f} m", link.reach_mm / 1000.0,
+                      listed, between, longest / 1000.0);
   } else {
     why = fmt::format("ports of one cage need one kind of plug, and no {} cable between {} shares it", listed, between);
   }

@@ -35,8 +35,8 @@ struct LinkEnds {
   BitRate speed;
   NetworkKind network = NetworkKind::ethernet;
   const std::vector<MediumKind>* wanted = nullptr;  // most wanted first
-  std::uint32_t reach_mm = 0;   // the longest run that shares a plug with this one
-  std::uint32_t length_mm = 0;  // this run
+  std::uint32_t reach_mm = 0;                       // the longest run that shares a plug with this one
+  std::uint32_t length_mm = 0;                      // this run
 };
 
 class MediaChooser {

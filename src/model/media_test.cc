@@ -103,7 +103,7 @@ TEST_F(MediaTest, PrefersTheShortestReachThatServesWithinAKind) {
       << "the optics at one end reach 40 m, whatever the cable's length is";
 }
 
-TEST_F(MediaTest, DISABLED_OrdersNoLengthBeyondTheReachOfTheOptics) {
+TEST_F(MediaTest, OrdersNoLengthBeyondTheReachOfTheOptics) {
   // The fibre is sold with 10 m and 50 m, but the optics at one end reach 40 m.
   EXPECT_EQ(pick(kNic, kTwin, gigabits(400), 20000, {MediumKind::fibre}), "smf/dr-one/dr 100000");
 }

@@ -293,7 +293,9 @@ void Resolver::pool_overrides(PoolSpec& pool, const ServerModel& server) {
 }
 
 void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
-  fabric.wiring.derive(kind == FabricKindIndex::frontend ? Wiring::pairs : Wiring::rail_optimized);
+  // The backend's stays open: without a wish of the file, a small one may stand on a single switch.
+  if (kind == FabricKindIndex::frontend) fabric.wiring.derive(Wiring::pairs);
+  if (kind == FabricKindIndex::storage) fabric.wiring.derive(Wiring::rail_optimized);
   if (kind == FabricKindIndex::frontend && fabric.wiring.value != Wiring::pairs) {
     diagnostics_.error(fabric.wiring.place, "the frontend is wired in `pairs`", "rails are for backend and storage");
   }
@@ -307,7 +309,9 @@ void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
   if (kind == FabricKindIndex::frontend && fabric.network.value != NetworkKind::ethernet) {
     diagnostics_.error(fabric.network.place, "the frontend is Ethernet");
   }
-  fabric.oversubscription.derive(kind == FabricKindIndex::frontend ? Ratio{3, 1} : Ratio{1, 1});
+  if (!fabric.uplinks.has_value()) {
+    fabric.oversubscription.derive(kind == FabricKindIndex::frontend ? Ratio{3, 1} : Ratio{1, 1});
+  }
   fabric.storage_oversubscription.derive(Ratio{1, 1});
   if (fabric.uplinks.from_file() && fabric.oversubscription.from_file()) {
     diagnostics_.error(fabric.uplinks.place, "give `uplinks` or `oversubscription`, not both");
@@ -501,7 +505,7 @@ void Resolver::storage() {
       if (system.targets.has_value()) {
         system.stripe_count.derive(std::min(system.stripe_count.value, system.targets.value));
       }
-            if (system.stripe_count.value > system.targets.value && system.targets.has_value() &&
+      if (system.stripe_count.value > system.targets.value && system.targets.has_value() &&
           system.stripe_count.from_file()) {
         diagnostics_.error(system.stripe_count.place, fmt::format("a stripe over {} targets, but there are {}",
                                                                   system.stripe_count.value, system.targets.value));

@@ -241,6 +241,13 @@ void Schema::read(const YamlNode& node, Diagnostics& diagnostics, void* record) 
   }
 }
 
+bool Schema::empty(const void* record) const {
+  for (const Field& field : fields_) {
+    if (field.origin(record) != Origin::unset) return false;
+  }
+  return true;
+}
+
 void Schema::write(const void* record, YamlWriter& writer) const {
   for (const Field& field : fields_) {
     const Origin origin = field.origin(record);

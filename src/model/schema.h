@@ -89,6 +89,8 @@ class Schema {
   // Reads a mapping into `record`; reports unknown, repeated and missing keys and every bad value, and reads on.
   void read(const YamlNode& node, Diagnostics& diagnostics, void* record) const;
   void write(const void* record, YamlWriter& writer) const;
+  // Whether no key of it has a value.
+  [[nodiscard]] bool empty(const void* record) const;
 
  private:
   std::string_view name_;
@@ -252,7 +254,7 @@ struct Codec<NamedValues<T>> {
     }
     writer.open();
     for (const auto& [key, given] : table) {
-      writer.key(key);
+      writer.key(yaml_quote(key));
       Codec<T>::write(given.value, writer);
     }
     writer.close();
@@ -287,6 +289,10 @@ struct Codec<T> {
     return true;
   }
   static void write(const T& record, YamlWriter& writer) {
+    if (schema_of<T>().empty(&record)) {
+      writer.scalar("{}");
+      return;
+    }
     writer.open();
     schema_of<T>().write(&record, writer);
     writer.close();

@@ -26,15 +26,18 @@ int main(int argc, char** argv) {
                      {}};
   for (const published::Row& row : rows) {
     wrong += row.found != row.expected ? 1 : 0;
-    const double error = row.expected == 0 ? (row.found == 0 ? 0.0 : 100.0)
-                                           : 100.0 * static_cast<double>(row.found - row.expected) /
-                                                 static_cast<double>(row.expected);
+    const double error =
+        row.expected == 0 ? (row.found == 0 ? 0.0 : 100.0)
+                          : 100.0 * static_cast<double>(row.found - row.expected) / static_cast<double>(row.expected);
     if (markdown) {
-      fmt::print("| {} | {} | {} | {} | {} | {:.1f} % |\n", row.source, row.design, row.quantity, row.expected, row.found, error);
+      fmt::print("| {} | {} | {} | {} | {} | {:.1f} % |\n", row.source, row.design, row.quantity, row.expected,
+                 row.found, error);
     }
-    table.rows.push_back({row.source, row.design, row.quantity, row.expected, row.found, Cell(error, fmt::format("{:.1f}", error))});
+    table.rows.push_back(
+        {row.source, row.design, row.quantity, row.expected, row.found, Cell(error, fmt::format("{:.1f}", error))});
   }
-  document.notes.push_back(fmt::format("{} of {} published figures come out exactly.", rows.size() - static_cast<std::size_t>(wrong), rows.size()));
+  document.notes.push_back(fmt::format("{} of {} published figures come out exactly.",
+                                       rows.size() - static_cast<std::size_t>(wrong), rows.size()));
   document.sections.emplace_back(std::move(table));
   if (markdown) {
     fmt::print("\n{}\n", document.notes.front());
