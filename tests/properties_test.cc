@@ -204,11 +204,15 @@ void check_ports_and_cables(const Cluster& cluster) {
     const Port& b = cluster.port(cable.b);
     EXPECT_EQ(a.speed_mbps, b.speed_mbps);
     EXPECT_NE(a.device, b.device);
-    if (cable.role != CableRole::oob_frontend) EXPECT_EQ(a.fabric, b.fabric) << "no cable between fabrics";
+    if (cable.role != CableRole::oob_frontend) {
+      EXPECT_EQ(a.fabric, b.fabric) << "no cable between fabrics";
+    }
     const Medium& medium = cluster.media()[cable.medium];
     ASSERT_NE(medium.cable, nullptr);
     EXPECT_LE(cable.length_mm, medium.cable->lengths->back().count());
-    if (medium.at_a != nullptr) EXPECT_LE(cable.length_mm, medium.at_a->reach->count());
+    if (medium.at_a != nullptr) {
+      EXPECT_LE(cable.length_mm, medium.at_a->reach->count());
+    }
   }
 }
 
@@ -263,7 +267,9 @@ void check_addresses(const Cluster& cluster) {
     const DeviceGroup& group = cluster.group_of(id);
     if (group.kind != DeviceKind::network_switch) continue;
     const Ipv4 loopback = cluster.device(id).loopback;
-    if (loopback.bits != 0) EXPECT_TRUE(numbers.insert(loopback.bits).second) << cluster.name_of(id);
+    if (loopback.bits != 0) {
+      EXPECT_TRUE(numbers.insert(loopback.bits).second) << cluster.name_of(id);
+    }
     EXPECT_NE(cluster.oob_address(id).bits, 0U) << cluster.name_of(id) << " cannot be reached out of band";
   }
 }
@@ -325,7 +331,9 @@ void check_racks(const Cluster& cluster) {
         EXPECT_TRUE(units.insert(device.rack_unit + static_cast<std::uint32_t>(u)).second) << rack.name;
       }
     }
-    if (!units.empty()) EXPECT_LE(*units.rbegin(), rack.model->height.value) << rack.name;
+    if (!units.empty()) {
+      EXPECT_LE(*units.rbegin(), rack.model->height.value) << rack.name;
+    }
     EXPECT_GT(rack.pdus, 0U);
   }
 }

@@ -12,7 +12,6 @@ namespace weft {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 struct Built {
   Sources sources;

@@ -29,7 +29,7 @@ class LoadTest : public ::testing::Test {
     fs::remove_all(folder_, ignored);
   }
   std::string file(const std::string& name, const std::string& text) {
-    const std::string path = (folder_ / name).string();
+    std::string path = (folder_ / name).string();
     EXPECT_TRUE(write_file(path, text).ok());
     return path;
   }

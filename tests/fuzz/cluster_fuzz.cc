@@ -70,6 +70,24 @@ void check_addresses(const Cluster& cluster) {
   }
 }
 
+// What `weft show effective` prints for a sound file is a sound file, and prints as itself.
+void check_effective(const Spec& spec, const Catalog& catalog) {
+  std::string text = write_effective(spec);
+  for (int round = 0; round < 2; ++round) {
+    Sources sources;
+    Diagnostics diagnostics;
+    const auto root = parse_yaml(sources, sources.add("effective.yaml", text), diagnostics);
+    CHECK(root.has_value(), "the effective file can be read");
+    std::optional<Spec> again = read_spec(*root, diagnostics);
+    CHECK(again.has_value(), "the effective file has the right form");
+    resolve(*again, catalog, diagnostics);
+    CHECK(!diagnostics.has_errors(), "the effective file is as sound as the file");
+    const std::string next = write_effective(*again);
+    CHECK(round == 0 || next == text, "the effective file prints as itself");  // the first still has its remarks
+    text = next;
+  }
+}
+
 void run(std::string text) {
   static const std::shared_ptr<const Catalog> catalog = load_built_in();
   Sources sources;
@@ -82,6 +100,7 @@ void run(std::string text) {
     if (spec) {
       resolve(*spec, *catalog, diagnostics);
       CHECK(!write_effective(*spec).empty(), "every spec can be written");
+      if (!diagnostics.has_errors()) check_effective(*spec, *catalog);
       if (!diagnostics.has_errors() && small_enough(*spec)) {
         cluster = compile(std::move(*spec), catalog, diagnostics);
         CHECK((cluster != nullptr) != diagnostics.has_errors(), "what cannot be built says why");
@@ -100,6 +119,7 @@ void run(std::string text) {
 }  // namespace
 }  // namespace weft
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
   weft::run(std::string(data, data + size));

@@ -127,6 +127,7 @@ void run(std::string text) {
 }  // namespace
 }  // namespace weft
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
   weft::run(std::string(data, data + size));
