@@ -345,7 +345,7 @@ void ClusterBuilder::assign_switch_numbers() {
 void ClusterBuilder::assign_link_addresses() {
   for (const FabricKind kind : {FabricKind::backend, FabricKind::storage, FabricKind::frontend}) {
     const FabricSpec& fabric = fabric_spec(kind);
-    if (!plan_of(kind).present || fabric.switch_links.value != LinkAddressing::numbered) continue;
+    if (plan_of(kind).tiers < 2 || fabric.switch_links.value != LinkAddressing::numbered) continue;
     if (fabric.network.value != NetworkKind::ethernet) {
       diagnostics_.error(fabric.switch_links.place, "InfiniBand links have no addresses");
       continue;
@@ -404,6 +404,15 @@ void ClusterBuilder::apply_address_overrides() {
           continue;
         }
         const Subnet& subnet = cluster_->subnet(port(id).subnet);
+        const bool taken = address.value == subnet.prefix.base || address.value == subnet.gateway ||
+                           address.value == subnet.prefix.at(subnet.prefix.size() - 1);
+        if (taken && subnet.prefix.contains(address.value)) {
+          diagnostics_.error(address.place,
+                             fmt::format("{} is the network, gateway or broadcast address of {}",
+                                         to_text(address.value), to_text(subnet.prefix)),
+                             {}, name.size());
+          continue;
+        }
         if (!subnet.prefix.contains(address.value)) {
           diagnostics_.error(address.place,
                              fmt::format("{} is outside {}, the subnet of {}:{}", to_text(address.value),

@@ -14,6 +14,7 @@ bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<Fabri
                                         std::vector<std::vector<LeafState>>& sets,
                                         std::vector<SmallLink>& links) const {
   const std::uint32_t rails = rails_[static_cast<std::size_t>(kind)];
+  std::vector<std::size_t> first_open(rails, 0);
   for (std::size_t m = 0; m < members.size(); ++m) {
     const FabricMember& member = members[m];
     if (!member.small) continue;
@@ -22,7 +23,13 @@ bool ClusterBuilder::plan_small_servers(FabricKind kind, const std::vector<Fabri
     for (std::uint32_t n = 0; n < group.count; ++n) {
       for (std::uint32_t p = 0; p < member.links; ++p) {
         bool placed = false;
-        for (std::size_t s = 0; s < sets.size() && !placed; ++s) {
+        std::size_t& open = first_open[p % rails];
+        // Sets before this one are full on this rail for good.
+        while (open + 1 < sets.size() && sets[open][(p % rails) % sets[open].size()].top_lane <=
+                                             sets[open][(p % rails) % sets[open].size()].next_lane) {
+          ++open;
+        }
+        for (std::size_t s = open; s < sets.size() && !placed; ++s) {
           const std::size_t l = (p % rails) % sets[s].size();
           LeafState& leaf = sets[s][l];
           if (leaf.down.cages != member.down.cages) continue;
@@ -79,7 +86,16 @@ void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMem
     shared.ports_per_leaf = 1;
     bool fits = false;
     const std::uint32_t room = shared.unit_size * shared.down.lanes_each;
-    for (shared.units = 1; shared.units <= 4096 && !one_tier && !fits; ++shared.units) {
+    // As many sets as the lanes alone need, and then a few more for what does not fill a cage.
+    std::uint64_t need = 0;
+    for (const FabricMember& member : members) {
+      if (!member.small) continue;
+      need += std::uint64_t{cluster_->groups_[member.group].count} * divide_up(member.links, rails) *
+              member.down.lanes_each;
+    }
+    shared.units = static_cast<std::uint32_t>(std::min<std::uint64_t>(need / std::max(room, 1U), 8000));
+    const std::uint32_t last = shared.units + 64;
+    for (shared.units = std::max(shared.units, 1U); shared.units <= last && !one_tier && !fits; ++shared.units) {
       LeafState empty;
       empty.down = shared.down;
       empty.top_lane = room;

@@ -158,6 +158,17 @@ void ClusterBuilder::apply_cable_overrides() {
       moved = cluster_->full_port_name(b) == change.to.value;
       if (!moved) port(b) = before;
     }
+    for (std::size_t i = 0; i < cluster_->ports_.size() && moved; ++i) {
+      const Port& other = cluster_->ports_[i];
+      const Port& mine = port(b);
+      const bool overlap = other.lane < mine.lane + mine.lanes && mine.lane < other.lane + other.lanes;
+      if (static_cast<PortId>(i) == b || other.device != mine.device || other.cage != mine.cage || !overlap) continue;
+      diagnostics_.error(change.to.place,
+                         fmt::format("`{}` is part of a cage that `{}` uses", change.to.value,
+                                     cluster_->full_port_name(static_cast<PortId>(i))),
+                         {}, change.to->size());
+      break;
+    }
     if (!moved) {
       diagnostics_.error(change.to.place, fmt::format("`{}` has no such port at {}", name, to_text(port(a).speed())),
                          {}, change.to->size());

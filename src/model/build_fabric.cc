@@ -268,6 +268,10 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
   rails = std::min(rails, static_cast<std::uint32_t>(kind == FabricKind::storage ? 2 : 16));
   rails_[slot] = rails;
   out.rails = rails;
+  if (fabric.vlan.value + rails - 1 > 4094) {
+    diagnostics_.error(fabric.vlan.place, fmt::format("{} rails from VLAN {} run past 4094", rails, fabric.vlan.value));
+    return;
+  }
   if (fabric.subnets->size() < rails) {
     diagnostics_.error(fabric.subnets.place,
                        fmt::format("{} rails need {} subnets, but there are {}", rails, rails, fabric.subnets->size()));

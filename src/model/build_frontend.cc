@@ -58,18 +58,17 @@ bool ClusterBuilder::pack_pairs(FrontendSize& size, std::uint32_t lanes, std::ui
     }
     return false;
   };
+  std::vector<PortMode> modes(spec_.pools->size());
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    const PortGroup* ports = port_group(*cluster_->groups_[pool_groups_[i]].server, PortUse::frontend);
+    if (ports != nullptr && spec_.pools.value[i].links->frontend.value > 0) modes[i] = frontend_mode(leaf, *ports);
+  }
   for (std::size_t zone = 0; zone < zones_.size(); ++zone) {
-    for (std::size_t i = 0; i < spec_.pools->size(); ++i) {
-      const PoolSpec& pool = spec_.pools.value[i];
-      const auto count = static_cast<std::uint32_t>(pool.links->frontend.value);
-      if (count == 0 || (zones_[zone].pool >= 0 && zones_[zone].pool != static_cast<int>(i))) continue;
-      const DeviceGroup& group = cluster_->groups_[pool_groups_[i]];
-      const PortMode mode = frontend_mode(leaf, *port_group(*group.server, PortUse::frontend));
-      for (std::uint32_t n = 0; n < group.count; ++n) {
-        const auto id = static_cast<DeviceId>(index_of(group.first) + n);
-        if (zone_of_server_[index_of(id)] != zone) continue;
-        if (!attach(id, i, zone, count, n, mode, size.links)) return false;
-      }
+    for (const DeviceId id : zones_[zone].servers) {
+      const auto pool = static_cast<std::size_t>(cluster_->group_of(id).pool);
+      const auto count = static_cast<std::uint32_t>(spec_.pools.value[pool].links->frontend.value);
+      if (count > 0 && !attach(id, pool, zone, count, cluster_->device(id).index, modes[pool], size.links))
+        return false;
     }
   }
   if (!spec_.fabrics->oob->uplink_to_frontend.value) return true;

@@ -157,7 +157,11 @@ void ClusterBuilder::lay_cables() {
         },
         cluster_->media_, why);
     if (!choice) {
-      if (++complaints[why] == 1) {
+      // One complaint for each reason, whatever the run: figures do not make another reason.
+      std::string reason = why;
+      reason.erase(std::remove_if(reason.begin(), reason.end(), [](char c) { return c >= '0' && c <= '9'; }),
+                   reason.end());
+      if (++complaints[reason] == 1) {
         const bool oob = cable.fabric == FabricKind::oob;
         const Place place = oob ? spec_.fabrics->oob->place : fabric_spec(cable.fabric).place;
         diagnostics_.error(place.known() ? place : spec_.place,

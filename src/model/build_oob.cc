@@ -76,14 +76,14 @@ void ClusterBuilder::make_zones() {
     const Rack& at = cluster_->rack(rack);
     return by_row ? zone_of_row.at({at.pool, at.row}) : std::size_t{0};
   };
-  zone_of_server_.assign(cluster_->devices_.size(), 0);
   for (std::size_t i = 0; i < cluster_->devices_.size(); ++i) {
     const auto id = static_cast<DeviceId>(i);
     const DeviceGroup& group = cluster_->group_of(id);
     std::size_t zone = 0;
     if (group.kind == DeviceKind::server) {
       const Device& device = cluster_->device(id);
-      if (device.rack != kNone<RackId>) zone_of_server_[i] = zone_of_rack(device.rack);
+      const std::size_t home = device.rack != kNone<RackId> ? zone_of_rack(device.rack) : 0;
+      if (group.pool >= 0) zones_[home].servers.push_back(id);
       const auto ports =
           group.pool >= 0
               ? static_cast<std::uint32_t>(spec_.pools.value[static_cast<std::size_t>(group.pool)].links->oob.value)
@@ -195,7 +195,8 @@ void ClusterBuilder::size_zones() {
     leaves = total;
     if (!changed) break;
   }
-  if (leaves > 1 && (up.cages == nullptr || up.ports() < static_cast<std::uint32_t>(oob.uplinks.value))) {
+  if ((leaves > 1 || oob.uplink_to_frontend.value) &&
+      (up.cages == nullptr || up.ports() < static_cast<std::uint32_t>(oob.uplinks.value))) {
     diagnostics_.error(oob.leaf.place.known() ? oob.leaf.place : spec_.place,
                        fmt::format("{} has no {} uplinks that {} can take", oob.leaf.value, oob.uplinks.value,
                                    oob.uplink_to_frontend.value ? frontend.leaf.value : oob.spine.value));
@@ -348,13 +349,9 @@ void ClusterBuilder::cable_oob_endpoints(const Zone& zone) {
   std::vector<std::vector<DeviceId>> servers(zone.server_racks.size());
   std::map<std::uint32_t, std::size_t> slot;
   for (std::size_t i = 0; i < zone.server_racks.size(); ++i) slot[index_of(zone.server_racks[i])] = i;
-  for (const std::uint32_t group_id : pool_groups_) {
-    const DeviceGroup& group = cluster_->groups_[group_id];
-    for (std::uint32_t n = 0; n < group.count; ++n) {
-      const auto id = static_cast<DeviceId>(index_of(group.first) + n);
-      const auto found = slot.find(index_of(cluster_->device(id).rack));
-      if (found != slot.end()) servers[found->second].push_back(id);
-    }
+  for (const DeviceId id : zone.servers) {
+    const auto found = slot.find(index_of(cluster_->device(id).rack));
+    if (found != slot.end()) servers[found->second].push_back(id);
   }
   for (std::size_t i = 0; i < zone.server_racks.size(); ++i) {
     for (const DeviceId id : servers[i]) attach_device(id);

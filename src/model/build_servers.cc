@@ -78,6 +78,11 @@ void ClusterBuilder::apply_server_overrides(std::size_t pool) {
                            change.hosts->size());
         break;
       }
+      if (change.rack.has_value() && pool_in_service_racks_[pool]) {
+        diagnostics_.error(change.rack.place, fmt::format("pool `{}` has no racks of its own", spec.name->text), {},
+                           change.rack->size());
+        break;
+      }
       if (change.server.has_value()) {
         cluster_->server_overrides_[index_of(found->second)] = catalog_.server(change.server.value);
       }
@@ -118,6 +123,9 @@ RackId ClusterBuilder::add_rack(std::string name, int pool, std::int32_t row, st
   rack.pool = pool;
   rack.row = row;
   rack.column = column;
+  for (const RackSpec& change : spec_.racks.value) {
+    if (change.name.value == rack.name && change.pdus.has_value()) pdus = static_cast<std::uint32_t>(change.pdus.value);
+  }
   rack.pdus = pdus;
   const SiteSpec& site = spec_.site.value;
   const Power rating = catalog_.pdu(site.pdu.value)->rating.value;

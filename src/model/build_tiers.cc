@@ -52,7 +52,11 @@ bool ClusterBuilder::choose_trunks(FabricKind kind) {
     const std::int64_t capacity = std::min(trunks.leaf_up.ports(), trunks.spine_down.ports()) * (speed / 1'000'000);
     if (capacity <= best_capacity) continue;
     // Without a cable to a core the fabric has two tiers at most.
-    if (!trunk_modes(kind, spine, core, BitRate(speed), trunks.spine_up, trunks.core_down)) trunks.core_down = {};
+    // Nor does a spine whose cages would run in one mode below and in another above.
+    const bool joined = trunk_modes(kind, spine, core, BitRate(speed), trunks.spine_up, trunks.core_down);
+    const bool alike =
+        trunks.spine_up.cages == trunks.spine_down.cages && trunks.spine_up.per_cage == trunks.spine_down.per_cage;
+    if (!joined || !alike) trunks.core_down = {};
     best = trunks;
     best_capacity = capacity;
     out.uplink_speed = BitRate(speed);

@@ -70,6 +70,7 @@ struct Zone {
   std::int32_t row = 0;
   std::vector<DeviceId> devices;    // switches and small servers to place
   std::uint32_t oob_endpoints = 0;  // of servers and PDUs in server racks
+  std::vector<DeviceId> servers;    // that stand in its server racks, or (in the middle) among the switches
   std::vector<RackId> server_racks;
   std::vector<RackId> service_racks;
   std::uint32_t racks = 0;           // service racks
@@ -227,9 +228,8 @@ class ClusterBuilder {
   Trunks trunks_[3];
   std::vector<DeviceId> frontend_leaves_;  // a and b sides alternate
   FrontendSize frontend_size_;
-  std::vector<Zone> zones_;                  // the first is central
-  std::vector<std::size_t> zone_of_server_;  // by device
-  std::vector<int> rack_zone_pool_;          // for service racks at the end of a row: whose row
+  std::vector<Zone> zones_;          // the first is central
+  std::vector<int> rack_zone_pool_;  // for service racks at the end of a row: whose row
   // Numbers of devices that stand by the row: kRowStride of them for each, so that one row's growth moves no other's.
   std::unordered_map<std::uint32_t, std::uint32_t> row_number_;
   std::vector<DeviceId> oob_leaves_;

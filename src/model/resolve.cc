@@ -245,6 +245,7 @@ void Resolver::pool_mig(const PoolSpec& pool, const ServerModel& server) {
   std::vector<std::string_view> names;
   for (const MigProfile& profile : gpu->mig.value) names.push_back(profile.name.value);
   std::int64_t compute = 0;
+  std::int64_t memory = 0;
   for (const auto& [name, count] : pool.mig.value) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
@@ -256,11 +257,14 @@ void Resolver::pool_mig(const PoolSpec& pool, const ServerModel& server) {
       diagnostics_.error(count.place, fmt::format("`{}` needs at least one instance", name), {}, name.size());
       continue;
     }
-    compute += gpu->mig.value[static_cast<std::size_t>(found - names.begin())].compute.value *
-               std::min<std::int64_t>(count.value, 8);
+    const MigProfile& profile = gpu->mig.value[static_cast<std::size_t>(found - names.begin())];
+    compute += profile.compute.value * std::min<std::int64_t>(count.value, 9);
+    memory += profile.memory_slices.value * std::min<std::int64_t>(count.value, 9);
   }
   if (compute > 7) {
     diagnostics_.error(pool.mig.place, fmt::format("these instances need {} of 7 compute slices", compute));
+  } else if (memory > 8) {
+    diagnostics_.error(pool.mig.place, fmt::format("these instances need {} of 8 memory slices", memory));
   }
 }
 
@@ -466,6 +470,10 @@ void Resolver::subnets_apart() {
   std::vector<Named> all;
   const auto add = [&](const FabricSpec& fabric, const char* name) {
     for (const Ipv4Prefix& subnet : fabric.subnets.value) all.push_back({subnet, fabric.subnets.place, name});
+    all.push_back({fabric.loopbacks.value, fabric.loopbacks.place, std::string(name) + " loopbacks"});
+    if (fabric.switch_links.value == LinkAddressing::numbered) {
+      all.push_back({fabric.switch_link_subnet.value, fabric.switch_link_subnet.place, std::string(name) + " links"});
+    }
   };
   const FabricsSpec& fabrics = spec_.fabrics.value;
   add(fabrics.backend.value, "backend");
@@ -541,12 +549,17 @@ void Resolver::control_plane() {
         break;
       }
     }
-  } else {
+  }
+  if (control.pool.has_value()) {
     const PoolSpec* pool = find_pool(control.pool);
-    if (pool != nullptr && pool->count.has_value() && control.etcd_members.value > pool->count.value) {
-      diagnostics_.error(control.etcd_members.place.known() ? control.etcd_members.place : control.pool.place,
-                         fmt::format("{} etcd members on {} servers of pool `{}`", control.etcd_members.value,
-                                     pool->count.value, control.pool.value));
+    if (pool != nullptr && pool->count.has_value()) {
+      if (!control.etcd_members.from_file() && pool->count.value < 3) {
+        control.etcd_members.derive(1);
+      } else if (control.etcd_members.value > pool->count.value) {
+        diagnostics_.error(control.etcd_members.place.known() ? control.etcd_members.place : control.pool.place,
+                           fmt::format("{} etcd members on {} servers of pool `{}`", control.etcd_members.value,
+                                       pool->count.value, control.pool.value));
+      }
     }
   }
   if (control.etcd_members.value % 2 == 0) {
@@ -559,6 +572,13 @@ void Resolver::control_plane() {
 }
 
 void Resolver::scheduling() {
+  const WorkloadSpec& workload = spec_.workload.value;
+  if (workload.training_percent.from_file() && workload.inference_percent.from_file() &&
+      workload.training_percent.value + workload.inference_percent.value > 100) {
+    diagnostics_.error(workload.inference_percent.place,
+                       fmt::format("training and inference add up to {} percent",
+                                   workload.training_percent.value + workload.inference_percent.value));
+  }
   if (!spec_.priorities.from_file()) {
     const auto make = [](const char* name, std::int64_t value, bool preemptible) {
       PrioritySpec priority;
@@ -585,6 +605,7 @@ void Resolver::scheduling() {
   }
   unique_names(spec_.partitions.value, "partition");
   for (const PartitionSpec& partition : spec_.partitions.value) {
+    if (partition.pools->empty()) diagnostics_.error(partition.pools.place, "a partition needs at least one pool");
     for (const std::string& name : partition.pools.value) {
       Given<std::string> given(name);
       given.place = partition.pools.place;

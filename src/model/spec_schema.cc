@@ -163,7 +163,7 @@ b.field("ipv6", &R::ipv6, "a /48 that makes the fabric dual-stack");
 b.field("switch_links", &R::switch_links, "whether links between switches have addresses");
 b.field("switch_link_subnet", &R::switch_link_subnet, "where these addresses come from");
 b.field("loopbacks", &R::loopbacks, "where switch loopbacks come from");
-b.field("asn", &R::asn, "first BGP number").range(1, 4294967294);
+b.field("asn", &R::asn, "first BGP number").range(1, 4'294'000'000);
 b.field("qos", &R::qos, "lossless class, ECN, watchdog");
 b.field("managers", &R::managers, "fabric managers");
 b.field("external", &R::external, "links to the site's network");
