@@ -384,10 +384,13 @@ void append_csv_line(std::string& out, const std::vector<std::string>& fields) {
   out += "\r\n";
 }
 
+// Spreadsheets and scripts read CSV by its heading: nothing but the table's own columns, and the section's name where
+// there is more than one.
 std::string write_csv(const Document& document) {
   CsvColumns columns;
+  const bool several = document.sections.size() > 1;
+  if (several) columns.add("section");
   for_each_table(document, [&](const TableSection& table) {
-    for (const auto& field : envelope(document, table)) columns.add(field.first);
     for (const Column& column : table.columns) columns.add(column.key);
   });
   std::string out;
@@ -395,7 +398,7 @@ std::string write_csv(const Document& document) {
   append_csv_line(out, columns.keys());
   for_each_table(document, [&](const TableSection& table) {
     std::vector<std::string> fields(columns.keys().size());
-    for (const auto& [key, value] : envelope(document, table)) fields[columns.at(key)] = value;
+    if (several) fields[columns.at("section")] = table.key;
     std::vector<std::size_t> places;
     for (const Column& column : table.columns) places.push_back(columns.at(column.key));
     for (const std::vector<Cell>& row : table.rows) {

@@ -73,9 +73,9 @@ struct OutputStyle {
   bool color = false;
 };
 
-// Every machine format carries schema_version 1. CSV (RFC 4180) and NDJSON hold the rows of the tables; facts become
-// one row each, and each row says schema_version, kind and section unless the table has a column of that name; CSV has
-// the columns of all tables side by side, so that every line has the same fields. Notes are left out there. Tables:
+// JSON, YAML and each line of NDJSON carry schema_version 1. NDJSON and CSV (RFC 4180) hold the rows of the tables, facts
+// as one row each, and leave notes out. An NDJSON row says schema_version, kind and section unless the table has a column
+// of that name. CSV has the columns alone, those of several tables side by side after the section's name. Tables:
 // left/right aligned by display width (UTF-8), two blanks between columns, no trailing blanks.
 [[nodiscard]] std::string write(const Document& document, const OutputStyle& style);
 

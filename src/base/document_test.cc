@@ -120,7 +120,7 @@ TEST(Document, WritesEmptyDocuments) {
             "{\n  \"schema_version\": 1,\n  \"kind\": \"none\",\n  \"f\": {},\n  \"t\": [],\n  \"notes\": []\n}\n");
   EXPECT_EQ(written(document, OutputFormat::yaml), "schema_version: 1\nkind: none\nf: {}\nt: []\nnotes: []\n");
   EXPECT_EQ(written(document, OutputFormat::ndjson), "");
-  EXPECT_EQ(written(document, OutputFormat::csv), "schema_version,kind,section,key,value,a\r\n");
+  EXPECT_EQ(written(document, OutputFormat::csv), "section,key,value,a\r\n");
   EXPECT_EQ(written(document, OutputFormat::table), "T\nA\n");
   EXPECT_EQ(written({"none", {}, {"Nothing."}}, OutputFormat::table), "Nothing.\n");
   EXPECT_EQ(written({"none", {}, {}}, OutputFormat::csv), "");
@@ -187,21 +187,20 @@ TEST(Document, NeverWritesAKeyTwice) {
 // RFC 4180: CRLF, the same number of fields in every line, quotes doubled.
 TEST(Document, WritesCsv) {
   EXPECT_EQ(written(sample(), OutputFormat::csv),
-            "schema_version,kind,section,key,value,from,speed_bps,up,note\r\n"
-            "1,summary,totals,gpus,1024,,,,\r\n"
-            "1,summary,totals,power_w,1230000,,,,\r\n"
-            "1,summary,totals,site,,,,,\r\n"
-            "1,summary,links,,,leaf1,400000000000,true,\"a, \"\"b\"\"\"\r\n"
-            "1,summary,links,,,gr\xC3\xBC\xC3\x9F,100,false,\r\n");
+            "section,key,value,from,speed_bps,up,note\r\n"
+            "totals,gpus,1024,,,,\r\n"
+            "totals,power_w,1230000,,,,\r\n"
+            "totals,site,,,,,\r\n"
+            "links,,,leaf1,400000000000,true,\"a, \"\"b\"\"\"\r\n"
+            "links,,,gr\xC3\xBC\xC3\x9F,100,false,\r\n");
 }
 
 TEST(Document, QuotesCsvAsRfc4180Says) {
   TableSection table{"t", "", {{"a", "A"}}, {}};
   table.rows = {{"plain"}, {"aaa,bbb"}, {"b\r\nbb"}, {"b\"bb"}, {"\n"}, {" blank "}, {""}};
-  EXPECT_EQ(
-      written({"k", {table}, {}}, OutputFormat::csv),
-      "schema_version,kind,section,a\r\n1,k,t,plain\r\n1,k,t,\"aaa,bbb\"\r\n1,k,t,\"b\r\nbb\"\r\n1,k,t,\"b\"\"bb\"\r\n"
-      "1,k,t,\"\n\"\r\n1,k,t, blank \r\n1,k,t,\r\n");
+  EXPECT_EQ(written({"k", {table}, {}}, OutputFormat::csv),
+            "a\r\nplain\r\n\"aaa,bbb\"\r\n\"b\r\nbb\"\r\n\"b\"\"bb\"\r\n"
+            "\"\n\"\r\n blank \r\n\r\n");
 }
 
 TEST(Document, FillsShortRowsWithNothing) {
@@ -209,8 +208,7 @@ TEST(Document, FillsShortRowsWithNothing) {
   table.rows = {{"x"}, {}, {"1", "2", "3"}};
   const Document document = {"k", {table}, {}};
   EXPECT_EQ(written(document, OutputFormat::table), "A  B\nx  -\n-  -\n1  2\n");
-  EXPECT_EQ(written(document, OutputFormat::csv),
-            "schema_version,kind,section,a,b\r\n1,k,t,x,\r\n1,k,t,,\r\n1,k,t,1,2\r\n");
+  EXPECT_EQ(written(document, OutputFormat::csv), "a,b\r\nx,\r\n,\r\n1,2\r\n");
 }
 
 struct Real {

@@ -1,0 +1,201 @@
+// The four fabrics: switches, addresses, quality of service, managers. See resolver.h.
+#include "model/resolver.h"
+#include "model/server_ports.h"
+
+namespace weft {
+
+void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
+  // The backend's stays open: without a wish of the file, a small one may stand on a single switch.
+  if (kind == FabricKindIndex::frontend) fabric.wiring.derive(Wiring::pairs);
+  if (kind == FabricKindIndex::storage) fabric.wiring.derive(Wiring::rail_optimized);
+  if (kind == FabricKindIndex::frontend && fabric.wiring.value != Wiring::pairs) {
+    diagnostics_.error(fabric.wiring.place, "the frontend is wired in `pairs`", "rails are for backend and storage");
+  }
+  if (kind != FabricKindIndex::frontend && fabric.wiring.value == Wiring::pairs) {
+    diagnostics_.error(fabric.wiring.place, "`pairs` bond two links of a server: RDMA rails are never bonded",
+                       "use rail-optimized, rail-only, tor or dual-tor");
+  }
+  if (kind != FabricKindIndex::backend && fabric.planes.value != 1) {
+    diagnostics_.error(fabric.planes.place, "only the backend can have several planes");
+  }
+  if (kind == FabricKindIndex::frontend && fabric.network.value != NetworkKind::ethernet) {
+    diagnostics_.error(fabric.network.place, "the frontend is Ethernet");
+  }
+  if (!fabric.uplinks.has_value()) {
+    fabric.oversubscription.derive(kind == FabricKindIndex::frontend ? Ratio{3, 1} : Ratio{1, 1});
+  }
+  fabric.storage_oversubscription.derive(Ratio{1, 1});
+  if (fabric.uplinks.from_file() && fabric.oversubscription.from_file()) {
+    diagnostics_.error(fabric.uplinks.place, "give `uplinks` or `oversubscription`, not both");
+  }
+  fabric.media.derive({MediumKind::dac, MediumKind::aoc, MediumKind::fibre});
+  fabric.storage_media.derive(fabric.media.value);
+  if (fabric.media->empty() || fabric.storage_media->empty()) {
+    diagnostics_.error(fabric.media->empty() ? fabric.media.place : fabric.storage_media.place,
+                       "`media` needs at least one kind of cable");
+  }
+  fabric_switches(fabric, kind);
+  fabric_addresses(fabric, kind);
+  fabric_qos(fabric, kind);
+  managers(fabric);
+}
+
+void Resolver::fabric_switches(FabricSpec& fabric, FabricKindIndex kind) {
+  std::string leaf = "sn4600c";
+  if (kind != FabricKindIndex::frontend) {
+    leaf = fabric.network.value == NetworkKind::infiniband ? "qm9700" : "sn5600";
+    if (fabric.network.value == NetworkKind::infiniband && fabric.speed.has_value() &&
+        fabric.speed.value > gigabits(400)) {
+      leaf = "q3400";
+    }
+  }
+  fabric.leaf.derive(std::move(leaf));
+  fabric.spine.derive(fabric.leaf.value);
+  fabric.core.derive(fabric.spine.value);
+  for (const Given<std::string>* id : {&fabric.leaf, &fabric.spine, &fabric.core}) {
+    if (!check_switch(*id)) return;  // the others may only repeat it
+    const SwitchModel& model = *catalog_.switch_model(id->value);
+    if (model.network.value != fabric.network.value) {
+      diagnostics_.error(id->place.known() ? id->place : fabric.place,
+                         fmt::format("{} is an {} switch, but the fabric is {}", id->value,
+                                     text_of(model.network.value), text_of(fabric.network.value)),
+                         {}, id->value.size());
+      return;
+    }
+  }
+}
+
+void Resolver::fabric_addresses(FabricSpec& fabric, FabricKindIndex kind) {
+  const bool infiniband = fabric.network.value == NetworkKind::infiniband;
+  const auto prefix = [](unsigned second, unsigned third, std::uint8_t length) {
+    return Ipv4Prefix{Ipv4{(10U << 24U) | (second << 16U) | (third << 8U)}, length};
+  };
+  const auto index = static_cast<unsigned>(kind);
+  std::vector<Ipv4Prefix> subnets;
+  if (kind == FabricKindIndex::backend) {
+    for (unsigned rail = 0; rail < 10; ++rail) subnets.push_back(prefix(60 + rail, 0, 16));
+    fabric.mtu.derive(infiniband ? 4096 : 9000);
+    fabric.vrf.derive(Name{"backend"});
+    fabric.vlan.derive(600);
+  } else if (kind == FabricKindIndex::storage) {
+    subnets = {prefix(70, 0, 16), prefix(71, 0, 16)};
+    fabric.mtu.derive(infiniband ? 4096 : 9000);
+    fabric.vrf.derive(Name{"storage"});
+    fabric.vlan.derive(700);
+  } else {
+    subnets = {prefix(20, 50, 24)};
+    fabric.mtu.derive(1500);
+    fabric.vrf.derive(Name{"frontend"});
+    fabric.vlan.derive(200);
+  }
+  fabric.subnets.derive(std::move(subnets));
+  if (fabric.subnets->empty()) diagnostics_.error(fabric.subnets.place, "a fabric needs at least one subnet");
+  if (kind == FabricKindIndex::frontend && fabric.subnets->size() != 1) {
+    diagnostics_.error(fabric.subnets.place, "the frontend has one subnet");
+  }
+  for (const Ipv4Prefix& subnet : fabric.subnets.value) {
+    if (subnet.length < 8 || subnet.length > 28) {
+      diagnostics_.error(fabric.subnets.place, fmt::format("{}: a subnet is between /8 and /28", to_text(subnet)));
+    }
+  }
+  if (fabric.ipv6.has_value() && fabric.ipv6->length > 48) {
+    diagnostics_.error(fabric.ipv6.place,
+                       fmt::format("a fabric needs a /48 or shorter, not a /{}", fabric.ipv6->length));
+  }
+  fabric.loopbacks.derive(prefix(252 + index, 0, 16));
+  fabric.switch_link_subnet.derive(kind == FabricKindIndex::backend ? Ipv4Prefix{Ipv4{(100U << 24U) | (64U << 16U)}, 10}
+                                   : kind == FabricKindIndex::storage ? prefix(192, 0, 11)
+                                                                      : prefix(224, 0, 13));
+  fabric.asn.derive(4'200'000'000 + static_cast<std::int64_t>(index) * 1'000'000);
+}
+
+void Resolver::fabric_qos(FabricSpec& fabric, FabricKindIndex kind) {
+  QosSpec& qos = fabric.qos.value;
+  if (kind == FabricKindIndex::frontend) {
+    if (!qos.lossless.from_file()) {
+      qos.lossless.value = false;
+      qos.lossless.origin = Origin::derived;
+    }
+    return;
+  }
+  const bool backend = kind == FabricKindIndex::backend;
+  qos.priority.derive(backend ? 3 : 4);
+  qos.dscp.derive(backend ? 26 : 34);
+  if (qos.ecn_min.has_value() && qos.ecn_max.has_value() && qos.ecn_min.value >= qos.ecn_max.value) {
+    diagnostics_.error(qos.ecn_min.place, fmt::format("ecn_min ({}) must be below ecn_max ({})",
+                                                      to_text(qos.ecn_min.value), to_text(qos.ecn_max.value)));
+  }
+  if (qos.priority.value == qos.cnp_priority.value) {
+    diagnostics_.error(qos.priority.from_file() ? qos.priority.place : qos.cnp_priority.place,
+                       fmt::format("data and congestion notifications share priority {}", qos.priority.value),
+                       "notifications must pass when data is paused");
+  }
+}
+
+void Resolver::managers(FabricSpec& fabric) {
+  unique_names(fabric.managers.value, "manager");
+  for (const ManagerSpec& manager : fabric.managers.value) {
+    if (!check_server(manager.server)) continue;
+    const ServerModel& server = *catalog_.server(manager.server.value);
+    if (manager.ports.value > port_count(server, PortUse::backend)) {
+      diagnostics_.error(manager.ports.place.known() ? manager.ports.place : manager.place,
+                         fmt::format("{} has {} fabric ports, not {}", manager.server.value,
+                                     port_count(server, PortUse::backend), manager.ports.value));
+    }
+    if (manager.back_to_back.value && (manager.count.value % 2 != 0 || port_count(server, PortUse::oob) < 2)) {
+      diagnostics_.error(manager.back_to_back.place,
+                         "back-to-back needs an even count and a second management port on the appliance");
+    }
+    for (const PoolSpec& pool : spec_.pools.value) {
+      if (pool.name.value == manager.name.value) {
+        diagnostics_.error(manager.name.place, fmt::format("`{}` is a pool already", manager.name->text));
+      }
+    }
+  }
+}
+
+void Resolver::oob() {
+  OobSpec& oob = spec_.fabrics.value.oob.value;
+  oob.subnet.derive(Ipv4Prefix{Ipv4{(10U << 24U) | (128U << 16U)}, 10});
+  if (oob.subnet->length < 8 || oob.subnet->length > 26) {
+    diagnostics_.error(oob.subnet.place,
+                       fmt::format("{}: the out-of-band subnet is between /8 and /26", to_text(oob.subnet.value)));
+  }
+  for (const Given<std::string>* id : {&oob.leaf, &oob.spine}) {
+    if (!check_switch(*id)) continue;
+    if (catalog_.switch_model(id->value)->network.value != NetworkKind::ethernet) {
+      diagnostics_.error(id->place, fmt::format("{} is not an Ethernet switch", id->value), {}, id->value.size());
+    }
+  }
+}
+
+void Resolver::subnets_apart() {
+  struct Named {
+    Ipv4Prefix prefix;
+    Place place;
+    std::string name;
+  };
+  std::vector<Named> all;
+  const auto add = [&](const FabricSpec& fabric, const char* name) {
+    for (const Ipv4Prefix& subnet : fabric.subnets.value) all.push_back({subnet, fabric.subnets.place, name});
+    all.push_back({fabric.loopbacks.value, fabric.loopbacks.place, std::string(name) + " loopbacks"});
+    if (fabric.switch_links.value == LinkAddressing::numbered) {
+      all.push_back({fabric.switch_link_subnet.value, fabric.switch_link_subnet.place, std::string(name) + " links"});
+    }
+  };
+  const FabricsSpec& fabrics = spec_.fabrics.value;
+  add(fabrics.backend.value, "backend");
+  add(fabrics.storage.value, "storage");
+  add(fabrics.frontend.value, "frontend");
+  all.push_back({fabrics.oob->subnet.value, fabrics.oob->subnet.place, "oob"});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = i + 1; j < all.size(); ++j) {
+      if (!all[i].prefix.overlaps(all[j].prefix)) continue;
+      const Named& shown = all[j].place.known() ? all[j] : all[i];
+      diagnostics_.error(shown.place, fmt::format("subnets overlap: {} ({}) and {} ({})", to_text(all[i].prefix),
+                                                  all[i].name, to_text(all[j].prefix), all[j].name));
+    }
+  }
+}
+
+}  // namespace weft

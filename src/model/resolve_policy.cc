@@ -1,0 +1,181 @@
+// Storage systems, control plane, priorities, partitions, tenants and services. See resolver.h.
+#include <algorithm>
+
+#include "model/resolver.h"
+
+namespace weft {
+
+void Resolver::storage() {
+  unique_names(spec_.storage.value, "storage system");
+  std::set<std::string> volumes;
+  for (StorageSpec& system : spec_.storage.value) {
+    if (const PoolSpec* pool = find_pool(system.pool)) {
+      if (pool->role.value != PoolRole::storage && system.tier.value != StorageTier::hot) {
+        diagnostics_.error(
+            system.pool.place,
+            fmt::format("pool `{}` is for {}, not for storage", system.pool.value, text_of(pool->role.value)),
+            "only a hot tier (node-local drives) runs on other pools", system.pool->size());
+      }
+      const ServerModel* server = catalog_.server(pool->server.value);
+      if (server != nullptr && pool->count.has_value()) {
+        const std::int64_t servers = pool->count.value;
+        system.targets.derive(servers);
+        system.read.derive(ByteRate{server->read->per_second * servers});
+        system.write.derive(ByteRate{server->write->per_second * servers});
+        system.capacity.derive(
+            (system.tier.value == StorageTier::hot ? server->local_nvme.value : server->capacity.value) * servers);
+      }
+      if (system.targets.has_value()) {
+        system.stripe_count.derive(std::min(system.stripe_count.value, system.targets.value));
+      }
+      if (system.stripe_count.value > system.targets.value && system.targets.has_value() &&
+          system.stripe_count.from_file()) {
+        diagnostics_.error(system.stripe_count.place, fmt::format("a stripe over {} targets, but there are {}",
+                                                                  system.stripe_count.value, system.targets.value));
+      }
+    }
+    for (const VolumeSpec& volume : system.volumes.value) {
+      if (!volumes.insert(volume.name->text).second) {
+        diagnostics_.error(volume.name.place, fmt::format("volume `{}` is defined twice", volume.name->text), {},
+                           volume.name->text.size());
+      }
+      if (!volume.replicate_to.has_value()) continue;
+      bool found = false;
+      for (const StorageSpec& other : spec_.storage.value)
+        found = found || other.name->text == volume.replicate_to.value;
+      if (!found) {
+        unknown_name(
+            volume.replicate_to, "storage system", spec_.storage.value,
+            [](const StorageSpec& s) { return std::string_view(s.name->text); }, diagnostics_);
+      } else if (volume.replicate_to.value == system.name->text) {
+        diagnostics_.error(volume.replicate_to.place, "a replica on the same system is lost with it", {},
+                           volume.replicate_to->size());
+      }
+    }
+  }
+}
+
+void Resolver::control_plane() {
+  ControlPlaneSpec& control = spec_.control_plane.value;
+  if (!control.pool.has_value()) {
+    for (const PoolSpec& pool : spec_.pools.value) {
+      if (pool.role.value == PoolRole::infrastructure) {
+        control.pool.derive(pool.name->text);
+        break;
+      }
+    }
+  }
+  if (control.pool.has_value()) {
+    const PoolSpec* pool = find_pool(control.pool);
+    if (pool != nullptr && pool->count.has_value()) {
+      if (!control.etcd_members.from_file() && pool->count.value < 3) {
+        control.etcd_members.derive(1);
+      } else if (control.etcd_members.value > pool->count.value) {
+        diagnostics_.error(control.etcd_members.place.known() ? control.etcd_members.place : control.pool.place,
+                           fmt::format("{} etcd members on {} servers of pool `{}`", control.etcd_members.value,
+                                       pool->count.value, control.pool.value));
+      }
+    }
+  }
+  if (control.etcd_members.value % 2 == 0) {
+    diagnostics_.error(control.etcd_members.place,
+                       fmt::format("{} etcd members have no better quorum than {}", control.etcd_members.value,
+                                   control.etcd_members.value - 1),
+                       "use an odd number");
+  }
+  control.allocator.derive(control.kind.value == ControlKind::kubernetes ? Allocator::kubernetes : Allocator::slurm);
+}
+
+void Resolver::scheduling() {
+  const WorkloadSpec& workload = spec_.workload.value;
+  if (workload.training_percent.from_file() && workload.inference_percent.from_file() &&
+      workload.training_percent.value + workload.inference_percent.value > 100) {
+    diagnostics_.error(workload.inference_percent.place,
+                       fmt::format("training and inference add up to {} percent",
+                                   workload.training_percent.value + workload.inference_percent.value));
+  }
+  if (!spec_.priorities.from_file()) {
+    const auto make = [](const char* name, std::int64_t value, bool preemptible) {
+      PrioritySpec priority;
+      priority.name = Given<Name>(Name{name});
+      priority.value = Given<std::int64_t>(value);
+      priority.preemptible = Given<bool>(preemptible);
+      return priority;
+    };
+    // Values of the source design: inference is never preempted, batch goes first.
+    spec_.priorities.derive({make("ai-inference-critical", 1'000'000, false), make("ai-training-high", 500'000, true),
+                             make("ai-batch-low", 100'000, true)});
+  }
+  unique_names(spec_.priorities.value, "priority");
+  if (!spec_.partitions.from_file()) {
+    std::vector<PartitionSpec> partitions;
+    for (const PoolSpec& pool : spec_.pools.value) {
+      if (!gpu_role(pool.role.value) && pool.role.value != PoolRole::cpu) continue;
+      PartitionSpec partition;
+      partition.name = Given<Name>(Name{pool.name->text});
+      partition.pools = Given<std::vector<std::string>>({pool.name->text});
+      partitions.push_back(std::move(partition));
+    }
+    spec_.partitions.derive(std::move(partitions));
+  }
+  unique_names(spec_.partitions.value, "partition");
+  for (const PartitionSpec& partition : spec_.partitions.value) {
+    if (partition.pools->empty()) diagnostics_.error(partition.pools.place, "a partition needs at least one pool");
+    for (const std::string& name : partition.pools.value) {
+      Given<std::string> given(name);
+      given.place = partition.pools.place;
+      find_pool(given);
+    }
+    check_priority(partition.priority);
+  }
+  unique_names(spec_.tenants.value, "tenant");
+  for (const TenantSpec& tenant : spec_.tenants.value) {
+    for (const std::string& name : tenant.partitions.value) {
+      bool found = false;
+      for (const PartitionSpec& partition : spec_.partitions.value) found = found || partition.name->text == name;
+      if (found) continue;
+      Given<std::string> given(name);
+      given.place = tenant.partitions.place;
+      unknown_name(
+          given, "partition", spec_.partitions.value,
+          [](const PartitionSpec& p) { return std::string_view(p.name->text); }, diagnostics_);
+    }
+    check_priority(tenant.priority);
+  }
+}
+
+void Resolver::services() {
+  unique_names(spec_.services.value, "service");
+  for (ServiceSpec& service : spec_.services.value) {
+    const PoolSpec* pool = find_pool(service.pool);
+    if (service.tenant.has_value()) {
+      bool found = false;
+      for (const TenantSpec& tenant : spec_.tenants.value) found = found || tenant.name->text == service.tenant.value;
+      if (!found) {
+        unknown_name(
+            service.tenant, "tenant", spec_.tenants.value,
+            [](const TenantSpec& t) { return std::string_view(t.name->text); }, diagnostics_);
+      }
+    }
+    check_priority(service.priority);
+    if (service.gpus.has_value() && service.mig.has_value()) {
+      diagnostics_.error(service.mig.place, "give `gpus` or `mig`, not both");
+    }
+    if (!service.mig.has_value()) service.gpus.derive(1);
+    if (service.max_replicas.value < service.min_replicas.value) {
+      diagnostics_.error(service.max_replicas.place.known() ? service.max_replicas.place : service.min_replicas.place,
+                         fmt::format("max_replicas ({}) is below min_replicas ({})", service.max_replicas.value,
+                                     service.min_replicas.value));
+    }
+    if (pool == nullptr || !service.mig.has_value()) continue;
+    bool offered = false;
+    for (const auto& [profile, count] : pool->mig.value) offered = offered || profile == service.mig.value;
+    if (!offered) {
+      diagnostics_.error(service.mig.place,
+                         fmt::format("pool `{}` offers no MIG profile `{}`", pool->name->text, service.mig.value),
+                         "add it under the pool's `mig`", service.mig->size());
+    }
+  }
+}
+
+}  // namespace weft
