@@ -69,7 +69,7 @@ TEST(Cluster, OverridesMoveCablesAndAddresses) {
       "weft: 1\nname: odd\nsite: {rack_power: 100kW}\npools:\n"
       "  - name: train\n    server: hgx-h100\n    count: 16\n    unit: 8\n    per_rack: 4\n"
       "    overrides:\n"
-      "      - {hosts: train003, addresses: {be1: 10.60.0.9}, labels: {repair: \"true\"}}\n"
+      "      - {hosts: train003, addresses: {be1: 10.60.0.14}, labels: {repair: \"true\"}}\n"
       "      - {hosts: train005, server: hgx-h200, rack: train-r001}\n"
       "fabrics: {backend: {leaf: sn5600}, frontend: {subnets: [10.20.0.0/16]}}\n"
       "cables:\n  - {from: \"train001:be1\", to: \"be-train-u001-leaf1:p2/2\", length: 20m}\n";
@@ -81,7 +81,7 @@ TEST(Cluster, OverridesMoveCablesAndAddresses) {
   EXPECT_GE(cluster.cable(cluster.cable_of(moved)).length_mm, 20000U);
   // The cable that was there has changed places with it.
   EXPECT_EQ(cluster.full_port_name(cluster.peer_of(cluster.find_port("train004:be1"))), "be-train-u001-leaf1:p1/1");
-  EXPECT_EQ(to_text(cluster.port(cluster.find_port("train003:be1")).address), "10.60.0.9");
+  EXPECT_EQ(to_text(cluster.port(cluster.find_port("train003:be1")).address), "10.60.0.14");
   EXPECT_EQ(cluster.server_of(cluster.find_device("train005")).id->text, "hgx-h200");
   EXPECT_EQ(cluster.rack(cluster.device(cluster.find_device("train005")).rack).name, "train-r001");
 }

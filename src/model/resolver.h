@@ -19,6 +19,7 @@ template <class Items, class IdOf>
 void unknown_name(const Given<std::string>& given, std::string_view what, const Items& items, IdOf id_of,
                   Diagnostics& diagnostics) {
   std::vector<std::string_view> names;
+  names.reserve(items.size());
   for (const auto& item : items) names.push_back(id_of(item));
   std::string hint = did_you_mean(given.value, names);
   if (hint.empty() && names.size() <= 12) {
