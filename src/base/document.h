@@ -73,10 +73,10 @@ struct OutputStyle {
   bool color = false;
 };
 
-// JSON, YAML and each line of NDJSON carry schema_version 1. NDJSON and CSV (RFC 4180) hold the rows of the tables, facts
-// as one row each, and leave notes out. An NDJSON row says schema_version, kind and section unless the table has a column
-// of that name. CSV has the columns alone, those of several tables side by side after the section's name. Tables:
-// left/right aligned by display width (UTF-8), two blanks between columns, no trailing blanks.
+// JSON, YAML and each line of NDJSON carry schema_version 1. NDJSON and CSV (RFC 4180) hold the rows of the tables,
+// facts as one row each, and leave notes out. An NDJSON row says schema_version, kind and section unless the table has
+// a column of that name. CSV has the columns alone, those of several tables side by side after the section's name.
+// Tables: left/right aligned by display width (UTF-8), two blanks between columns, no trailing blanks.
 [[nodiscard]] std::string write(const Document& document, const OutputStyle& style);
 
 // JSON string with its quotes; invalid UTF-8 bytes become U+FFFD.
