@@ -1,4 +1,6 @@
 // The four fabrics: switches, addresses, quality of service, managers. See resolver.h.
+#include <algorithm>
+
 #include "model/resolver.h"
 #include "model/server_ports.h"
 
@@ -63,6 +65,18 @@ void Resolver::fabric_switches(FabricSpec& fabric, FabricKindIndex kind) {
       return;
     }
   }
+  check_system(fabric.system, *catalog_.switch_model(fabric.leaf.value), fabric.place);
+}
+
+void Resolver::check_system(Given<std::string>& system, const SwitchModel& leaf, const Place& place) {
+  const std::vector<std::string>& known = leaf.systems.value;
+  if (!known.empty()) system.derive(known.front());
+  if (!system.from_file() || std::find(known.begin(), known.end(), system.value) != known.end()) return;
+  std::string hint;
+  for (const std::string& name : known) hint += (hint.empty() ? "it runs " : ", ") + name;
+  diagnostics_.error(system.place.known() ? system.place : place,
+                     fmt::format("{} does not run `{}`", leaf.id->text, system.value), std::move(hint),
+                     system->size());
 }
 
 void Resolver::fabric_addresses(FabricSpec& fabric, FabricKindIndex kind) {
@@ -87,6 +101,14 @@ void Resolver::fabric_addresses(FabricSpec& fabric, FabricKindIndex kind) {
     fabric.mtu.derive(1500);
     fabric.vrf.derive(Name{"frontend"});
     fabric.vlan.derive(200);
+  }
+  fabric.switch_mtu.derive(infiniband || fabric.mtu.value <= 1500 ? fabric.mtu.value : 9216);
+  if (kind == FabricKindIndex::frontend && !fabric.default_route.from_file()) fabric.default_route.derive(true);
+  if (kind == FabricKindIndex::frontend && !fabric.bond.from_file()) fabric.bond.derive(true);
+  for (const std::string& other : fabric.routes_to.value) {
+    if (other == "backend" || other == "storage" || other == "frontend" || other == "oob") continue;
+    diagnostics_.error(fabric.routes_to.place, fmt::format("unknown fabric `{}`", other),
+                       "known: backend, storage, frontend, oob");
   }
   fabric.subnets.derive(std::move(subnets));
   if (fabric.subnets->empty()) diagnostics_.error(fabric.subnets.place, "a fabric needs at least one subnet");
@@ -124,6 +146,10 @@ void Resolver::fabric_qos(FabricSpec& fabric, FabricKindIndex kind) {
   if (qos.ecn_min.has_value() && qos.ecn_max.has_value() && qos.ecn_min.value >= qos.ecn_max.value) {
     diagnostics_.error(qos.ecn_min.place, fmt::format("ecn_min ({}) must be below ecn_max ({})",
                                                       to_text(qos.ecn_min.value), to_text(qos.ecn_max.value)));
+  }
+  qos.pfc_priorities.derive({qos.priority.value});
+  for (const std::int64_t priority : qos.pfc_priorities.value) {
+    if (priority < 0 || priority > 7) diagnostics_.error(qos.pfc_priorities.place, "a priority is between 0 and 7");
   }
   if (qos.priority.value == qos.cnp_priority.value) {
     diagnostics_.error(qos.priority.from_file() ? qos.priority.place : qos.cnp_priority.place,
@@ -167,6 +193,7 @@ void Resolver::oob() {
       diagnostics_.error(id->place, fmt::format("{} is not an Ethernet switch", id->value), {}, id->value.size());
     }
   }
+  if (const SwitchModel* leaf = catalog_.switch_model(oob.leaf.value)) check_system(oob.system, *leaf, oob.place);
 }
 
 void Resolver::subnets_apart() {

@@ -178,4 +178,39 @@ void Resolver::services() {
   }
 }
 
+void Resolver::suppressions() {
+  const auto is_date = [](std::string_view text) {
+    if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+    int parts[3] = {0, 0, 0};
+    int part = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (i == 4 || i == 7) {
+        ++part;
+      } else if (text[i] < '0' || text[i] > '9') {
+        return false;
+      } else {
+        parts[part] = parts[part] * 10 + (text[i] - '0');
+      }
+    }
+    const bool leap = (parts[0] % 4 == 0 && parts[0] % 100 != 0) || parts[0] % 400 == 0;
+    static constexpr int kDays[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (parts[1] < 1 || parts[1] > 12) return false;
+    return parts[2] >= 1 && parts[2] <= kDays[parts[1] - 1] + (parts[1] == 2 && leap ? 1 : 0);
+  };
+  for (const SuppressionSpec& suppression : spec_.suppress.value) {
+    if (suppression.until.has_value() && !is_date(suppression.until.value)) {
+      diagnostics_.error(suppression.until.place, fmt::format("`{}` is not a date", suppression.until.value),
+                         "write 2027-03-31", suppression.until->size());
+    }
+    if (suppression.reason.has_value() && suppression.reason->find_first_not_of(" \t\n") == std::string::npos) {
+      diagnostics_.error(suppression.reason.place, "a suppression needs a reason");
+    }
+  }
+  const std::string& mode = spec_.security->munge_key_mode.value;
+  if (mode.size() < 3 || mode.size() > 4 || mode.find_first_not_of("01234567") != std::string::npos) {
+    diagnostics_.error(spec_.security->munge_key_mode.place, fmt::format("`{}` is not a file mode", mode),
+                       "write it in octal, such as \"0400\"");
+  }
+}
+
 }  // namespace weft

@@ -47,6 +47,7 @@ class Resolver {
     control_plane();
     scheduling();
     services();
+    suppressions();
   }
 
  private:
@@ -60,6 +61,8 @@ class Resolver {
   void pool_overrides(PoolSpec& pool, const ServerModel& server);
   void fabric(FabricSpec& fabric, FabricKindIndex kind);
   void fabric_switches(FabricSpec& fabric, FabricKindIndex kind);
+  void check_system(Given<std::string>& system, const SwitchModel& leaf, const Place& place);
+  void suppressions();
   void fabric_addresses(FabricSpec& fabric, FabricKindIndex kind);
   void fabric_qos(FabricSpec& fabric, FabricKindIndex kind);
   void managers(FabricSpec& fabric);

@@ -25,6 +25,19 @@ enum class ControlKind { kubernetes, slurm, both };
 enum class Allocator { kubernetes, slurm, weft };
 enum class DataClass { good, better, best };
 enum class ChecklistState { done, not_done };
+enum class TrustMode { dscp, pcp };
+enum class PfcMode { on, automatic, off };
+enum class WatchdogAction { drop, forward, alert };
+enum class LoadBalancing { ecmp, adaptive, spray };
+enum class Whereabouts { none, oob, frontend, site };
+enum class OobEntry { vpn, cellular, console, frontend };
+enum class Handling { automatic, manual };
+enum class SignOn { oidc, directory, none };
+enum class SecretStore { vault, kubernetes, files };
+enum class PolicyDefault { deny, allow };
+enum class RestAuth { jwt, none };
+enum class Balancing { least_connections, round_robin };
+enum class Probe { http, tcp, none };
 
 const std::vector<std::pair<std::string_view, Profile>>& choices_of(Profile);
 const std::vector<std::pair<std::string_view, PoolRole>>& choices_of(PoolRole);
@@ -41,6 +54,19 @@ const std::vector<std::pair<std::string_view, ControlKind>>& choices_of(ControlK
 const std::vector<std::pair<std::string_view, Allocator>>& choices_of(Allocator);
 const std::vector<std::pair<std::string_view, DataClass>>& choices_of(DataClass);
 const std::vector<std::pair<std::string_view, ChecklistState>>& choices_of(ChecklistState);
+const std::vector<std::pair<std::string_view, TrustMode>>& choices_of(TrustMode);
+const std::vector<std::pair<std::string_view, PfcMode>>& choices_of(PfcMode);
+const std::vector<std::pair<std::string_view, WatchdogAction>>& choices_of(WatchdogAction);
+const std::vector<std::pair<std::string_view, LoadBalancing>>& choices_of(LoadBalancing);
+const std::vector<std::pair<std::string_view, Whereabouts>>& choices_of(Whereabouts);
+const std::vector<std::pair<std::string_view, OobEntry>>& choices_of(OobEntry);
+const std::vector<std::pair<std::string_view, Handling>>& choices_of(Handling);
+const std::vector<std::pair<std::string_view, SignOn>>& choices_of(SignOn);
+const std::vector<std::pair<std::string_view, SecretStore>>& choices_of(SecretStore);
+const std::vector<std::pair<std::string_view, PolicyDefault>>& choices_of(PolicyDefault);
+const std::vector<std::pair<std::string_view, RestAuth>>& choices_of(RestAuth);
+const std::vector<std::pair<std::string_view, Balancing>>& choices_of(Balancing);
+const std::vector<std::pair<std::string_view, Probe>>& choices_of(Probe);
 
 // The floor: rows of racks, power feeds, and where switches stand.
 struct SiteSpec {
@@ -79,6 +105,16 @@ struct HostOverride {
   Given<NamedValues<Ipv4>> addresses;  // by port: be1, sto1, fe1, bmc
 };
 
+// Firmware settings that decide what a GPU server can do.
+struct BiosSpec {
+  using IsRecord = void;
+  Place place;
+  Given<bool> numa{true};
+  Given<bool> performance{true};      // no P-states or C-states that slow the cores down
+  Given<bool> hyper_threading{false};
+  Given<bool> sriov{true};
+};
+
 struct PoolSpec {
   using IsRecord = void;
   Place place;
@@ -98,6 +134,8 @@ struct PoolSpec {
   Given<NamedValues<std::int64_t>> mig;  // profile: instances on each GPU
   Given<std::int64_t> time_slices{1};
   Given<std::int64_t> pods_per_node{1};
+  Given<std::int64_t> spares{0};  // servers of the pool kept free for jobs that lose one
+  Given<BiosSpec> bios{BiosSpec{}};
   Given<std::vector<HostOverride>> overrides{std::vector<HostOverride>{}};
 };
 
@@ -112,8 +150,16 @@ struct QosSpec {
   Given<Bytes> ecn_min;  // WRED/ECN start marking; unset: from the port speed
   Given<Bytes> ecn_max;
   Given<std::int64_t> ecn_percent{20};  // marking probability at ecn_max
+  Given<bool> ecn{true};
+  Given<TrustMode> trust{TrustMode::dscp};  // what NICs and switches classify by
+  Given<PfcMode> pfc{PfcMode::on};
+  Given<std::vector<std::int64_t>> pfc_priorities;  // unset: the data's alone
+  Given<bool> global_pause{false};                  // 802.3x link pause, which stops every class at once
   Given<bool> pfc_watchdog{true};
-  Given<Duration> watchdog_detection;         // unset: 200 ms for each 32 ports of the switch
+  Given<Duration> watchdog_detection;  // unset: 200 ms for each 32 ports of the switch
+  Given<Duration> watchdog_restoration;
+  Given<Duration> watchdog_poll;
+  Given<WatchdogAction> watchdog_action{WatchdogAction::drop};
   Given<std::int64_t> bandwidth_percent{60};  // ETS share of the lossless class
 };
 
@@ -160,7 +206,15 @@ struct FabricSpec {
   Given<std::int64_t> peer_links{2};  // between the two leaves of a pair
   Given<std::vector<MediumKind>> media;
   Given<std::vector<MediumKind>> storage_media;
+  Given<std::string> system;  // network operating system of its switches; unset: the leaf model's first
   Given<std::int64_t> mtu;
+  Given<std::int64_t> switch_mtu;  // of switch ports and SVIs; unset: 9216 where hosts send jumbo frames
+  Given<bool> bond{false};         // servers join their links of this fabric with LACP
+  Given<LoadBalancing> load_balancing{LoadBalancing::ecmp};
+  Given<bool> hash_seeds{true};  // each tier hashes with a seed of its own
+  Given<bool> bfd{true};
+  Given<bool> default_route{false};                             // servers have a default route here
+  Given<std::vector<std::string>> routes_to{std::vector<std::string>{}};  // fabrics its VRF exchanges routes with
   Given<Name> vrf;
   Given<std::int64_t> vlan;                // first VLAN of the fabric; rails count up from it
   Given<std::vector<Ipv4Prefix>> subnets;  // one a rail (backend, storage), one in all (frontend)
@@ -172,6 +226,29 @@ struct FabricSpec {
   Given<QosSpec> qos{QosSpec{}};
   Given<std::vector<ManagerSpec>> managers{std::vector<ManagerSpec>{}};
   Given<ExternalSpec> external{ExternalSpec{}};
+};
+
+// Where the services that the out-of-band network leans on run. A lifeline leans on nothing it must rescue.
+struct OobServicesSpec {
+  using IsRecord = void;
+  Place place;
+  Given<Whereabouts> dns{Whereabouts::oob};
+  Given<Whereabouts> dhcp{Whereabouts::oob};
+  Given<Whereabouts> directory{Whereabouts::none};  // LDAP, TACACS+, RADIUS
+  Given<Whereabouts> time{Whereabouts::oob};
+};
+
+struct BmcSpec {
+  using IsRecord = void;
+  Place place;
+  Given<bool> ipmi_over_lan{false};
+  Given<std::vector<std::int64_t>> cipher_suites{std::vector<std::int64_t>{17}};
+  Given<bool> default_credentials{false};
+  Given<bool> unique_passwords{true};
+  Given<bool> verify_tls{true};
+  Given<bool> firewall{true};         // answers the management subnet alone
+  Given<bool> host_interface{false};  // the operating system may talk to its own BMC without restriction
+  Given<bool> firmware_measured{true};
 };
 
 struct OobSpec {
@@ -189,6 +266,13 @@ struct OobSpec {
   Given<std::int64_t> spare_percent{0};  // ports kept free on each leaf
   Given<std::string> syslog;             // where BMC and switch access is logged
   Given<std::string> credentials;        // a reference (vault path, environment variable), never a secret
+  Given<std::string> system;             // network operating system; unset: the leaf model's first
+  Given<OobEntry> entry{OobEntry::vpn};  // how people get to the jump host from outside
+  Given<Whereabouts> gateway{Whereabouts::none};  // the network its VRF has a route to
+  Given<bool> jump_only{true};                    // an access list lets jump hosts alone reach BMCs
+  Given<OobServicesSpec> services{OobServicesSpec{}};
+  Given<BmcSpec> bmc{BmcSpec{}};
+  Given<bool> config_backup{true};
 };
 
 struct FabricsSpec {
@@ -210,6 +294,7 @@ struct VolumeSpec {
   Given<std::string> replicate_to;  // another storage system
   Given<Duration> snapshots;
   Given<bool> read_only{false};
+  Given<std::int64_t> files;  // about how many it holds
 };
 
 struct StorageSpec {
@@ -221,6 +306,7 @@ struct StorageSpec {
   Given<std::string> pool;
   Given<std::int64_t> targets;  // OSTs, namespaces; unset: one a server
   Given<std::int64_t> metadata_servers{0};
+  Given<bool> metadata_striping{true};  // large directories are spread over the metadata servers
   Given<std::int64_t> stripe_count{8};
   Given<Bytes> stripe_size{Bytes(std::int64_t{1} << 20)};
   Given<ByteRate> read;  // whole system; unset: from the servers and their links
@@ -240,6 +326,8 @@ struct ControlPlaneSpec {
   Given<Allocator> allocator;  // who owns the GPUs; unset: the kind's own, slurm for both
   Given<bool> node_feature_discovery{true};
   Given<bool> signed_images{true};
+  Given<bool> api_limits{true};  // the API server bounds what one client can ask of it
+  Given<std::int64_t> ingress_replicas{2};
 };
 
 struct QuotaSpec {
@@ -268,6 +356,7 @@ struct PartitionSpec {
   Place place;
   Given<Name> name;
   Given<std::vector<std::string>> pools;
+  Given<std::vector<std::string>> constraints{std::vector<std::string>{}};  // labels key=value every job must ask for
   Given<Duration> time_limit;
   Given<std::string> priority;
 };
@@ -294,6 +383,10 @@ struct ServiceSpec {
   Given<std::string> priority;
   Given<std::int64_t> target_percent{70};
   Given<Duration> timeout{Duration(300'000'000'000)};
+  Given<Balancing> balancing{Balancing::least_connections};
+  Given<bool> sticky{true};
+  Given<Probe> probe{Probe::http};
+  Given<std::int64_t> min_available{1};  // replicas that a rolling upgrade leaves running
 };
 
 struct WorkloadSpec {
@@ -305,6 +398,44 @@ struct WorkloadSpec {
   Given<Bytes> working_set;  // of one node, for node-local scratch
   Given<Bytes> checkpoint;   // one checkpoint, all ranks
   Given<Duration> checkpoint_time{Duration(90'000'000'000)};
+  Given<Duration> checkpoint_interval{Duration(1'800'000'000'000)};
+  Given<bool> elastic{true};  // jobs go on with fewer nodes and restart from their last checkpoint
+  Given<std::int64_t> max_restarts{3};
+  Given<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // given to every job: NCCL_IB_TC, ...
+};
+
+// How the cluster is kept running after the first day.
+struct OperationsSpec {
+  using IsRecord = void;
+  Place place;
+  Given<Handling> configuration{Handling::automatic};
+  Given<Handling> remediation{Handling::automatic};
+  Given<bool> monitoring{true};
+  Given<bool> gpu_metrics{true};
+  Given<bool> checkpoint_recovery_tested{false};
+  Given<bool> failure_drills{false};
+};
+
+struct SecuritySpec {
+  using IsRecord = void;
+  Place place;
+  Given<SignOn> sign_on{SignOn::oidc};
+  Given<SecretStore> secrets{SecretStore::vault};
+  Given<PolicyDefault> network_policy{PolicyDefault::deny};
+  Given<bool> rdma_policies{false};  // network policies on RDMA interfaces, which bypass them
+  Given<RestAuth> slurm_rest{RestAuth::jwt};
+  Given<std::string> munge_key_mode{std::string("0400")};
+  Given<bool> audit{true};
+};
+
+// A finding of `weft check` that is accepted, with the reason.
+struct SuppressionSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::string> rule;
+  Given<std::string> subject;  // device, pool, fabric or file, with * as a wildcard; unset: all
+  Given<std::string> reason;
+  Given<std::string> until;  // 2027-03-31: from the next day on it no longer counts
 };
 
 struct RackSpec {
@@ -344,7 +475,10 @@ struct Spec {
   Given<std::vector<ServiceSpec>> services{std::vector<ServiceSpec>{}};
   Given<std::vector<RackSpec>> racks{std::vector<RackSpec>{}};
   Given<std::vector<CableSpec>> cables{std::vector<CableSpec>{}};
+  Given<OperationsSpec> operations{OperationsSpec{}};
+  Given<SecuritySpec> security{SecuritySpec{}};
   Given<NamedValues<ChecklistState>> checklist{NamedValues<ChecklistState>{}};
+  Given<std::vector<SuppressionSpec>> suppress{std::vector<SuppressionSpec>{}};
 };
 
 // Reads a cluster file. Reports everything that is wrong with its form; gives a Spec only when nothing is.

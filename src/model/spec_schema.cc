@@ -38,6 +38,24 @@ WEFT_CHOICES(ControlKind, {"kubernetes", ControlKind::kubernetes}, {"slurm", Con
 WEFT_CHOICES(Allocator, {"kubernetes", Allocator::kubernetes}, {"slurm", Allocator::slurm}, {"weft", Allocator::weft})
 WEFT_CHOICES(DataClass, {"good", DataClass::good}, {"better", DataClass::better}, {"best", DataClass::best})
 WEFT_CHOICES(ChecklistState, {"done", ChecklistState::done}, {"not-done", ChecklistState::not_done})
+WEFT_CHOICES(TrustMode, {"dscp", TrustMode::dscp}, {"pcp", TrustMode::pcp})
+WEFT_CHOICES(PfcMode, {"on", PfcMode::on}, {"auto", PfcMode::automatic}, {"off", PfcMode::off})
+WEFT_CHOICES(WatchdogAction, {"drop", WatchdogAction::drop}, {"forward", WatchdogAction::forward},
+             {"alert", WatchdogAction::alert})
+WEFT_CHOICES(LoadBalancing, {"ecmp", LoadBalancing::ecmp}, {"adaptive", LoadBalancing::adaptive},
+             {"spray", LoadBalancing::spray})
+WEFT_CHOICES(Whereabouts, {"none", Whereabouts::none}, {"oob", Whereabouts::oob}, {"frontend", Whereabouts::frontend},
+             {"site", Whereabouts::site})
+WEFT_CHOICES(OobEntry, {"vpn", OobEntry::vpn}, {"cellular", OobEntry::cellular}, {"console", OobEntry::console},
+             {"frontend", OobEntry::frontend})
+WEFT_CHOICES(Handling, {"automatic", Handling::automatic}, {"manual", Handling::manual})
+WEFT_CHOICES(SignOn, {"oidc", SignOn::oidc}, {"directory", SignOn::directory}, {"none", SignOn::none})
+WEFT_CHOICES(SecretStore, {"vault", SecretStore::vault}, {"kubernetes", SecretStore::kubernetes},
+             {"files", SecretStore::files})
+WEFT_CHOICES(PolicyDefault, {"deny", PolicyDefault::deny}, {"allow", PolicyDefault::allow})
+WEFT_CHOICES(RestAuth, {"jwt", RestAuth::jwt}, {"none", RestAuth::none})
+WEFT_CHOICES(Balancing, {"least-connections", Balancing::least_connections}, {"round-robin", Balancing::round_robin})
+WEFT_CHOICES(Probe, {"http", Probe::http}, {"tcp", Probe::tcp}, {"none", Probe::none})
 #undef WEFT_CHOICES
 
 // Opens a table that is built once, on first use.
@@ -84,6 +102,13 @@ b.field("labels", &R::labels, "labels in addition to the pool's");
 b.field("addresses", &R::addresses, "addresses by port (be1, sto1, fe1, bmc)");
 WEFT_SCHEMA_END
 
+WEFT_SCHEMA(BiosSpec, "bios", "Firmware settings of a pool's servers.")
+b.field("numa", &R::numa, "memory and devices are shown by NUMA node");
+b.field("performance", &R::performance, "cores never slow down to save power");
+b.field("hyper_threading", &R::hyper_threading, "two threads a core");
+b.field("sriov", &R::sriov, "NICs may have virtual functions");
+WEFT_SCHEMA_END
+
 WEFT_SCHEMA(PoolSpec, "pool", "A group of equal servers with one purpose.")
 b.field("name", &R::name, "name of the pool; hosts are named after it").required();
 b.field("role", &R::role, "what the servers are for");
@@ -103,6 +128,8 @@ b.field("taints", &R::taints, "node taints, key=value:Effect");
 b.field("mig", &R::mig, "MIG instances on each GPU, by profile");
 b.field("time_slices", &R::time_slices, "jobs that share a GPU by time-slicing").range(1, 64);
 b.field("pods_per_node", &R::pods_per_node, "training pods on one node").range(1, 64);
+b.field("spares", &R::spares, "servers kept free for jobs that lose one").range(0, 100'000);
+b.field("bios", &R::bios, "firmware settings");
 b.field("overrides", &R::overrides, "hosts that differ");
 WEFT_SCHEMA_END
 
@@ -115,8 +142,17 @@ b.field("cnp_dscp", &R::cnp_dscp, "DSCP of congestion notifications").range(0, 6
 b.field("ecn_min", &R::ecn_min, "queue length where ECN marking starts; default: 2 KB for each Gb/s");
 b.field("ecn_max", &R::ecn_max, "queue length where marking reaches `ecn_percent`; default: four times ecn_min");
 b.field("ecn_percent", &R::ecn_percent, "marking probability at ecn_max").range(1, 100);
+b.field("ecn", &R::ecn, "whether switches mark packets when queues grow");
+b.field("trust", &R::trust, "the field of a packet that NICs and switches classify by");
+b.field("pfc", &R::pfc, "priority flow control: on, negotiated (auto) or off");
+b.field("pfc_priorities", &R::pfc_priorities, "priorities that may pause; default: `priority` alone");
+b.field("global_pause", &R::global_pause, "802.3x pause, which stops every class at once");
 b.field("pfc_watchdog", &R::pfc_watchdog, "whether stuck pauses are broken");
-b.field("watchdog_detection", &R::watchdog_detection, "time until a pause counts as stuck");
+b.field("watchdog_detection", &R::watchdog_detection,
+        "time until a pause counts as stuck; default: 200 ms for each 32 ports");
+b.field("watchdog_restoration", &R::watchdog_restoration, "time without pause until the queue is used again");
+b.field("watchdog_poll", &R::watchdog_poll, "how often the watchdog looks");
+b.field("watchdog_action", &R::watchdog_action, "what happens to packets of a stuck queue");
 b.field("bandwidth_percent", &R::bandwidth_percent, "share of a link that the lossless class is sure of").range(1, 99);
 WEFT_SCHEMA_END
 
@@ -155,7 +191,16 @@ b.field("spines", &R::spines, "at least this many spines").range(1, 512);
 b.field("peer_links", &R::peer_links, "links between the leaves of a pair").range(0, 16);
 b.field("media", &R::media, "kinds of cable, most wanted first");
 b.field("storage_media", &R::storage_media, "kinds of cable to storage servers");
+b.field("system", &R::system, "network operating system of the switches; default: the leaf model's first");
 b.field("mtu", &R::mtu, "MTU of host ports").range(576, 65520);
+b.field("switch_mtu", &R::switch_mtu, "MTU of switch ports; default: 9216 where hosts send jumbo frames")
+    .range(576, 65520);
+b.field("bond", &R::bond, "servers join their links with LACP");
+b.field("load_balancing", &R::load_balancing, "how flows are spread over equal paths");
+b.field("hash_seeds", &R::hash_seeds, "each tier hashes with a seed of its own");
+b.field("bfd", &R::bfd, "lost neighbours are noticed by BFD");
+b.field("default_route", &R::default_route, "servers have a default route here");
+b.field("routes_to", &R::routes_to, "fabrics with which its VRF exchanges routes");
 b.field("vrf", &R::vrf, "VRF name");
 b.field("vlan", &R::vlan, "first VLAN; rails count up from it").range(1, 4094);
 b.field("subnets", &R::subnets, "one subnet a rail (backend, storage), or one in all (frontend)");
@@ -167,6 +212,24 @@ b.field("asn", &R::asn, "first BGP number").range(1, 4'294'000'000);
 b.field("qos", &R::qos, "lossless class, ECN, watchdog");
 b.field("managers", &R::managers, "fabric managers");
 b.field("external", &R::external, "links to the site's network");
+WEFT_SCHEMA_END
+
+WEFT_SCHEMA(OobServicesSpec, "oob-services", "Where services that the out-of-band network leans on run.")
+b.field("dns", &R::dns, "name service");
+b.field("dhcp", &R::dhcp, "address service");
+b.field("directory", &R::directory, "logins: LDAP, TACACS+ or RADIUS; none: local accounts");
+b.field("time", &R::time, "time service");
+WEFT_SCHEMA_END
+
+WEFT_SCHEMA(BmcSpec, "bmc", "How BMCs are set up.")
+b.field("ipmi_over_lan", &R::ipmi_over_lan, "IPMI is answered over the network, beside Redfish");
+b.field("cipher_suites", &R::cipher_suites, "IPMI cipher suites that are allowed");
+b.field("default_credentials", &R::default_credentials, "some still have the maker's password");
+b.field("unique_passwords", &R::unique_passwords, "each has a password of its own");
+b.field("verify_tls", &R::verify_tls, "clients check its certificate");
+b.field("firewall", &R::firewall, "it answers the management subnet alone");
+b.field("host_interface", &R::host_interface, "its host may talk to it without restriction");
+b.field("firmware_measured", &R::firmware_measured, "firmware versions and images are held against a list");
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(OobSpec, "oob", "The out-of-band management fabric.")
@@ -182,6 +245,13 @@ b.field("mtu", &R::mtu, "MTU").range(576, 9216);
 b.field("spare_percent", &R::spare_percent, "ports kept free on each leaf").range(0, 90);
 b.field("syslog", &R::syslog, "where access to BMCs and switches is logged");
 b.field("credentials", &R::credentials, "reference to the credentials, never a secret");
+b.field("system", &R::system, "network operating system of its switches; default: the leaf model's first");
+b.field("entry", &R::entry, "how people reach the jump host from outside");
+b.field("gateway", &R::gateway, "the network its VRF has a route to");
+b.field("jump_only", &R::jump_only, "an access list lets jump hosts alone reach BMCs");
+b.field("services", &R::services, "where the services it leans on run");
+b.field("bmc", &R::bmc, "how BMCs are set up");
+b.field("config_backup", &R::config_backup, "configurations of its switches are kept elsewhere");
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(FabricsSpec, "fabrics", "The four physically separate networks.")
@@ -199,6 +269,7 @@ b.field("replicas", &R::replicas, "copies inside the system").range(1, 8);
 b.field("replicate_to", &R::replicate_to, "another storage system that holds a copy");
 b.field("snapshots", &R::snapshots, "time between snapshots");
 b.field("read_only", &R::read_only, "mounted read-only by jobs");
+b.field("files", &R::files, "about how many files it holds").range(0, 1'000'000'000'000);
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(StorageSpec, "storage-system", "A storage system.")
@@ -208,6 +279,7 @@ b.field("tier", &R::tier, "hot (node-local), warm (parallel file system), cold (
 b.field("pool", &R::pool, "the pool of servers it runs on").required();
 b.field("targets", &R::targets, "storage targets (OSTs, namespaces); default: one a server").range(1, 100000);
 b.field("metadata_servers", &R::metadata_servers, "metadata servers").range(0, 1000);
+b.field("metadata_striping", &R::metadata_striping, "large directories are spread over the metadata servers");
 b.field("stripe_count", &R::stripe_count, "targets a large file is spread over").range(1, 2000);
 b.field("stripe_size", &R::stripe_size, "bytes on one target before the next");
 b.field("read", &R::read, "read throughput of the whole system; default: from its servers");
@@ -225,6 +297,8 @@ b.field("etcd_members", &R::etcd_members, "etcd members (or Slurm controllers)")
 b.field("allocator", &R::allocator, "who owns the GPUs: one source of truth");
 b.field("node_feature_discovery", &R::node_feature_discovery, "whether hardware labels are discovered");
 b.field("signed_images", &R::signed_images, "whether unsigned images are refused");
+b.field("api_limits", &R::api_limits, "the API server bounds what one client may ask");
+b.field("ingress_replicas", &R::ingress_replicas, "copies of the gateway").range(1, 1000);
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(QuotaSpec, "quota", "What a tenant may hold at once.")
@@ -247,6 +321,7 @@ WEFT_SCHEMA_END
 WEFT_SCHEMA(PartitionSpec, "partition", "Pools under one queue.")
 b.field("name", &R::name, "name").required();
 b.field("pools", &R::pools, "its pools").required();
+b.field("constraints", &R::constraints, "labels (key=value) that its jobs must ask for");
 b.field("time_limit", &R::time_limit, "longest job");
 b.field("priority", &R::priority, "priority class of its jobs");
 WEFT_SCHEMA_END
@@ -269,6 +344,10 @@ b.field("port", &R::port, "TCP port").range(1, 65535);
 b.field("priority", &R::priority, "priority class");
 b.field("target_percent", &R::target_percent, "GPU utilisation to scale at").range(1, 100);
 b.field("timeout", &R::timeout, "longest request");
+b.field("balancing", &R::balancing, "how requests are spread over replicas");
+b.field("sticky", &R::sticky, "a session stays with its replica");
+b.field("probe", &R::probe, "how a replica shows that it is ready");
+b.field("min_available", &R::min_available, "replicas that an upgrade leaves running").range(0, 100000);
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(WorkloadSpec, "workload", "What the cluster is for; storage is sized by it.")
@@ -278,6 +357,36 @@ b.field("data", &R::data, "storage class: good (text), better (images), best (vi
 b.field("working_set", &R::working_set, "data one node works on, for node-local scratch");
 b.field("checkpoint", &R::checkpoint, "size of one checkpoint, all ranks together");
 b.field("checkpoint_time", &R::checkpoint_time, "time in which a checkpoint must be written");
+b.field("checkpoint_interval", &R::checkpoint_interval, "time from one checkpoint to the next");
+b.field("elastic", &R::elastic, "jobs go on with fewer nodes after a loss");
+b.field("max_restarts", &R::max_restarts, "restarts before a job is given up").range(0, 1000);
+b.field("environment", &R::environment, "variables of every job (NCCL_IB_TC, UCX_NET_DEVICES, ...)");
+WEFT_SCHEMA_END
+
+WEFT_SCHEMA(OperationsSpec, "operations", "How the cluster is kept running after the first day.")
+b.field("configuration", &R::configuration, "how configuration reaches devices: from code, or by hand");
+b.field("remediation", &R::remediation, "who takes an ill node out: a program or a person");
+b.field("monitoring", &R::monitoring, "metrics are gathered and alerts are set");
+b.field("gpu_metrics", &R::gpu_metrics, "GPU health (DCGM) is among them");
+b.field("checkpoint_recovery_tested", &R::checkpoint_recovery_tested, "a job was restarted from its checkpoint");
+b.field("failure_drills", &R::failure_drills, "a switch, a node and a storage controller were failed on purpose");
+WEFT_SCHEMA_END
+
+WEFT_SCHEMA(SecuritySpec, "security", "Who may do what.")
+b.field("sign_on", &R::sign_on, "how people log in");
+b.field("secrets", &R::secrets, "where secrets are kept");
+b.field("network_policy", &R::network_policy, "what namespaces of the frontend do by default");
+b.field("rdma_policies", &R::rdma_policies, "network policies are meant to cover RDMA interfaces");
+b.field("slurm_rest", &R::slurm_rest, "how slurmrestd knows its callers");
+b.field("munge_key_mode", &R::munge_key_mode, "file mode of the MUNGE key, in octal");
+b.field("audit", &R::audit, "every action is logged");
+WEFT_SCHEMA_END
+
+WEFT_SCHEMA(SuppressionSpec, "suppression", "A finding of `weft check` that is accepted.")
+b.field("rule", &R::rule, "id of the rule").required();
+b.field("subject", &R::subject, "device, pool, fabric or file it is about, with * as a wildcard; default: all");
+b.field("reason", &R::reason, "why it is accepted").required();
+b.field("until", &R::until, "last day on which it is, YYYY-MM-DD");
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(RackSpec, "rack-position", "Where a rack stands and what it may draw.")
@@ -310,7 +419,10 @@ b.field("tenants", &R::tenants, "teams and quotas");
 b.field("services", &R::services, "inference services");
 b.field("racks", &R::racks, "racks that stand or draw otherwise than the rest");
 b.field("cables", &R::cables, "cables laid otherwise than the rules would");
+b.field("operations", &R::operations, "how it is kept running");
+b.field("security", &R::security, "who may do what");
 b.field("checklist", &R::checklist, "what has been done, for `weft checklist`");
+b.field("suppress", &R::suppress, "findings of `weft check` that are accepted");
 WEFT_SCHEMA_END
 
 #undef WEFT_SCHEMA
