@@ -75,8 +75,7 @@ void Resolver::check_system(Given<std::string>& system, const SwitchModel& leaf,
   std::string hint;
   for (const std::string& name : known) hint += (hint.empty() ? "it runs " : ", ") + name;
   diagnostics_.error(system.place.known() ? system.place : place,
-                     fmt::format("{} does not run `{}`", leaf.id->text, system.value), std::move(hint),
-                     system->size());
+                     fmt::format("{} does not run `{}`", leaf.id->text, system.value), std::move(hint), system->size());
 }
 
 void Resolver::fabric_addresses(FabricSpec& fabric, FabricKindIndex kind) {

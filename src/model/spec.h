@@ -110,7 +110,7 @@ struct BiosSpec {
   using IsRecord = void;
   Place place;
   Given<bool> numa{true};
-  Given<bool> performance{true};      // no P-states or C-states that slow the cores down
+  Given<bool> performance{true};  // no P-states or C-states that slow the cores down
   Given<bool> hyper_threading{false};
   Given<bool> sriov{true};
 };
@@ -213,7 +213,7 @@ struct FabricSpec {
   Given<LoadBalancing> load_balancing{LoadBalancing::ecmp};
   Given<bool> hash_seeds{true};  // each tier hashes with a seed of its own
   Given<bool> bfd{true};
-  Given<bool> default_route{false};                             // servers have a default route here
+  Given<bool> default_route{false};                                       // servers have a default route here
   Given<std::vector<std::string>> routes_to{std::vector<std::string>{}};  // fabrics its VRF exchanges routes with
   Given<Name> vrf;
   Given<std::int64_t> vlan;                // first VLAN of the fabric; rails count up from it
@@ -263,11 +263,11 @@ struct OobSpec {
   Given<std::int64_t> vlan{999};
   Given<Name> vrf{Name{"oob"}};
   Given<std::int64_t> mtu{1500};
-  Given<std::int64_t> spare_percent{0};  // ports kept free on each leaf
-  Given<std::string> syslog;             // where BMC and switch access is logged
-  Given<std::string> credentials;        // a reference (vault path, environment variable), never a secret
-  Given<std::string> system;             // network operating system; unset: the leaf model's first
-  Given<OobEntry> entry{OobEntry::vpn};  // how people get to the jump host from outside
+  Given<std::int64_t> spare_percent{0};           // ports kept free on each leaf
+  Given<std::string> syslog;                      // where BMC and switch access is logged
+  Given<std::string> credentials;                 // a reference (vault path, environment variable), never a secret
+  Given<std::string> system;                      // network operating system; unset: the leaf model's first
+  Given<OobEntry> entry{OobEntry::vpn};           // how people get to the jump host from outside
   Given<Whereabouts> gateway{Whereabouts::none};  // the network its VRF has a route to
   Given<bool> jump_only{true};                    // an access list lets jump hosts alone reach BMCs
   Given<OobServicesSpec> services{OobServicesSpec{}};
