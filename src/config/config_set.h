@@ -1,0 +1,69 @@
+// Everything that was handed to weft of real configuration, sorted by what it is. A file is recognised by what it
+// holds, not by its name; `kind_of` says what it was taken for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/host_config.h"
+#include "config/live_facts.h"
+#include "config/switch_config.h"
+
+namespace weft {
+
+enum class ConfigKind : std::uint8_t {
+  unknown,
+  sonic,
+  nxos,
+  nvue,
+  kubernetes,
+  sbatch,
+  environment,
+  slurm,
+  gres,
+  cgroup,
+  sysctl,
+  exports,
+  mounts,
+  nvme,
+  host_facts,
+  lldp,
+  ibnetdiscover,
+  iblinkinfo,
+};
+[[nodiscard]] std::string_view to_text(ConfigKind kind);
+
+struct ConfigSet {
+  struct File {
+    FileId file = 0;
+    ConfigKind kind = ConfigKind::unknown;
+    std::string applies_to;  // device name or wildcard given on the command line; "" to go by what the file says
+  };
+  std::vector<File> files;
+  std::vector<SwitchConfig> switches;
+  std::vector<NicConfig> nics;
+  std::vector<AttachmentConfig> attachments;
+  std::vector<SriovPolicyConfig> sriov;
+  std::vector<AppConfig> apps;
+  std::vector<KubeObject> objects;
+  std::vector<SettingsFile> settings;
+  std::vector<HostFacts> hosts;
+  std::vector<LldpReport> lldp;
+  std::vector<IbFabric> infiniband;
+
+  [[nodiscard]] bool empty() const { return files.empty(); }
+  [[nodiscard]] const File* file(FileId id) const;
+};
+
+// What the text looks like. `path` breaks ties only (slurm.conf, .sbatch, .env).
+[[nodiscard]] ConfigKind detect_kind(std::string_view path, std::string_view text);
+
+// Reads "PATH" or "DEVICE=PATH" into the set: a file, or every file below a directory in name order (hidden ones left
+// out; what is not recognised there is passed over with a note, named directly it is an error).
+void read_config(const std::string& argument, Sources& sources, ConfigSet& set, Diagnostics& diagnostics);
+// The same for a text in memory.
+void read_config_text(std::string shown_path, std::string text, Sources& sources, ConfigSet& set,
+                      Diagnostics& diagnostics, std::string applies_to = {});
+
+}  // namespace weft

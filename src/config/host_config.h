@@ -1,0 +1,152 @@
+// What hosts and jobs are configured with: NICs, secondary networks, environments, mounts, kernel settings, Slurm.
+// Read from Kubernetes objects, sbatch scripts and the usual files under /etc. Nothing here judges.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/ip.h"
+#include "base/yaml.h"
+#include "config/port_qos.h"
+
+namespace weft {
+
+// A NIC as NicConfigurationTemplate (or a mlxconfig/mlnx_qos style file) sets it up.
+struct NicConfig {
+  std::string name;
+  Place place;
+  std::string node_selector;  // "key=value,..." or "" for all
+  std::string nic_type;       // PCI device id or name the template selects
+  std::vector<std::string> interfaces;
+  Setting<bool> roce_optimized;
+  Setting<TrustMode> trust;
+  Setting<int> tos;  // default type of service of RDMA traffic: DSCP << 2 | ECN
+  std::array<Setting<bool>, kClasses> pfc;
+  Setting<int> cnp_dscp;
+  Setting<int> cnp_priority;
+  Setting<bool> ecn;  // DCQCN on the lossless priorities
+  Setting<std::int64_t> cc_priority_mask;
+  Setting<std::int64_t> mtu;
+  Setting<bool> global_pause;
+  Setting<std::int64_t> virtual_functions;
+  Setting<std::string> link_type;  // Ethernet, Infiniband
+  Setting<bool> gpu_direct;
+};
+
+// A NetworkAttachmentDefinition, or a SriovNetwork and its kin that make one.
+struct AttachmentConfig {
+  struct Route {
+    Place place;
+    Ipv4Prefix destination;
+    Ipv4 gateway;
+  };
+  std::string kind;  // NetworkAttachmentDefinition, SriovNetwork, HostDeviceNetwork, MacvlanNetwork, ...
+  std::string name;
+  std::string space;  // namespace where pods find it
+  Place place;
+  Setting<std::string> plugin;    // CNI type: sriov, ib-sriov, macvlan, host-device, rdma
+  Setting<std::string> resource;  // k8s.v1.cni.cncf.io/resourceName or spec.resourceName
+  Setting<std::int64_t> mtu;
+  Setting<std::int64_t> vlan;
+  Setting<std::string> ipam;  // host-local, whereabouts, nv-ipam, static, dhcp
+  std::vector<Setting<Ipv4Prefix>> subnets;
+  std::vector<Route> routes;
+  Setting<std::string> gateway;
+};
+
+// SriovNetworkNodePolicy.
+struct SriovPolicyConfig {
+  std::string name;
+  Place place;
+  Setting<std::string> resource;
+  Setting<std::int64_t> virtual_functions;
+  Setting<std::int64_t> mtu;
+  Setting<bool> rdma;
+  Setting<std::string> device_type;
+  std::vector<Setting<std::string>> interfaces;  // pfNames
+  std::string node_selector;
+};
+
+// A pod template, or a batch script, with the environment its processes see.
+struct AppConfig {
+  struct Variable {
+    std::string name;
+    Setting<std::string> value;
+  };
+  struct Network {
+    std::string name;       // attachment
+    std::string interface;  // net1, or "" when left to Multus
+    Place place;
+  };
+  struct Resource {
+    std::string name;  // nvidia.com/gpu
+    Setting<std::string> amount;
+  };
+  struct Mount {
+    std::string volume;
+    std::string claim;  // PVC or ""
+    std::string path;
+    Setting<bool> read_only;
+    Place place;
+  };
+  std::string kind;  // Pod, Job, PyTorchJob, TrainJob, Deployment, sbatch, environment
+  std::string name;
+  std::string space;
+  Place place;
+  std::vector<Variable> environment;  // of all containers, the last of a name counts
+  std::vector<Network> networks;
+  std::vector<Resource> limits;
+  std::vector<Mount> mounts;
+  std::vector<Setting<std::string>> constraints;  // nodeSelector entries, --constraint, --nodelist, affinity terms
+  std::vector<Setting<std::string>> tolerations;  // key=value:Effect
+  std::vector<std::string> containers;            // main containers; more than one of a training pod is a sidecar
+  std::vector<Setting<std::string>> images;
+  Setting<std::string> priority_class;
+  Setting<bool> host_network;
+  Setting<bool> privileged;
+  Setting<std::string> shared_memory;  // sizeLimit of an emptyDir on /dev/shm
+  Setting<std::string> readiness;      // httpGet, tcpSocket, exec
+  Setting<std::string> liveness;
+  Setting<std::int64_t> replicas;
+  std::vector<Setting<std::string>> options;   // of sbatch: "--gres=gpu:8", "--gpu-bind=closest"
+  std::vector<Setting<std::string>> commands;  // lines or arguments worth reading: torchrun flags
+
+  [[nodiscard]] const Setting<std::string>* variable(std::string_view name) const;
+  [[nodiscard]] const Setting<std::string>* limit(std::string_view name) const;
+};
+
+// Any Kubernetes object, whole, for rules that look at one kind.
+struct KubeObject {
+  std::string api_group;  // "" for core
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string space;
+  Place place;
+  YamlNode tree;
+
+  // The node at "spec.template.spec.containers"; null when any part is missing.
+  [[nodiscard]] const YamlNode* at(std::string_view path) const;
+};
+
+// A file of settings: slurm.conf, gres.conf, cgroup.conf, sysctl.conf, /etc/exports, fstab or the output of mount,
+// munge key listing. One entry a line.
+struct SettingsFile {
+  enum class Kind : std::uint8_t { slurm, gres, cgroup, sysctl, exports, mounts, nvme, nccl };
+  struct Entry {
+    std::string key;    // lower case for slurm; export path or mount point
+    std::string value;  // options or source
+    Place place;
+  };
+  Kind kind = Kind::slurm;
+  FileId file = 0;
+  std::vector<Entry> entries;
+
+  [[nodiscard]] const Entry* find(std::string_view key) const;  // the last of the name, as the programs read them
+};
+
+}  // namespace weft

@@ -1,0 +1,105 @@
+// What was seen running: a host's interfaces (weft discover), the neighbours that LLDP reports, an InfiniBand sweep.
+// Facts only; whether they agree with the design is check's business.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/ip.h"
+#include "base/quantity.h"
+#include "config/setting.h"
+
+namespace weft {
+
+// Counters and settings of a network interface, as /sys and ethtool show them.
+struct HostInterface {
+  std::string name;             // ens1f0np0
+  std::string address;          // MAC
+  std::string driver;           // mlx5_core
+  std::string pci;              // 0000:1a:00.0
+  std::string pci_device;       // vendor:device, "15b3:1021"
+  std::string state;            // operstate: up, down
+  std::int64_t speed_mbps = 0;  // 0: unknown
+  std::int64_t mtu = 0;
+  std::int64_t numa = -1;
+  std::int64_t vfs = -1;  // configured; -1: no SR-IOV
+  std::int64_t vfs_max = -1;
+  bool physical = false;  // has a device behind it
+  bool virtual_function = false;
+  std::string rdma_device;  // mlx5_0
+  std::string link_layer;   // Ethernet, InfiniBand
+  std::string lldp_system;  // neighbour, where the host runs lldpd
+  std::string lldp_port;
+  std::vector<Ipv4Prefix> prefixes;
+  std::vector<Ipv4> addresses;  // beside prefixes
+  bool default_route = false;
+  std::vector<std::pair<std::string, std::int64_t>> pause_counters;  // names with "pause" or "pfc"
+  std::vector<int> gid_indices_rocev2;                               // of the RDMA device's port 1
+};
+
+struct HostGpu {
+  std::string pci;
+  std::string name;  // product or vendor:device
+  std::int64_t numa = -1;
+};
+
+struct HostFacts {
+  std::string host;
+  FileId file = 0;
+  Place place;
+  std::string kernel;
+  std::vector<HostInterface> interfaces;
+  std::vector<HostGpu> gpus;
+  std::vector<std::pair<std::string, std::string>> sysctls;
+  std::vector<std::string> not_read;  // what could not be looked at, with the reason
+};
+
+// JSON form, schema_version 1, kind "host".
+[[nodiscard]] std::string write_host_facts(const HostFacts& facts);
+[[nodiscard]] std::optional<HostFacts> read_host_facts(const Sources& sources, FileId file, Diagnostics& diagnostics);
+
+struct LldpNeighbor {
+  std::string local_port;  // interface on the reporting system
+  std::string remote_system;
+  std::string remote_port;  // port id
+  std::string remote_port_description;
+  std::string remote_chassis;
+  Place place;
+};
+
+// One system's neighbours: lldpcli -f json (show neighbors), SONiC `show lldp table`, NX-OS `show lldp neighbors`.
+struct LldpReport {
+  std::string system;  // who reports; from the file name where the output does not say
+  FileId file = 0;
+  std::string format;  // lldpcli-json, sonic-table, nxos-table, nxos-detail
+  std::vector<LldpNeighbor> neighbors;
+};
+[[nodiscard]] std::optional<LldpReport> read_lldp(const Sources& sources, FileId file, Diagnostics& diagnostics);
+
+struct IbEnd {
+  std::string node;  // description: "train001 mlx5_0", "be-leaf1"
+  std::string guid;
+  bool is_switch = false;
+  int port = 0;
+};
+struct IbLink {
+  IbEnd a;
+  IbEnd b;
+  std::string width;  // 4x
+  std::string speed;  // NDR, HDR, or as printed
+  bool up = true;
+  Place place;
+};
+struct IbFabric {
+  FileId file = 0;
+  std::string format;         // ibnetdiscover, iblinkinfo
+  std::vector<IbLink> links;  // each once
+  std::vector<IbEnd> down;    // ports seen without a link (iblinkinfo)
+};
+[[nodiscard]] std::optional<IbFabric> read_ibnetdiscover(const Sources& sources, FileId file, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<IbFabric> read_iblinkinfo(const Sources& sources, FileId file, Diagnostics& diagnostics);
+
+}  // namespace weft

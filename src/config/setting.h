@@ -1,0 +1,43 @@
+// A value read from some program's configuration, together with what decided it: a line of a file, or a default that
+// the program applies when the file is silent. The class-of-service trace lives from this: it must name the line.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/source.h"
+
+namespace weft {
+
+enum class Decided : unsigned char {
+  absent,          // the configuration says nothing and no default is known
+  vendor_default,  // silent; the program does this by itself
+  file,            // written at `place`
+};
+
+template <class T>
+struct Setting {
+  T value{};
+  Decided by = Decided::absent;
+  Place place;
+  std::string path;  // the object that decides, in its own dialect: "DSCP_TO_TC_MAP|AZURE|26", "class-map RDMA"
+
+  Setting() = default;
+  Setting(T initial, const Place& where, std::string what)
+      : value(std::move(initial)), by(Decided::file), place(where), path(std::move(what)) {}
+
+  [[nodiscard]] bool known() const { return by != Decided::absent; }
+  [[nodiscard]] bool given() const { return by == Decided::file; }
+  const T& operator*() const { return value; }
+};
+
+template <class T>
+[[nodiscard]] Setting<T> vendor_default(T value, std::string why) {
+  Setting<T> setting;
+  setting.value = std::move(value);
+  setting.by = Decided::vendor_default;
+  setting.path = std::move(why);
+  return setting;
+}
+
+}  // namespace weft

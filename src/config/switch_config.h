@@ -1,0 +1,149 @@
+// A switch's own configuration, read into one form whatever the dialect: ports, VLANs, VRFs, routes, access lists,
+// quality of service, management. Only what some rule, trace or proof needs is kept; the rest is passed over, and
+// `skipped` says how much. Nothing here judges.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/ip.h"
+#include "config/port_qos.h"
+
+namespace weft {
+
+enum class Dialect : std::uint8_t { sonic, nxos, nvue };
+[[nodiscard]] std::string_view to_text(Dialect dialect);
+
+struct InterfaceConfig {
+  enum class Kind : std::uint8_t { front_panel, svi, loopback, management, port_channel, other };
+  std::string name;  // Ethernet8, Ethernet1/2/1, swp3s1, Vlan100, mgmt0
+  Place place;
+  Kind kind = Kind::other;
+  int cage = 0;   // front panel number from 1
+  int part = 0;   // piece of a split cage, from 0
+  int parts = 1;  // pieces the cage is split into, as far as the file tells
+  Setting<std::string> description;
+  Setting<bool> enabled;
+  Setting<BitRate> speed;
+  Setting<std::int64_t> mtu;
+  Setting<std::string> fec;  // rs, fc, none, auto
+  Setting<bool> autoneg;
+  Setting<Length> cable_length;                // SONiC CABLE_LENGTH
+  Setting<bool> global_pause;                  // 802.3x in either direction
+  Setting<std::string> vrf;                    // absent: the default VRF
+  std::vector<Setting<Ipv4Prefix>> addresses;  // the prefix; the port's own address is in `own`
+  std::vector<Ipv4> own;                       // beside `addresses`
+  Setting<int> access_vlan;                    // untagged
+  std::vector<Setting<int>> tagged_vlans;      // every one of a range
+  bool trunk_all = false;                      // a trunk without a list of VLANs
+  int svi_vlan = 0;
+  Setting<std::string> acl_in;
+  Setting<std::string> acl_out;
+  Setting<std::string> port_channel;  // the bundle it belongs to
+  std::uint32_t qos = 0;              // index into SwitchConfig::qos
+};
+
+struct AclRule {
+  Place place;
+  std::int64_t sequence = 0;  // in order of evaluation, lowest first
+  bool permit = false;
+  Ipv4Prefix source;  // /0: any
+  Ipv4Prefix destination;
+  int protocol = -1;  // -1: any
+  int port_low = 0;   // destination ports, TCP and UDP
+  int port_high = 65535;
+};
+
+struct AclConfig {
+  std::string name;
+  Place place;
+  std::vector<AclRule> rules;  // sorted; what no rule matches is denied
+  bool permit_rest = false;    // unless this is set (SONiC tables without a final rule)
+};
+
+struct VlanConfig {
+  int id = 0;
+  std::string name;
+  Place place;
+};
+
+struct VrfConfig {
+  std::string name;
+  Place place;
+  std::vector<Setting<std::string>> imports;  // VRFs (or route targets, as text) whose routes come in
+  std::vector<Setting<std::string>> exports;
+};
+
+struct RouteConfig {
+  Place place;
+  std::string vrf;  // "" for the default VRF
+  Ipv4Prefix prefix;
+  Ipv4 next_hop;  // none when it leaves by an interface
+  std::string interface;
+  std::string next_hop_vrf;  // a leak into another VRF
+};
+
+struct NeighborConfig {  // BGP
+  Place place;
+  std::string peer;  // address or interface
+  std::string vrf;
+  Setting<std::int64_t> remote_asn;
+  Setting<bool> bfd;
+  Setting<std::string> password;
+};
+
+struct PoolConfig {  // buffer pool
+  std::string name;
+  Place place;
+  bool ingress = true;
+  Setting<Bytes> size;
+  Setting<Bytes> shared_headroom;  // xoff of a SONiC ingress pool
+};
+
+struct ManagementConfig {
+  std::vector<Setting<std::string>> syslog;
+  std::vector<Setting<std::string>> ntp;
+  std::vector<Setting<std::string>> dns;
+  std::vector<Setting<std::string>> aaa_servers;  // TACACS+, RADIUS, LDAP
+  std::vector<Setting<std::string>> aaa_methods;  // in order: "tacacs+", "local"
+  std::vector<Setting<std::string>> snmp_communities;
+  std::vector<Setting<std::string>> default_users;  // accounts that still look factory-made: "admin" without a secret
+  Setting<bool> telnet;
+  Setting<bool> lldp;
+};
+
+struct SwitchConfig {
+  Dialect dialect = Dialect::sonic;
+  FileId file = 0;
+  Setting<std::string> hostname;
+  Setting<std::string> hardware;  // hwsku or platform
+  Setting<std::int64_t> asn;
+  std::vector<InterfaceConfig> interfaces;
+  std::vector<PortQos> qos;  // [0]: a port with nothing of its own
+  std::vector<AclConfig> acls;
+  std::vector<VlanConfig> vlans;
+  std::vector<VrfConfig> vrfs;
+  std::vector<RouteConfig> routes;
+  std::vector<NeighborConfig> neighbors;
+  std::vector<PoolConfig> pools;
+  ManagementConfig management;
+  Setting<Duration> watchdog_poll;
+  Setting<bool> vpc;  // vPC or MLAG domain
+  Setting<std::string> vpc_keepalive_vrf;
+  bool ecmp_seed = false;  // an own hash seed is set
+  Setting<std::int64_t> ecmp_seed_value;
+  std::uint32_t skipped = 0;  // objects or lines that no reader of ours looks at
+
+  [[nodiscard]] const InterfaceConfig* find(std::string_view name) const;
+};
+
+// Each reads one file that was added to `sources`. What cannot be read is reported; what remains is still given, so
+// that one bad line does not hide the rest of a running configuration. Nothing when it is no such file at all.
+[[nodiscard]] std::optional<SwitchConfig> read_sonic(const Sources& sources, FileId file, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<SwitchConfig> read_nxos(const Sources& sources, FileId file, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<SwitchConfig> read_nvue(const Sources& sources, FileId file, Diagnostics& diagnostics);
+
+}  // namespace weft

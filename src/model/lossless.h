@@ -1,0 +1,56 @@
+// The arithmetic of a lossless class: PFC headroom, ECN thresholds, watchdog times. One meaning for check, render and
+// the simulator. Formulas carry their source; constants per ASIC generation are data (lossless.cc) that were held
+// against the vendors' tables.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/quantity.h"
+#include "model/catalog.h"
+#include "model/spec.h"
+
+namespace weft {
+
+// What a PFC headroom calculation needs to know of a switch chip.
+struct AsicHeadroom {
+  std::string_view family;   // "Spectrum-4"
+  std::int64_t cell;         // bytes
+  std::int64_t pipeline;     // bytes: xon of a port of up to four lanes
+  bool peer_response_fixed;  // 3.8 KB at every speed (SN2700 to SN4700); otherwise IEEE 802.3 31B pause quanta
+  bool kmac_delay;           // adds 120 ns at the port's speed (Spectrum-4 and later)
+  std::int64_t extra;        // bytes beyond the documented lossless MTU of 1024 that the vendor's table shows
+  bool estimated;            // not held against a vendor's table
+};
+
+// By the catalogue's `asic` text or by a SONiC hwsku (ACS-SN5600); nothing when unknown.
+[[nodiscard]] std::optional<AsicHeadroom> asic_headroom(std::string_view asic_or_hwsku);
+
+struct Headroom {
+  Bytes xoff;  // room for what still arrives after a pause is sent
+  Bytes xon;
+  Bytes size;  // xon + xoff
+};
+// `lanes`: electrical lanes of the port (8 doubles xon). `mtu`: largest frame of the port.
+[[nodiscard]] Headroom pfc_headroom(const AsicHeadroom& asic, BitRate speed, Length cable, std::int64_t mtu, int lanes);
+
+struct EcnThresholds {
+  Bytes min;
+  Bytes max;
+};
+// The file's, or the documented rule: 2 KB for each Gb/s, and four times that.
+[[nodiscard]] EcnThresholds ecn_thresholds(const QosSpec& qos, BitRate speed);
+
+struct WatchdogTimes {
+  Duration poll;
+  Duration detection;
+  Duration restoration;
+};
+// sonic-utilities' rule: 200 ms for each 32 ports, poll at most 1 s; the file's values where it gives them.
+[[nodiscard]] WatchdogTimes watchdog_times(const QosSpec& qos, std::int64_t ports);
+
+// Type of service (traffic class) byte that marks a DSCP as ECN-capable: 26 gives 106.
+[[nodiscard]] constexpr int traffic_class_of(int dscp) { return (dscp << 2) | 2; }
+
+}  // namespace weft
