@@ -5,7 +5,8 @@ set -euo pipefail
 
 run_packages=(g++ make cmake ninja-build libyaml-dev libfmt-dev nlohmann-json3-dev)
 test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 clang-tidy-14 libclang-rt-14-dev
-  libgtest-dev libgmock-dev libbenchmark-dev python3 git)
+  libgtest-dev libgmock-dev libbenchmark-dev python3 git
+  iproute2 lldpd ibsim-utils opensm infiniband-diags)
 
 case "${1:-test}" in
   run) packages=("${run_packages[@]}") ;;

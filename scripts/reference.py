@@ -77,6 +77,35 @@ A key in **bold** must be given.
 """
 
 
+RULES_INTRO = """# Rules
+
+Every rule of `weft check`. `weft explain ID` shows the same with an example; `weft rules` lists them. An id never
+changes its meaning. A finding is accepted in the cluster file, with a reason and, if wanted, a last day:
+
+```yaml
+suppress:
+  - {rule: RE002, subject: backend, reason: "two spines until phase 2", until: 2027-06-30}
+```
+
+A suppression that matches nothing, has expired or names no rule is a finding itself.
+"""
+
+
+def rules_page(weft):
+    listed = json.loads(run(weft, "rules", "-o", "json"))["rules"]
+    areas = {}
+    for area in re.findall(r"^ +([A-Z]{2})  +(.*)$", run(weft, "rules", "--help"), re.M):
+        areas[area[0]] = area[1]
+    out = [MADE.replace("schema", "rules") + RULES_INTRO, f"{len(listed)} rules in {len(areas)} areas.", ""]
+    for code, title in areas.items():
+        out += [f"## {code}: {title}", ""]
+        for rule in (rule for rule in listed if rule["rule"].startswith(code)):
+            out += [f"### {rule['rule']}: {rule['title']}", "",
+                    f"*{rule['severity']}*, looks at: {rule['needs']}.", "", rule["reason"], "",
+                    f"**What to do:** {rule['fix']}.", "", f"Source: {rule['source']}.", ""]
+    return "\n".join(out)
+
+
 def run(weft, *words, stdin=None):
     done = subprocess.run([weft, *words], input=stdin, capture_output=True, text=True)
     if done.returncode != 0:
@@ -206,6 +235,7 @@ def main():
     defaults = defaults_of(run(weft, "show", "effective", "-", stdin=SAMPLE))
     pages = {
         "cluster-file.md": Page(json.loads(run(weft, "schema", "cluster")), defaults).text(CLUSTER_INTRO, "cluster"),
+        "rules.md": rules_page(weft),
         "catalogue.md": Page(json.loads(run(weft, "schema", "catalog")), {}).text(CATALOG_INTRO, "catalogue"),
     }
     stale = 0

@@ -196,11 +196,17 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
 }
 
 std::string render(const Diagnostic& diagnostic, const Sources& sources, bool color) {
+  return render(diagnostic, {}, {}, sources, color);
+}
+
+std::string render(const Diagnostic& diagnostic, std::string_view code, const std::vector<std::string>& notes,
+                   const Sources& sources, bool color) {
   const Place& place = diagnostic.place;
   const char* paint = severity_color(diagnostic.severity);
   std::string out;
   if (place.known()) out += painted(printable(sources.describe(place)) + ":", "\x1b[1m", color) + " ";
-  out += painted(fmt::format("{}:", severity_name(diagnostic.severity)), paint, color);
+  const std::string bracketed = code.empty() ? std::string() : fmt::format("[{}]", code);
+  out += painted(fmt::format("{}{}:", severity_name(diagnostic.severity), bracketed), paint, color);
   out += fmt::format(" {}\n", printable(diagnostic.message));
 
   const std::string number = fmt::format("{:>4}", place.line);
@@ -213,6 +219,7 @@ std::string render(const Diagnostic& diagnostic, const Sources& sources, bool co
     const std::string underline = "^" + std::string(quote.length - 1, '~');
     out += fmt::format(" {:{}} | {:{}}{}\n", "", number.size(), "", quote.caret, painted(underline, paint, color));
   }
+  for (const std::string& note : notes) out += fmt::format(" {:{}} = note: {}\n", "", number.size(), printable(note));
   if (!diagnostic.hint.empty()) {
     out += fmt::format(" {:{}} = help: {}\n", "", number.size(), printable(diagnostic.hint));
   }

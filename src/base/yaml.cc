@@ -11,87 +11,12 @@
 
 #include "base/document.h"
 #include "base/utf8.h"
+#include "base/yaml_events.h"
 
 namespace weft {
 namespace {
 
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
-
-std::string_view as_view(const yaml_char_t* text, std::size_t size) {
-  return {reinterpret_cast<const char*>(text), size};  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
-}
-
-std::string_view as_view(const yaml_char_t* text) {
-  return text == nullptr ? std::string_view()
-                         : std::string_view(reinterpret_cast<const char*>(text));  // NOLINT(*-reinterpret-cast)
-}
-
-// libyaml gives a place as a line and a column in characters, and takes more characters for line ends than editors do;
-// a Place is a line as split by Sources and a column in bytes. The cursor walks the text once, forwards only: a mark
-// that lies behind gets the cursor's place, which may be inexact but keeps the walk linear.
-class MarkCursor {
- public:
-  MarkCursor(std::string_view text, FileId file) : text_(text), file_(file) {}
-
-  Place advance_to(const yaml_mark_t& mark) {
-    while (offset_ < text_.size() && (line_ < mark.line || (line_ == mark.line && column_ < mark.column))) step();
-    return here();
-  }
-
-  Place advance_to_byte(std::size_t offset) {
-    while (offset_ < std::min(offset, text_.size())) step();
-    return here();
-  }
-
-  [[nodiscard]] std::size_t offset() const { return offset_; }
-
- private:
-  void step() {
-    const CodePoint point = decode_utf8(text_, offset_);
-    const bool carriage_return = point.value == '\r';
-    const bool two = carriage_return && offset_ + 1 < text_.size() && text_[offset_ + 1] == '\n';
-    offset_ += two ? 2 : point.size;
-    if (two || point.value == '\n') {
-      ++shown_line_;
-      shown_start_ = offset_;
-    }
-    if (carriage_return || point.value == '\n' || point.value == 0x85 || point.value == 0x2028 ||
-        point.value == 0x2029) {
-      ++line_;
-      column_ = 0;
-    } else {
-      ++column_;
-    }
-  }
-
-  [[nodiscard]] Place here() const {
-    const std::size_t column = std::min<std::size_t>(offset_ - shown_start_ + 1, 65535);
-    return {file_, static_cast<std::uint16_t>(column), shown_line_};
-  }
-
-  std::string_view text_;
-  FileId file_;
-  std::size_t offset_ = 0;
-  std::size_t line_ = 0;  // libyaml's
-  std::size_t column_ = 0;
-  std::uint32_t shown_line_ = 1;
-  std::size_t shown_start_ = 0;
-};
-
-class Event {
- public:
-  Event() = default;
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { yaml_event_delete(&event_); }
-
-  bool next(yaml_parser_t& parser) { return yaml_parser_parse(&parser, &event_) == 1; }
-  [[nodiscard]] const yaml_event_t& operator*() const { return event_; }
-  [[nodiscard]] const yaml_event_t* operator->() const { return &event_; }
-
- private:
-  yaml_event_t event_{};
-};
 
 // The node of a container that is still open, and the key read last when it is a mapping.
 struct Frame {
@@ -181,7 +106,7 @@ class Reader {
       take_key(std::move(node));
       return true;
     }
-    const bool null = !node.quoted && is_null(node.scalar);
+    const bool null = !node.quoted && is_yaml_null(node.scalar);
     node.kind = null ? YamlNode::Kind::null : YamlNode::Kind::scalar;
     if (null) node.scalar.clear();
     return place_value(std::move(node));
@@ -331,39 +256,8 @@ class Reader {
   }
 
   std::nullopt_t fail_as_libyaml_says() {
-    const std::string_view problem = parser_.problem == nullptr ? "it cannot be read" : parser_.problem;
-    MarkCursor cursor(text_, file_);
-    if (parser_.error == YAML_MEMORY_ERROR) return fail({file_, 0, 0}, "not enough memory to read the file");
-    if (parser_.error == YAML_READER_ERROR) {
-      const Place place = cursor.advance_to_byte(parser_.problem_offset);
-      const bool control = problem.find("control") != std::string_view::npos;
-      if (control) return fail(place, fmt::format("control character U+{:04X} in the file", parser_.problem_value));
-      return fail(place, fmt::format("the file is not UTF-8 text: {}", problem), "save it as UTF-8");
-    }
-    const std::string_view context = parser_.context == nullptr ? "" : parser_.context;
-    const std::string message = context.empty() ? fmt::format("{}", problem) : fmt::format("{} {}", problem, context);
-    const Place place = cursor.advance_to(parser_.problem_mark);
-    return fail(place, message, hint_for(problem));
-  }
-
-  [[nodiscard]] std::string hint_for(std::string_view problem) const {
-    if (problem == "found character that cannot start any token") {
-      const char found = parser_.buffer.pointer == nullptr ? '\0' : static_cast<char>(*parser_.buffer.pointer);
-      if (found == '\t') return "indent with blanks, not with tabs";
-      return "quote the text: \"...\"";
-    }
-    if (problem == "mapping values are not allowed in this context") {
-      return "check the indentation, and quote text that contains `: `";
-    }
-    if (problem == "could not find expected ':'") return "a key is followed by a colon and a blank";
-    if (parser_.context != nullptr && parser_.context_mark.line < parser_.problem_mark.line) {
-      return fmt::format("it starts on line {}", MarkCursor(text_, file_).advance_to(parser_.context_mark).line);
-    }
-    return {};
-  }
-
-  static bool is_null(std::string_view text) {
-    return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+    YamlProblem problem = describe_problem(parser_, text_, file_);
+    return fail(problem.place, std::move(problem.message), std::move(problem.hint));
   }
 
   static std::string shown(const char* sigil, std::string_view name) {
@@ -471,7 +365,44 @@ bool is_all_printable(std::string_view text) {
   return true;
 }
 
+// What to try, for the complaints that people meet most.
+std::string hint_for(const yaml_parser_t& parser, std::string_view problem, std::string_view text, FileId file) {
+  if (problem == "found character that cannot start any token") {
+    const char found = parser.buffer.pointer == nullptr ? '\0' : static_cast<char>(*parser.buffer.pointer);
+    if (found == '\t') return "indent with blanks, not with tabs";
+    return "quote the text: \"...\"";
+  }
+  if (problem == "mapping values are not allowed in this context") {
+    return "check the indentation, and quote text that contains `: `";
+  }
+  if (problem == "could not find expected ':'") return "a key is followed by a colon and a blank";
+  if (parser.context != nullptr && parser.context_mark.line < parser.problem_mark.line) {
+    return fmt::format("it starts on line {}", MarkCursor(text, file).advance_to(parser.context_mark).line);
+  }
+  return {};
+}
+
 }  // namespace
+
+bool is_yaml_null(std::string_view text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
+YamlProblem describe_problem(const yaml_parser_t& parser, std::string_view text, FileId file) {
+  const std::string_view problem = parser.problem == nullptr ? "it cannot be read" : parser.problem;
+  MarkCursor cursor(text, file);
+  if (parser.error == YAML_MEMORY_ERROR) return {{file, 0, 0}, "not enough memory to read the file", {}};
+  if (parser.error == YAML_READER_ERROR) {
+    const Place place = cursor.advance_to_byte(parser.problem_offset);
+    const bool control = problem.find("control") != std::string_view::npos;
+    if (control) return {place, fmt::format("control character U+{:04X} in the file", parser.problem_value), {}};
+    return {place, fmt::format("the file is not UTF-8 text: {}", problem), "save it as UTF-8"};
+  }
+  const std::string_view context = parser.context == nullptr ? "" : parser.context;
+  std::string message = context.empty() ? fmt::format("{}", problem) : fmt::format("{} {}", problem, context);
+  const Place place = cursor.advance_to(parser.problem_mark);
+  return {place, std::move(message), hint_for(parser, problem, text, file)};
+}
 
 const YamlNode* YamlNode::find(std::string_view key) const {
   for (const YamlEntry& entry : entries) {

@@ -45,6 +45,12 @@ struct YamlLimits {
 [[nodiscard]] std::optional<YamlNode> parse_yaml(const Sources& sources, FileId file, Diagnostics& diagnostics,
                                                  const YamlLimits& limits = {});
 
+// For files of other programs: the documents of a stream, empty ones left out. Anchors and aliases are resolved by
+// copying (within the limits of nodes and bytes), merge keys `<<` applied, tags passed over; of a key given twice the
+// last counts, with a warning. On an error, what was read before it is still given.
+[[nodiscard]] std::vector<YamlNode> parse_yaml_stream(const Sources& sources, FileId file, Diagnostics& diagnostics,
+                                                      const YamlLimits& limits = {});
+
 // "a mapping", "text", ...: how a message names what it found.
 [[nodiscard]] const char* describe_kind(const YamlNode& node);
 

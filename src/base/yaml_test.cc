@@ -437,5 +437,95 @@ TEST(YamlText, RoundTripsThroughTheParser) {
   }
 }
 
+// Each document on a line, then the findings.
+std::string stream_of(std::string text, const YamlLimits& limits = {}) {
+  Parsed parsed;
+  parsed.file = parsed.sources.add("f.yaml", std::move(text));
+  std::string out;
+  for (const YamlNode& node : parse_yaml_stream(parsed.sources, parsed.file, parsed.diagnostics, limits)) {
+    out += dump(node) + "\n";
+  }
+  return out + findings(parsed);
+}
+
+TEST(YamlStream, GivesEveryDocumentThatHoldsSomething) {
+  EXPECT_EQ(stream_of("a: 1\n---\n---\n# nothing\n---\nb: 2\n...\n"), "{a=1}\n{b=2}\n");
+  EXPECT_EQ(stream_of("---\n- x\n--- text\n"), "[x]\ntext\n");
+  EXPECT_EQ(stream_of(""), "");
+  EXPECT_EQ(stream_of("{\"a\": [1, null]}"), "{a=[1 ~]}\n");
+  EXPECT_EQ(stream_of("%YAML 1.1\n---\na: 1\n...\n%TAG ! tag:x,2000:\n---\nb: !y 2\n"), "{a=1}\n{b=2}\n");
+}
+
+TEST(YamlStream, KeepsPlacesAcrossDocuments) {
+  Sources sources;
+  Diagnostics diagnostics;
+  const FileId file = sources.add("f.yaml", "a: 1\n---\nb:\n  c: 2\n");
+  const auto documents = parse_yaml_stream(sources, file, diagnostics);
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[1].find("b")->find("c")->place, (Place{file, 6, 4}));
+}
+
+// The examples of the merge key are those of yaml.org/type/merge.html.
+TEST(YamlStream, ResolvesAnchorsAndMergeKeys) {
+  EXPECT_EQ(stream_of("a: &x {p: 1}\nb: *x\nc: [*x, &y z, *y]\n"), "{a={p=1} b={p=1} c=[{p=1} z z]}\n");
+  EXPECT_EQ(stream_of("- &CENTER {x: 1, y: 2}\n- &LEFT {x: 0, y: 2}\n- &BIG {r: 10}\n- <<: *CENTER\n  r: 10\n"
+                      "- <<: [*CENTER, *BIG]\n  label: c\n- <<: [*BIG, *LEFT]\n  x: 1\n"),
+            "[{x=1 y=2} {x=0 y=2} {r=10} {r=10 x=1 y=2} {label=c x=1 y=2 r=10} {x=1 r=10 y=2}]\n");
+  EXPECT_EQ(stream_of("&k key: 1\nv: *k\n"), "{key=1 v=key}\n");
+  EXPECT_EQ(stream_of("k: &k name\n*k : 2\n"), "{k=name name=2}\n");
+  EXPECT_EQ(stream_of("\"<<\": {a: 1}\n"), "{<<={a=1}}\n");
+  EXPECT_EQ(stream_of("a: &x 1\na2: &x 2\nb: *x\n"), "{a=1 a2=2 b=2}\n");
+}
+
+TEST(YamlStream, RefusesAliasesOfNothing) {
+  EXPECT_EQ(stream_of("a: *x\n"), "1:4 alias `*x` stands for nothing: no complete value before it has this anchor\n");
+  EXPECT_EQ(stream_of("a: &x [*x]\n"),
+            "1:8 alias `*x` stands for nothing: no complete value before it has this anchor\n");
+  EXPECT_EQ(stream_of("a: &x 1\n---\nb: *x\n"),
+            "{a=1}\n3:4 alias `*x` stands for nothing: no complete value before it has this anchor\n");
+  EXPECT_EQ(stream_of("<<: 3\n"), "1:1 merge key `<<` takes a mapping or a list of mappings\n");
+  EXPECT_EQ(stream_of("? [a]\n: 1\n"), "1:3 a key must be text\n");
+}
+
+TEST(YamlStream, WarnsOfKeysGivenTwiceAndTakesTheLast) {
+  EXPECT_EQ(stream_of("a: 1\nb: 2\na: 3\n"),
+            "{b=2 a=3}\n1:1 key `a` is given twice: the last counts [the last one is on line 3]\n");
+}
+
+TEST(YamlStream, EndsAliasBombs) {
+  std::string laughs = "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*l" + std::to_string(i - 1);
+    laughs += "l" + std::to_string(i) + ": &l" + std::to_string(i) + " [";
+    for (int n = 0; n < 10; ++n) laughs += (n == 0 ? "" : ", ") + before;
+    laughs += "]\n";
+  }
+  const std::string found = stream_of(laughs, {1U << 20U, 10'000, 64});
+  EXPECT_NE(found.find("more than 10000 values"), std::string::npos) << found;
+  // Few nodes, many bytes.
+  std::string large = "t: &t " + std::string(1000, 'x') + "\nl: [";
+  for (int n = 0; n < 500; ++n) large += "*t, ";
+  EXPECT_NE(stream_of(large + "]\n", {100'000, 1'000'000, 64}).find("or 100000 bytes"), std::string::npos);
+  // Few of both, but deep.
+  std::string deep = "a0: &a0 [x]\n";
+  for (int i = 1; i < 30; ++i) {
+    deep += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
+  }
+  EXPECT_NE(stream_of(deep, {100'000, 1'000'000, 16}).find("nested more than 16 levels deep"), std::string::npos);
+}
+
+TEST(YamlStream, GivesWhatStandsBeforeAnError) {
+  EXPECT_EQ(stream_of("a: 1\n---\nb: [\n").substr(0, 10), "{a=1}\n4:1 ");
+  EXPECT_NE(stream_of("a: 1\n", {2, 100, 64}).find("larger than 2 bytes"), std::string::npos);
+  std::string tags;
+  for (int i = 0; i < 101; ++i) tags += "%TAG !a" + std::to_string(i) + "! tag:x:\n";
+  EXPECT_EQ(stream_of(tags + "---\na: 1\n"), "101:1 too many directives\n");
+}
+
+TEST(YamlStream, LeavesTheStrictReaderStrict) {
+  EXPECT_FALSE(parse("a: &x 1\nb: *x\n").root.has_value());
+  EXPECT_FALSE(parse("a: 1\n---\nb: 1\n").root.has_value());
+}
+
 }  // namespace
 }  // namespace weft

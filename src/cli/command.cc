@@ -10,6 +10,12 @@ std::vector<Command> make_commands() {
   std::vector<Command> commands;
   commands.push_back(design_command());
   commands.push_back(show_command());
+  commands.push_back(check_command());
+  commands.push_back(rules_command());
+  commands.push_back(explain_command());
+  for (Command& command : trace_commands()) commands.push_back(std::move(command));
+  commands.push_back(failures_command());
+  commands.push_back(discover_command());
   commands.push_back(checklist_command());
   for (Command& command : catalog_commands()) commands.push_back(std::move(command));
   commands.push_back(schema_command());

@@ -13,7 +13,7 @@ namespace weft {
 class Context;
 
 // What a shell can offer for a value that has no fixed choices.
-enum class Hint { none, file, gpu, server, network_switch, item };
+enum class Hint { none, file, gpu, server, network_switch, item, rule };
 
 struct Choice {
   std::string name{};
@@ -91,12 +91,19 @@ struct Topic {
 [[nodiscard]] Option output_option();
 [[nodiscard]] Option file_option();
 [[nodiscard]] Option catalog_option();
+[[nodiscard]] Option config_option();
 [[nodiscard]] Argument cluster_argument();
 
 // The tables of each command_*.cc.
 [[nodiscard]] Command design_command();
 [[nodiscard]] Command show_command();
 [[nodiscard]] Command checklist_command();
+[[nodiscard]] Command check_command();
+[[nodiscard]] Command rules_command();
+[[nodiscard]] Command explain_command();
+[[nodiscard]] std::vector<Command> trace_commands();
+[[nodiscard]] Command failures_command();
+[[nodiscard]] Command discover_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version

@@ -68,7 +68,7 @@ Command item_command() {
   return command;
 }
 
-Command check_command() {
+Command file_check_command() {
   Command command;
   command.name = "catalog check";
   command.summary = "Check catalogue files of your own";
@@ -85,6 +85,6 @@ Command check_command() {
 
 }  // namespace
 
-std::vector<Command> catalog_commands() { return {list_command(), item_command(), check_command()}; }
+std::vector<Command> catalog_commands() { return {list_command(), item_command(), file_check_command()}; }
 
 }  // namespace weft

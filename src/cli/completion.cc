@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "check/rule.h"
 #include "cli/catalog_view.h"
 #include "model/load.h"
 
@@ -22,6 +23,8 @@ Candidates from_hint(Hint hint, const CompletionValues& values) {
       return {choices_named(values.switches)};
     case Hint::item:
       return {choices_named(values.items)};
+    case Hint::rule:
+      return {choices_named(values.rules)};
   }
   return {};
 }
@@ -30,6 +33,7 @@ Candidates from_hint(Hint hint, const CompletionValues& values) {
 
 CompletionValues completion_values() {
   CompletionValues values;
+  for (const Rule& rule : all_rules()) values.rules.emplace_back(rule.id);
   const std::unique_ptr<Loaded> loaded = load_catalog({});
   if (loaded->catalog == nullptr) return values;
   const Catalog& catalog = *loaded->catalog;

@@ -15,7 +15,8 @@ struct CompletionValues {
   std::vector<std::string> gpus;
   std::vector<std::string> servers;  // GPU servers
   std::vector<std::string> switches;
-  std::vector<std::string> items;  // all of them
+  std::vector<std::string> items;
+  std::vector<std::string> rules;  // all of them
 };
 
 [[nodiscard]] CompletionValues completion_values();

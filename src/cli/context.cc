@@ -102,9 +102,13 @@ Exit Context::deliver(std::string_view text, Exit outcome) {
 Exit Context::deliver(const Document& document, Exit outcome) {
   OutputStyle style;
   style.format = output_format();
-  const bool to_file = find_option(command_, "file") != nullptr && arguments_.has("file");
-  style.color = !is_machine_format(style.format) && colored(io_.out_is_terminal && !to_file);
+  style.color = !is_machine_format(style.format) && colors_result();
   return deliver(write(document, style), outcome);
+}
+
+bool Context::colors_result() const {
+  const bool to_file = find_option(command_, "file") != nullptr && arguments_.has("file");
+  return colored(io_.out_is_terminal && !to_file);
 }
 
 OutputFormat Context::output_format() const {

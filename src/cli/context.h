@@ -23,6 +23,8 @@ class Context {
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
   [[nodiscard]] bool quiet() const { return quiet_; }
   [[nodiscard]] bool verbose() const { return verbose_; }
+  [[nodiscard]] std::string today() const { return io_.today ? io_.today() : std::string(); }
+  [[nodiscard]] bool colors_result() const;  // whether the result goes to someone who wants colour
 
   // The command line asks for something that cannot be: says so, with hints, on standard error.
   Exit misused(std::string_view problem, const std::vector<std::string>& hints = {});

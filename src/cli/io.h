@@ -15,6 +15,7 @@ struct Io {
   std::function<Status(std::string_view)> write_out;
   std::function<void(std::string_view)> write_err;
   std::function<std::string(const char*)> environment;  // "" when unset
+  std::function<std::string()> today;                   // YYYY-MM-DD, UTC
   bool out_is_terminal = false;
   bool err_is_terminal = false;
 };

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -50,6 +51,14 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  if (::gmtime_r(&now, &parts) == nullptr) return {};
+  char text[16];
+  return std::strftime(text, sizeof(text), "%Y-%m-%d", &parts) == 0 ? std::string() : std::string(text);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -59,6 +68,7 @@ int main(int argc, char** argv) {
   io.write_out = write_out;
   io.write_err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
   io.environment = environment;
+  io.today = today;
   io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   io.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
   try {

@@ -27,6 +27,7 @@ enum class ConfigKind : std::uint8_t {
   exports,
   mounts,
   nvme,
+  nic_script,
   host_facts,
   lldp,
   ibnetdiscover,
@@ -39,6 +40,7 @@ struct ConfigSet {
     FileId file = 0;
     ConfigKind kind = ConfigKind::unknown;
     std::string applies_to;  // device name or wildcard given on the command line; "" to go by what the file says
+    std::string path{};      // as shown to users: a file may be named after its device
   };
   std::vector<File> files;
   std::vector<SwitchConfig> switches;

@@ -56,6 +56,7 @@ struct AttachmentConfig {
   std::vector<Setting<Ipv4Prefix>> subnets;
   std::vector<Route> routes;
   Setting<std::string> gateway;
+  Setting<std::string> pool;  // IPPool or CIDRPool that nv-ipam takes addresses from
 };
 
 // SriovNetworkNodePolicy.
@@ -96,15 +97,21 @@ struct AppConfig {
   std::string kind;  // Pod, Job, PyTorchJob, TrainJob, Deployment, sbatch, environment
   std::string name;
   std::string space;
+  std::string role;  // replica of a job that has several: Worker, Launcher
   Place place;
+  std::vector<Variable> labels;  // of the pod, like the next
+  std::vector<Variable> annotations;
   std::vector<Variable> environment;  // of all containers, the last of a name counts
+  bool more_environment = false;      // further variables come from a place that is not read (envFrom)
   std::vector<Network> networks;
-  std::vector<Resource> limits;
+  std::vector<Resource> limits;  // of all main containers
+  std::vector<Resource> requests;
   std::vector<Mount> mounts;
   std::vector<Setting<std::string>> constraints;  // nodeSelector entries, --constraint, --nodelist, affinity terms
   std::vector<Setting<std::string>> tolerations;  // key=value:Effect
   std::vector<std::string> containers;            // main containers; more than one of a training pod is a sidecar
   std::vector<Setting<std::string>> images;
+  Setting<std::string> scheduler;  // schedulerName
   Setting<std::string> priority_class;
   Setting<bool> host_network;
   Setting<bool> privileged;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostic.h"
@@ -16,6 +18,7 @@ namespace weft {
 
 // Counters and settings of a network interface, as /sys and ethtool show them.
 struct HostInterface {
+  Place place;                  // in the file of facts
   std::string name;             // ens1f0np0
   std::string address;          // MAC
   std::string driver;           // mlx5_core
@@ -37,7 +40,8 @@ struct HostInterface {
   std::vector<Ipv4> addresses;  // beside prefixes
   bool default_route = false;
   std::vector<std::pair<std::string, std::int64_t>> pause_counters;  // names with "pause" or "pfc"
-  std::vector<int> gid_indices_rocev2;                               // of the RDMA device's port 1
+  // Of the RDMA device's port 1, those that an IPv4 address stands behind (all RoCE v2 ones where none does).
+  std::vector<int> gid_indices_rocev2;
 };
 
 struct HostGpu {
@@ -53,7 +57,9 @@ struct HostFacts {
   std::string kernel;
   std::vector<HostInterface> interfaces;
   std::vector<HostGpu> gpus;
+  Place gpus_place;
   std::vector<std::pair<std::string, std::string>> sysctls;
+  std::vector<Place> sysctl_places;   // beside sysctls, where they were read from a file
   std::vector<std::string> not_read;  // what could not be looked at, with the reason
 };
 
@@ -74,7 +80,7 @@ struct LldpNeighbor {
 struct LldpReport {
   std::string system;  // who reports; from the file name where the output does not say
   FileId file = 0;
-  std::string format;  // lldpcli-json, sonic-table, nxos-table, nxos-detail
+  std::string format;  // lldpcli-json, lldpcli-keyvalue, sonic-table, nxos-table, nxos-detail
   std::vector<LldpNeighbor> neighbors;
 };
 [[nodiscard]] std::optional<LldpReport> read_lldp(const Sources& sources, FileId file, Diagnostics& diagnostics);
@@ -101,5 +107,7 @@ struct IbFabric {
 };
 [[nodiscard]] std::optional<IbFabric> read_ibnetdiscover(const Sources& sources, FileId file, Diagnostics& diagnostics);
 [[nodiscard]] std::optional<IbFabric> read_iblinkinfo(const Sources& sources, FileId file, Diagnostics& diagnostics);
+// Data rate by the names that people use: 4x NDR is 400,000. 0 when either part is unknown.
+[[nodiscard]] std::int64_t ib_rate_mbps(std::string_view width, std::string_view speed);
 
 }  // namespace weft

@@ -20,20 +20,42 @@ struct AsicHeadroom {
   std::int64_t pipeline;     // bytes: xon of a port of up to four lanes
   bool peer_response_fixed;  // 3.8 KB at every speed (SN2700 to SN4700); otherwise IEEE 802.3 31B pause quanta
   bool kmac_delay;           // adds 120 ns at the port's speed (Spectrum-4 and later)
-  std::int64_t extra;        // bytes beyond the documented lossless MTU of 1024 that the vendor's table shows
+  std::int64_t extra;        // bytes: what the class adds to the propagation, fitted to the vendor's table
+  int small_packets;         // percent of traffic that fills cells worst (SONiC's small_packet_percentage)
+  bool shared_pool;          // the vendor's table counts on a shared headroom pool: size is xon alone
   bool estimated;            // not held against a vendor's table
 };
 
-// By the catalogue's `asic` text or by a SONiC hwsku (ACS-SN5600); nothing when unknown.
+// By the catalogue's `asic` text or by a SONiC hwsku (ACS-SN5600); nothing when unknown. A family whose tables differ
+// by SKU answers with the smaller one.
 [[nodiscard]] std::optional<AsicHeadroom> asic_headroom(std::string_view asic_or_hwsku);
 
 struct Headroom {
   Bytes xoff;  // room for what still arrives after a pause is sent
   Bytes xon;
-  Bytes size;  // xon + xoff
+  Bytes size;  // xon + xoff, and a frame more on eight lanes; xon alone with a shared pool
 };
 // `lanes`: electrical lanes of the port (8 doubles xon). `mtu`: largest frame of the port.
 [[nodiscard]] Headroom pfc_headroom(const AsicHeadroom& asic, BitRate speed, Length cable, std::int64_t mtu, int lanes);
+
+// What the lossless classes of all cabled ports of a switch set aside, all of it in use at once.
+struct HeadroomTotal {
+  Bytes all;
+  std::int64_t ports = 0;
+};
+class HeadroomSum {
+ public:
+  HeadroomSum(const AsicHeadroom& asic, std::int64_t mtu, std::int64_t lossless_classes)
+      : asic_(asic), mtu_(mtu), classes_(lossless_classes) {}
+  void add(BitRate speed, Length cable, int lanes);
+  [[nodiscard]] const HeadroomTotal& total() const { return total_; }
+
+ private:
+  AsicHeadroom asic_;
+  std::int64_t mtu_;
+  std::int64_t classes_;
+  HeadroomTotal total_;
+};
 
 struct EcnThresholds {
   Bytes min;

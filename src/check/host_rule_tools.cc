@@ -1,0 +1,228 @@
+#include "check/host_rule_tools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/host_range.h"
+#include "base/quantity.h"
+#include "config/host_text.h"
+#include "config/kube_objects.h"
+
+namespace weft {
+
+using host_text::contains;
+using host_text::starts_with;
+
+std::int64_t gpus_asked(const AppConfig& app) {
+  std::int64_t sum = 0;
+  for (const AppConfig::Resource& limit : app.limits) {
+    const bool gpu =
+        limit.name == "nvidia.com/gpu" || starts_with(limit.name, "nvidia.com/mig-") || limit.name == "amd.com/gpu";
+    if (!gpu || !limit.amount.known()) continue;
+    const auto amount = parse_integer(*limit.amount);
+    if (amount && *amount > 0 && *amount < 1'000'000) sum += *amount;
+  }
+  return sum;
+}
+
+bool is_batch_script(const AppConfig& app) { return app.kind == "sbatch"; }
+
+bool is_training(const AppConfig& app) {
+  static constexpr std::array kKinds = {"Job",    "PyTorchJob",      "MPIJob",
+                                        "TFJob",  "JaxJob",          "PaddleJob",
+                                        "JobSet", "TrainingRuntime", "ClusterTrainingRuntime"};
+  if (app.kind == "TrainJob") return true;
+  if (gpus_asked(app) == 0) return false;
+  if (std::find(kKinds.begin(), kKinds.end(), app.kind) != kKinds.end()) return true;
+  return app.kind == "Pod" && !app.networks.empty();
+}
+
+bool is_inference(const AppConfig& app) {
+  const bool replicated = app.kind == "Deployment" || app.kind == "StatefulSet" || app.kind == "LeaderWorkerSet";
+  return replicated && gpus_asked(app) > 0;
+}
+
+std::string describe(const AppConfig& app) {
+  std::string text = fmt::format("{} `{}`", app.kind, app.name);
+  if (!app.role.empty()) text += fmt::format(" ({})", app.role);
+  return text;
+}
+
+std::string_view resource_part(std::string_view name) {
+  const std::size_t slash = name.find_last_of('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+bool is_network_resource(std::string_view name) {
+  if (name == "nvidia.com/gpu" || starts_with(name, "nvidia.com/mig-") || starts_with(name, "nvidia.com/gpu.")) {
+    return false;
+  }
+  for (const char* prefix : {"rdma/", "nvidia.com/", "openshift.io/", "mellanox.com/", "intel.com/sriov"}) {
+    if (starts_with(name, prefix)) return true;
+  }
+  return false;
+}
+
+AttachmentIndex::AttachmentIndex(const CheckInput& input) {
+  for (const AttachmentConfig& attachment : input.config().attachments) {
+    entries_[{attachment.name, attachment.space}] = {&attachment, is_backend(input, attachment)};
+  }
+}
+
+const AttachmentIndex::Entry* AttachmentIndex::find(std::string_view name, std::string_view space) const {
+  auto found = entries_.find({name, space});
+  if (found == entries_.end()) found = entries_.lower_bound({name, {}});
+  return found != entries_.end() && found->first.first == name ? &found->second : nullptr;
+}
+
+const SriovPolicyConfig* find_policy(const ConfigSet& set, std::string_view resource) {
+  for (const SriovPolicyConfig& policy : set.sriov) {
+    if (policy.resource.known() && resource_part(*policy.resource) == resource_part(resource)) return &policy;
+  }
+  return nullptr;
+}
+
+std::optional<FabricKind> fabric_of(const CheckInput& input, const AttachmentConfig& attachment) {
+  if (!input.has_cluster()) return std::nullopt;
+  for (const Setting<Ipv4Prefix>& subnet : attachment.subnets) {
+    for (const Subnet& known : input.cluster().subnets()) {
+      if (known.prefix.overlaps(*subnet) && subnet.value.length > 0) return known.fabric;
+    }
+    // A pool for all units of a rail lies in the rail's range, beside the units that exist.
+    for (const FabricKind kind : {FabricKind::backend, FabricKind::storage, FabricKind::frontend}) {
+      const FabricSpec* spec = fabric_spec(input, kind);
+      if (spec == nullptr || !spec->subnets.has_value()) continue;
+      for (const Ipv4Prefix& range : spec->subnets.value) {
+        if (range.contains(*subnet)) return kind;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_backend(const CheckInput& input, const AttachmentConfig& attachment) {
+  const auto fabric = fabric_of(input, attachment);
+  if (fabric == FabricKind::backend || fabric == FabricKind::storage) return fabric == FabricKind::backend;
+  const std::string name = host_text::lower(attachment.name);
+  return !contains(name, "sto") && (contains(name, "roce") || contains(name, "rdma") || contains(name, "rail") ||
+                                    contains(name, "ib") || contains(name, "backend"));
+}
+
+const FabricSpec* fabric_spec(const CheckInput& input, FabricKind kind) {
+  if (!input.has_cluster() || !input.cluster().fabric(kind).present) return nullptr;
+  const FabricsSpec& fabrics = input.spec().fabrics.value;
+  switch (kind) {
+    case FabricKind::backend:
+      return &fabrics.backend.value;
+    case FabricKind::storage:
+      return &fabrics.storage.value;
+    case FabricKind::frontend:
+      return &fabrics.frontend.value;
+    case FabricKind::oob:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> interfaces_of(const AppConfig& app) {
+  std::vector<std::string> names = {"eth0", "lo"};
+  for (std::size_t i = 0; i < app.networks.size(); ++i) {
+    const std::string& name = app.networks[i].interface;
+    names.push_back(name.empty() ? fmt::format("net{}", i + 1) : name);
+  }
+  return names;
+}
+
+bool selects(const YamlNode* selector, const AppConfig& app) {
+  const YamlNode* labels = node_at(selector, "matchLabels");
+  if (labels == nullptr) return true;
+  return std::all_of(labels->entries.begin(), labels->entries.end(), [&](const YamlEntry& entry) {
+    return std::any_of(app.labels.begin(), app.labels.end(), [&](const AppConfig::Variable& label) {
+      return label.name == entry.key && label.value.value == text_of(&entry.value);
+    });
+  });
+}
+
+ObjectIndex::ObjectIndex(const ConfigSet& set) {
+  for (const KubeObject& object : set.objects) objects_[{object.kind, object.space, object.name}] = &object;
+}
+
+const KubeObject* ObjectIndex::find(std::string_view kind, std::string_view space, std::string_view name) const {
+  const auto found = objects_.find({kind, space, name});
+  return found == objects_.end() ? nullptr : found->second;
+}
+
+AppsBySpace apps_by_space(const ConfigSet& set, bool (*wanted)(const AppConfig&)) {
+  AppsBySpace out;
+  for (const AppConfig& app : set.apps) {
+    if (!app.space.empty() && wanted(app)) out[app.space].push_back(&app);
+  }
+  return out;
+}
+
+void AppFindings::add(const AppConfig& app, const Place& place, std::string body,
+                      std::vector<Finding::Related> related) {
+  Group& group = groups_[std::move(body)];
+  if (group.apps.empty()) {
+    group.place = place;
+    group.related = std::move(related);
+  }
+  group.apps.push_back(&app);
+}
+
+AppFindings::~AppFindings() {
+  for (auto& [body, group] : groups_) {
+    std::vector<std::string> names;
+    for (const AppConfig* app : group.apps) names.push_back(app->name);
+    const std::string subject = fold_hosts(names);
+    const std::string who = group.apps.size() == 1 ? describe(*group.apps.front())
+                                                   : fmt::format("{} `{}`", group.apps.front()->kind, subject);
+    report_.add(subject, group.place, fmt::format("{} {}", who, body)).related = std::move(group.related);
+  }
+}
+
+namespace {
+
+bool is_volume_for(const CheckInput& input, std::string_view name, VolumePurpose purpose) {
+  if (!input.has_cluster()) return false;
+  for (const StorageSpec& system : input.spec().storage.value) {
+    for (const VolumeSpec& volume : system.volumes.value) {
+      if (volume.purpose.value == purpose && volume.name->text == name) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool sounds_like_checkpoint(const CheckInput& input, std::string_view name) {
+  const std::string word = host_text::lower(name);
+  return is_volume_for(input, name, VolumePurpose::checkpoint) || contains(word, "checkpoint") ||
+         contains(word, "ckpt");
+}
+
+bool sounds_like_dataset(const CheckInput& input, std::string_view name) {
+  if (sounds_like_checkpoint(input, name)) return false;
+  const std::string word = host_text::lower(name);
+  return is_volume_for(input, name, VolumePurpose::dataset) || contains(word, "dataset") ||
+         contains(word, "training-data") || word == "/data" || word == "data";
+}
+
+const Setting<std::string>* batch_option(const AppConfig& app, std::string_view name) {
+  for (auto it = app.options.rbegin(); it != app.options.rend(); ++it) {
+    const std::string_view text = it->value;
+    if (starts_with(text, name) && (text.size() == name.size() || text[name.size()] == '=')) return &*it;
+  }
+  return nullptr;
+}
+
+const SettingsFile* find_settings(const ConfigSet& set, SettingsFile::Kind kind) {
+  for (const SettingsFile& file : set.settings) {
+    if (file.kind == kind) return &file;
+  }
+  return nullptr;
+}
+
+}  // namespace weft

@@ -1,0 +1,175 @@
+#include "check/intent_qos.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/lossless.h"
+
+namespace weft {
+
+namespace {
+
+constexpr int kBestEffort = 0;
+
+std::size_t slot(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+void fill_maps(const QosSpec& qos, FabricKind fabric, PortQos& out) {
+  const Setting<int> rest = vendor_default(kBestEffort, qos_path(fabric, "dscp") + ": everything else is best effort");
+  out.dscp_to_class.fill(rest);
+  const int data = static_cast<int>(*qos.priority);
+  const int notices = static_cast<int>(*qos.cnp_priority);
+  if (*qos.dscp >= 0 && *qos.dscp < kDscps) {
+    out.dscp_to_class[slot(*qos.dscp)] = setting_from(qos.dscp, data, qos_path(fabric, "dscp"));
+  }
+  if (*qos.cnp_dscp >= 0 && *qos.cnp_dscp < kDscps) {
+    out.dscp_to_class[slot(*qos.cnp_dscp)] = setting_from(qos.cnp_dscp, notices, qos_path(fabric, "cnp_dscp"));
+  }
+  for (int i = 0; i < kClasses; ++i) {
+    const Setting<int> same = vendor_default(i, qos_path(fabric, "priority") + ": same number throughout");
+    out.pcp_to_class[slot(i)] = same;
+    out.class_to_group[slot(i)] = same;
+    out.class_to_queue[slot(i)] = same;
+    out.pfc_to_group[slot(i)] = same;
+    out.pfc_to_queue[slot(i)] = same;
+  }
+}
+
+void fill_pfc(const QosSpec& qos, FabricKind fabric, PortQos& out) {
+  out.pfc_mode = setting_from(qos.pfc, *qos.pfc, qos_path(fabric, "pfc"));
+  for (int i = 0; i < kClasses; ++i) {
+    const std::vector<std::int64_t>& list = *qos.pfc_priorities;
+    const bool listed = std::find(list.begin(), list.end(), i) != list.end();
+    const bool on = listed && *qos.lossless && *qos.pfc != PfcMode::off;
+    out.pfc[slot(i)] = *qos.pfc == PfcMode::off
+                           ? setting_from(qos.pfc, false, qos_path(fabric, "pfc"))
+                           : setting_from(qos.pfc_priorities, on, qos_path(fabric, "pfc_priorities"));
+    out.groups[slot(i)].lossless = setting_from(qos.lossless, on, qos_path(fabric, "lossless"));
+  }
+}
+
+void fill_queues(const QosSpec& qos, FabricKind fabric, BitRate speed, PortQos& out) {
+  const EcnThresholds thresholds = ecn_thresholds(qos, speed);
+  for (QueueQos& queue : out.queues) {
+    queue.scheduling = vendor_default(Scheduling::weighted, qos_path(fabric, "bandwidth_percent"));
+  }
+  QueueQos& data = out.queues[slot(*qos.priority)];
+  data.ecn = setting_from(qos.ecn, *qos.ecn, qos_path(fabric, "ecn"));
+  data.ecn_min = setting_from(qos.ecn_min, thresholds.min, qos_path(fabric, "ecn_min"));
+  data.ecn_max = setting_from(qos.ecn_max, thresholds.max, qos_path(fabric, "ecn_max"));
+  data.ecn_percent = setting_from(qos.ecn_percent, static_cast<int>(*qos.ecn_percent), qos_path(fabric, "ecn_percent"));
+  data.scheduling = vendor_default(Scheduling::weighted, qos_path(fabric, "bandwidth_percent"));
+  data.weight = setting_from(qos.bandwidth_percent, static_cast<int>(*qos.bandwidth_percent),
+                             qos_path(fabric, "bandwidth_percent"));
+  QueueQos& notices = out.queues[slot(*qos.cnp_priority)];
+  notices.scheduling = setting_from(qos.cnp_priority, Scheduling::strict, qos_path(fabric, "cnp_priority"));
+}
+
+void fill_watchdog(const QosSpec& qos, FabricKind fabric, std::int64_t ports, PortQos& out) {
+  const WatchdogTimes times = watchdog_times(qos, ports);
+  out.watchdog.on = setting_from(qos.pfc_watchdog, *qos.pfc_watchdog, qos_path(fabric, "pfc_watchdog"));
+  out.watchdog.detection =
+      setting_from(qos.watchdog_detection, times.detection, qos_path(fabric, "watchdog_detection"));
+  out.watchdog.restoration =
+      setting_from(qos.watchdog_restoration, times.restoration, qos_path(fabric, "watchdog_restoration"));
+  out.watchdog.action = setting_from(qos.watchdog_action, *qos.watchdog_action, qos_path(fabric, "watchdog_action"));
+}
+
+bool classes_fit(const QosSpec& qos) {
+  const auto fits = [](std::int64_t value) { return value >= 0 && value < kClasses; };
+  return qos.priority.has_value() && qos.dscp.has_value() && fits(*qos.priority) && fits(*qos.cnp_priority);
+}
+
+}  // namespace
+
+const FabricSpec* fabric_spec(const Cluster& cluster, FabricKind fabric) {
+  const FabricsSpec& fabrics = *cluster.spec().fabrics;
+  switch (fabric) {
+    case FabricKind::backend:
+      return &*fabrics.backend;
+    case FabricKind::storage:
+      return &*fabrics.storage;
+    case FabricKind::frontend:
+      return &*fabrics.frontend;
+    case FabricKind::oob:
+      break;
+  }
+  return nullptr;
+}
+
+std::string qos_path(FabricKind fabric, std::string_view key) {
+  return fmt::format("fabrics.{}.qos.{}", to_text(fabric), key);
+}
+
+bool wants_lossless(const Cluster& cluster, FabricKind fabric) {
+  const FabricSpec* spec = fabric_spec(cluster, fabric);
+  return spec != nullptr && cluster.fabric(fabric).present && cluster.fabric(fabric).network == NetworkKind::ethernet &&
+         *spec->qos->lossless && classes_fit(*spec->qos);
+}
+
+PortQos intent_port_qos(const Cluster& cluster, PortId port) {
+  PortQos out;
+  const Port& p = cluster.port(port);
+  const FabricSpec* spec = fabric_spec(cluster, p.fabric);
+  if (spec == nullptr || !classes_fit(*spec->qos) || cluster.fabric(p.fabric).network != NetworkKind::ethernet) {
+    return out;
+  }
+  const QosSpec& qos = *spec->qos;
+  out.trust = setting_from(qos.trust, *qos.trust, qos_path(p.fabric, "trust"));
+  fill_maps(qos, p.fabric, out);
+  fill_pfc(qos, p.fabric, out);
+  fill_queues(qos, p.fabric, p.speed(), out);
+  const SwitchModel* model = cluster.group_of(p.device).network_switch;
+  if (model == nullptr) return out;
+  fill_watchdog(qos, p.fabric, static_cast<std::int64_t>(cluster.ports_of(p.device).size()), out);
+  if (const auto asic = asic_headroom(*model->asic)) {
+    const Length cable(cluster.cable(p.cable).length_mm);
+    const Headroom room = pfc_headroom(*asic, p.speed(), cable, *spec->switch_mtu, p.lanes);
+    for (GroupQos& group : out.groups) {
+      if (!*group.lossless) continue;
+      const std::string why =
+          fmt::format("headroom of {} for {} m at {}", asic->family, cable.count() / 1000, to_text(p.speed()));
+      group.xoff = vendor_default(room.xoff, why);
+      group.xon = vendor_default(room.xon, why);
+      group.size = vendor_default(room.size, why);
+    }
+  }
+  return out;
+}
+
+NicConfig intent_nic(const Cluster& cluster, FabricKind fabric) {
+  NicConfig nic;
+  nic.name = fmt::format("{} NIC", to_text(fabric));
+  const FabricSpec* spec = fabric_spec(cluster, fabric);
+  if (spec == nullptr || !classes_fit(*spec->qos)) return nic;
+  const QosSpec& qos = *spec->qos;
+  nic.place = spec->qos->place;
+  nic.trust = setting_from(qos.trust, *qos.trust, qos_path(fabric, "trust"));
+  nic.tos = setting_from(qos.dscp, traffic_class_of(static_cast<int>(*qos.dscp)), qos_path(fabric, "dscp"));
+  PortQos port;
+  fill_pfc(qos, fabric, port);
+  nic.pfc = port.pfc;
+  nic.cnp_dscp = setting_from(qos.cnp_dscp, static_cast<int>(*qos.cnp_dscp), qos_path(fabric, "cnp_dscp"));
+  nic.cnp_priority =
+      setting_from(qos.cnp_priority, static_cast<int>(*qos.cnp_priority), qos_path(fabric, "cnp_priority"));
+  nic.ecn = setting_from(qos.ecn, *qos.ecn, qos_path(fabric, "ecn"));
+  nic.global_pause = setting_from(qos.global_pause, *qos.global_pause, qos_path(fabric, "global_pause"));
+  nic.mtu = setting_from(spec->mtu, *spec->mtu, fmt::format("fabrics.{}.mtu", to_text(fabric)));
+  return nic;
+}
+
+Setting<int> intent_traffic_class(const Cluster& cluster, FabricKind fabric, std::string_view variable) {
+  for (const auto& [name, value] : *cluster.spec().workload->environment) {
+    if (name != variable) continue;
+    const auto number = parse_integer(*value);
+    if (number && *number >= 0 && *number <= 255) {
+      return Setting<int>(static_cast<int>(*number), value.place, "workload.environment." + name);
+    }
+  }
+  const FabricSpec* spec = fabric_spec(cluster, fabric);
+  if (spec == nullptr || !spec->qos->dscp.has_value()) return {};
+  const int traffic_class = traffic_class_of(static_cast<int>(*spec->qos->dscp));
+  return setting_from(spec->qos->dscp, traffic_class, qos_path(fabric, "dscp"));
+}
+
+}  // namespace weft

@@ -1,0 +1,153 @@
+// The path of recovery to one device, for people who need it now.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "check/failure_analysis.h"
+#include "check/lifeline.h"
+
+namespace weft {
+namespace {
+
+std::string rack_of(const Cluster& cluster, DeviceId id) {
+  const RackId rack = cluster.device(id).rack;
+  return rack == kNone<RackId> ? std::string() : cluster.rack(rack).name;
+}
+
+std::string feeds_of(const Cluster& cluster, DeviceId id) {
+  const Supplies supplies = supplies_of(cluster, id);
+  std::string feeds;
+  for (int psu = 0; psu < supplies.fitted; ++psu) {
+    const int feed = cluster.feed_of_psu(id, psu);
+    if (feed < 0) continue;
+    const std::string name = feed_name(feed);
+    if (feeds.find(name) == std::string::npos) feeds += (feeds.empty() ? "" : " ") + name;
+  }
+  return feeds;
+}
+
+// "rack svc-r01, feeds A B"
+std::string standing(const Cluster& cluster, DeviceId id) {
+  std::string text;
+  if (const std::string rack = rack_of(cluster, id); !rack.empty()) text = "rack " + rack;
+  if (const std::string feeds = feeds_of(cluster, id); !feeds.empty()) {
+    text += fmt::format("{}feed{} {}", text.empty() ? "" : ", ", feeds.size() > 1 ? "s" : "", feeds);
+  }
+  return text;
+}
+
+std::string services_text(const OobSpec& oob) {
+  std::string text;
+  const auto add = [&](const char* name, Whereabouts where) {
+    if (where == Whereabouts::none) return;
+    text += fmt::format("{}{} on {}", text.empty() ? "" : ", ", name,
+                        where == Whereabouts::oob ? std::string_view("the out-of-band network") : text_of(where));
+  };
+  add("names", *oob.services->dns);
+  add("directory", *oob.services->directory);
+  add("time", *oob.services->time);
+  return text;
+}
+
+std::string system_text(const Cluster& cluster, DeviceId id) {
+  const OobSpec& oob = *cluster.spec().fabrics->oob;
+  const SwitchModel& model = *cluster.group_of(id).network_switch;
+  const bool leaf = cluster.group_of(id).tier == Tier::leaf;
+  const std::string system = leaf && oob.system.has_value() ? *oob.system
+                             : model.systems->empty()       ? std::string("unknown system")
+                                                            : model.systems->front();
+  return fmt::format("{} {}", *model.vendor, system);
+}
+
+class Hops {
+ public:
+  explicit Hops(TableSection& table) : table_(table) {}
+  void add(std::string hop, std::string where, std::string port, std::string leans) {
+    const auto cell = [](std::string text) { return text.empty() ? Cell() : Cell(std::move(text)); };
+    table_.rows.push_back({table_.rows.size() + 1, cell(std::move(hop)), cell(std::move(where)), cell(std::move(port)),
+                           cell(std::move(leans))});
+  }
+
+ private:
+  TableSection& table_;
+};
+
+std::string protocols_of(const Cluster& cluster, DeviceId id) {
+  if (cluster.group_of(id).kind != DeviceKind::server) return "its management port";
+  std::string text;
+  const bool ipmi = *cluster.spec().fabrics->oob->bmc->ipmi_over_lan;
+  for (const BmcProtocol protocol : *cluster.server_of(id).bmc) {
+    if (protocol == BmcProtocol::ipmi && !ipmi) continue;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", text_of(protocol));
+  }
+  return text.empty() ? "BMC" : text;
+}
+
+void add_path(const Cluster& cluster, const RecoveryPath& path, DeviceId target, TableSection& table) {
+  const OobSpec& oob = *cluster.spec().fabrics->oob;
+  Hops hops(table);
+  hops.add(fmt::format("way in ({})", text_of(*oob.entry)), "", "",
+           *oob.gateway == Whereabouts::none ? "" : fmt::format("route to {}", text_of(*oob.gateway)));
+  if (path.jump != kNone<DeviceId>) {
+    std::string leans = standing(cluster, path.jump);
+    if (const std::string services = services_text(oob); !services.empty()) leans += "; " + services;
+    hops.add("jump host", cluster.name_of(path.jump), "", leans);
+  }
+  for (const DeviceId id : path.switches) {
+    hops.add("out-of-band switch", cluster.name_of(id), "",
+             fmt::format("{}; {}", standing(cluster, id), system_text(cluster, id)));
+  }
+  if (path.port == kNone<PortId>) return;
+  std::string leans = standing(cluster, target);
+  if (cluster.group_of(target).kind == DeviceKind::server) leans += ", standby power";
+  if (*oob.services->dhcp != Whereabouts::none) leans += fmt::format("; address from {}", text_of(*oob.services->dhcp));
+  hops.add(protocols_of(cluster, target), cluster.name_of(target),
+           fmt::format("{} to {}", cluster.port_name(path.port), cluster.full_port_name(cluster.peer_of(path.port))),
+           leans);
+}
+
+}  // namespace
+
+Document recovery_document(const Cluster& cluster, const Lifeline& lifeline, DeviceId target) {
+  Document document;
+  document.kind = "recovery";
+  const RecoveryPath path = lifeline.path_to(target);
+  FactsSection facts{"recovery", "Recovery", {}};
+  facts.facts = {{"device", "Device", cluster.name_of(target)},
+                 {"rack", "Rack", rack_of(cluster, target)},
+                 {"address", "Out-of-band address", to_text(cluster.oob_address(target))},
+                 {"reachable", "Reached with all other fabrics dead", path.exists}};
+  if (!path.exists) facts.facts.push_back({"obstacle", "Because", path.obstacle});
+  const RecoveryPath second = path.jump == kNone<DeviceId> ? RecoveryPath{} : lifeline.path_to(target, path.jump);
+  if (path.exists) {
+    facts.facts.push_back({"second_jump_host", "If that jump host is down",
+                           second.exists ? Cell(cluster.name_of(second.jump)) : Cell("nothing else")});
+  }
+  document.sections.emplace_back(std::move(facts));
+  if (path.exists) {
+    TableSection table{"hops", "Hops", {}, {}};
+    const auto left = [](const char* key, const char* title) { return Column{key, title, Column::Align::left, false}; };
+    table.columns = {{"number", "#", Column::Align::right, false},
+                     left("hop", "Hop"),
+                     left("device", "Device"),
+                     left("port", "Port"),
+                     left("leans_on", "Leans on")};
+    add_path(cluster, path, target, table);
+    document.sections.emplace_back(std::move(table));
+  }
+  for (const DeviceId id : path.switches) {
+    for (const LifelineLoss& loss : lifeline.losses()) {
+      if (loss.device != id || loss.devices == 0) continue;
+      document.notes.push_back(
+          fmt::format("When {} fails, {} management port{} cannot be reached; its own console is the "
+                      "way to it.",
+                      cluster.name_of(id), loss.devices, loss.devices == 1 ? "" : "s"));
+    }
+  }
+  for (const LifelineCycle& cycle : lifeline.cycles()) {
+    document.notes.push_back(fmt::format("Recovery leans on what it recovers: {} ({}).", cycle.text(), cycle.key));
+  }
+  return document;
+}
+
+}  // namespace weft

@@ -1,0 +1,182 @@
+#include "check/live_names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "check/match.h"
+
+namespace weft {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+// Sixteen-bit groups (Cisco) and colons alike: twelve hexadecimal digits, or "".
+std::string mac_digits(std::string_view text) {
+  std::string digits;
+  for (const char c : lower(text)) {
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
+      digits += c;
+    } else if (c != ':' && c != '.' && c != '-') {
+      return {};
+    }
+  }
+  return digits.size() == 12 ? digits : std::string();
+}
+
+std::optional<int> number_after(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+bool is_infiniband(const Cluster& cluster, FabricKind fabric) {
+  return cluster.fabric(fabric).present && cluster.fabric(fabric).network == NetworkKind::infiniband;
+}
+
+std::vector<PortId> number_ports(const Cluster& cluster, DeviceId device) {
+  const SwitchModel& model = *cluster.group_of(device).network_switch;
+  std::int64_t cages = 0;
+  for (const CageGroup& row : *model.cages) cages += *row.count;
+  const std::int64_t usual = cages == 0 ? 1 : std::max<std::int64_t>(*model.radix / cages, 1);
+  const auto ports = cluster.ports_of(device);
+  std::vector<PortId> numbered;
+  std::uint32_t cage = 0;
+  std::size_t at = 0;  // ports are in cage order
+  for (const CageGroup& row : *model.cages) {
+    for (std::int64_t i = 0; i < *row.count; ++i, ++cage) {
+      const std::size_t first = numbered.size();
+      while (at < ports.size() && cluster.port(ports[at]).cage < cage) ++at;
+      std::int64_t pieces = usual;
+      if (at < ports.size() && cluster.port(ports[at]).cage == cage) {
+        pieces = std::max<std::int64_t>(*row.lanes / std::max<std::int64_t>(cluster.port(ports[at]).lanes, 1), 1);
+      }
+      numbered.resize(first + static_cast<std::size_t>(pieces), kNone<PortId>);
+      for (; at < ports.size() && cluster.port(ports[at]).cage == cage; ++at) {
+        const Port& port = cluster.port(ports[at]);
+        const std::size_t piece = port.lane / std::max<std::size_t>(port.lanes, 1);
+        if (first + piece < numbered.size()) numbered[first + piece] = ports[at];
+      }
+    }
+  }
+  return numbered;
+}
+
+}  // namespace
+
+LiveNames::LiveNames(const Cluster& cluster, const ConfigSet& config) : cluster_(cluster), config_(config) {
+  for (const HostFacts& facts : config.hosts) {
+    LiveHost host;
+    host.facts = &facts;
+    host.device = device_of_file(facts.file, facts.host);
+    const bool server = host.device != kNone<DeviceId> && cluster.group_of(host.device).kind == DeviceKind::server;
+    if (server) host.guesses = classify(cluster, host.device, facts, false);
+    if (!server) host.device = kNone<DeviceId>;
+    learn(host);
+    hosts_.push_back(std::move(host));
+  }
+}
+
+void LiveNames::learn(const LiveHost& host) {
+  for (const InterfaceGuess& guess : host.guesses) {
+    if (guess.port == kNone<PortId>) continue;
+    const HostInterface& interface = host.facts->interfaces[guess.interface];
+    interfaces_.try_emplace({host.device, interface.name}, guess.port);
+    if (!interface.rdma_device.empty()) interfaces_.try_emplace({host.device, interface.rdma_device}, guess.port);
+    if (const std::string mac = mac_digits(interface.address); !mac.empty()) by_mac_.try_emplace(mac, guess.port);
+  }
+}
+
+DeviceId LiveNames::device(std::string_view system) const {
+  DeviceId found = cluster_.find_device(system);
+  if (found != kNone<DeviceId>) return found;
+  const std::string small = lower(system.substr(0, system.find('.')));
+  return small.empty() ? kNone<DeviceId> : cluster_.find_device(small);
+}
+
+DeviceId LiveNames::device_of_file(FileId file, std::string_view system) const {
+  const ConfigSet::File* entry = config_.file(file);
+  if (entry != nullptr && !entry->applies_to.empty() && entry->applies_to.find_first_of("*?") == std::string::npos) {
+    return device(entry->applies_to);
+  }
+  return device(system);
+}
+
+PortId LiveNames::port(DeviceId device, std::initializer_list<std::string_view> names) const {
+  if (device == kNone<DeviceId>) return kNone<PortId>;
+  for (const std::string_view name : names) {
+    if (name.empty()) continue;
+    const auto learnt = interfaces_.find(std::pair(device, std::string(name)));
+    if (learnt != interfaces_.end()) return learnt->second;
+    const PortId named = port_named(cluster_, device, name);
+    if (named != kNone<PortId>) return named;
+    if (const auto mac = by_mac_.find(mac_digits(name)); mac != by_mac_.end()) {
+      if (cluster_.port(mac->second).device == device) return mac->second;
+    }
+  }
+  return kNone<PortId>;
+}
+
+PortId LiveNames::switch_port(DeviceId device, int number) const {
+  const auto [at, fresh] = numbered_.try_emplace(index_of(device));
+  if (fresh) at->second = number_ports(cluster_, device);
+  const auto index = static_cast<std::size_t>(number) - 1;
+  return number < 1 || index >= at->second.size() ? kNone<PortId> : at->second[index];
+}
+
+PortId LiveNames::adapter_port(DeviceId device, std::string_view adapter, int port) const {
+  const auto learnt = interfaces_.find(std::pair(device, std::string(adapter)));
+  if (learnt != interfaces_.end()) return learnt->second;
+  int number = -1;
+  if (const auto mlx = number_after(adapter, "mlx5_")) number = *mlx;
+  if (const auto hca = number_after(adapter, "HCA-")) number = *hca - 1;
+  std::vector<PortId> ports;
+  for (const FabricKind fabric : {FabricKind::backend, FabricKind::storage}) {
+    if (!is_infiniband(cluster_, fabric)) continue;
+    for (const PortId id : cluster_.ports_of(device)) {
+      if (cluster_.port(id).fabric == fabric) ports.push_back(id);
+    }
+  }
+  if (number < 0 && ports.size() == 1) number = 0;
+  // An adapter with two ports of its own counts them on.
+  const std::int64_t index = std::int64_t{number} + std::max(port, 1) - 1;
+  if (number < 0 || index >= static_cast<std::int64_t>(ports.size())) return kNone<PortId>;
+  return ports[static_cast<std::size_t>(index)];
+}
+
+LiveEnd LiveNames::infiniband_end(const IbEnd& end) const {
+  LiveEnd out;
+  std::string_view node = end.node;
+  if (end.is_switch) {
+    // Managed switches call themselves "MF0;name:MODEL/U1".
+    if (node.starts_with("MF0;"))
+      node = node.substr(4, node.find(':') == std::string_view::npos ? node.size() : node.find(':') - 4);
+    out.system = std::string(node);
+    out.name = "port " + std::to_string(end.port);
+    out.device = device(node);
+    if (out.device != kNone<DeviceId> && cluster_.group_of(out.device).kind == DeviceKind::network_switch) {
+      out.port = switch_port(out.device, end.port);
+    }
+    return out;
+  }
+  const std::size_t blank = node.find(' ');
+  const std::string_view adapter = blank == std::string_view::npos ? std::string_view() : node.substr(blank + 1);
+  out.system = std::string(node.substr(0, blank));
+  out.name = adapter.empty() ? "port " + std::to_string(end.port) : std::string(adapter);
+  out.device = device(out.system);
+  if (out.device != kNone<DeviceId> && cluster_.group_of(out.device).kind == DeviceKind::server) {
+    out.port = adapter_port(out.device, adapter, end.port);
+  }
+  return out;
+}
+
+}  // namespace weft

@@ -1,0 +1,158 @@
+#include "check/match.h"
+
+#include <gtest/gtest.h>
+
+#include "model/load.h"
+
+namespace weft {
+namespace {
+
+std::unique_ptr<Loaded> pod() { return load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml", {}); }
+
+SwitchConfig named_config(const std::string& hostname, FileId file) {
+  SwitchConfig config;
+  config.file = file;
+  if (!hostname.empty()) config.hostname = Setting<std::string>(hostname, Place{file, 1, 1}, "hostname");
+  return config;
+}
+
+InterfaceConfig front(std::string name, int cage, int part, int parts) {
+  InterfaceConfig interface;
+  interface.name = std::move(name);
+  interface.kind = InterfaceConfig::Kind::front_panel;
+  interface.cage = cage;
+  interface.part = part;
+  interface.parts = parts;
+  return interface;
+}
+
+TEST(WildcardMatch, IsWholeAndCaseSensitive) {
+  EXPECT_TRUE(wildcard_match("be-*-leaf?", "be-train-u001-leaf8"));
+  EXPECT_TRUE(wildcard_match("*", ""));
+  EXPECT_TRUE(wildcard_match("a*b*c", "axxbyybzzc"));
+  EXPECT_TRUE(wildcard_match("", ""));
+  EXPECT_FALSE(wildcard_match("", "a"));
+  EXPECT_FALSE(wildcard_match("be-*-leaf?", "be-train-u001-leaf12"));
+  EXPECT_FALSE(wildcard_match("leaf1", "LEAF1"));
+  EXPECT_FALSE(wildcard_match("leaf", "leaf1"));
+  EXPECT_FALSE(wildcard_match("?", ""));
+  // Many stars over a long text must not blow up.
+  EXPECT_FALSE(wildcard_match(std::string(40, '*') + "b", std::string(5000, 'a')));
+}
+
+// What each system calls the port that weft calls p2/2 of a 64-cage, 8-lane switch with the cage cut in two.
+TEST(PortNamed, KnowsTheDialectsNamesOfACutCage) {
+  const auto loaded = pod();
+  ASSERT_TRUE(loaded->cluster);
+  const Cluster& cluster = *loaded->cluster;
+  const DeviceId sonic = cluster.find_device("be-train-u001-leaf1");
+  const PortId expected = cluster.find_port("be-train-u001-leaf1:p2/2");
+  ASSERT_NE(expected, kNone<PortId>);
+  for (const char* name : {"p2/2", "Ethernet12", "etp2b", "swp2s1", "Ethernet1/2/2", "Eth1/2/2", "et-0/0/1:1"}) {
+    EXPECT_EQ(port_named(cluster, sonic, name), expected) << name;
+  }
+  const PortId first = cluster.find_port("be-train-u001-leaf1:p2/1");
+  for (const char* name : {"Ethernet8", "etp2a", "etp2", "swp2s0", "Ethernet1/2/1", "Ethernet1/2"}) {
+    EXPECT_EQ(port_named(cluster, sonic, name), first) << name;
+  }
+  for (const char* name : {"Ethernet10", "etp2c", "swp2s2", "swp0", "swp2", "Ethernet1/2/0", "Ethernet99999", "ens1f0", "",
+                           "Ethernet", "Ethernet1/", "swp2s", "Ethernet1/2/3/4", "etp", "Ethernet999999999999999999"}) {
+    EXPECT_EQ(port_named(cluster, sonic, name), kNone<PortId>) << name;
+  }
+  EXPECT_EQ(port_named(cluster, kNone<DeviceId>, "p1"), kNone<PortId>);
+}
+
+TEST(PortNamed, CountsFourPiecesByTwoLanesEach) {
+  const auto loaded = pod();
+  ASSERT_TRUE(loaded->cluster);
+  const Cluster& cluster = *loaded->cluster;
+  const DeviceId leaf = cluster.find_device("sto-train-u001-leaf1");
+  EXPECT_EQ(port_named(cluster, leaf, "swp3s3"), cluster.find_port("sto-train-u001-leaf1:p3/4"));
+  EXPECT_EQ(port_named(cluster, leaf, "etp3d"), cluster.find_port("sto-train-u001-leaf1:p3/4"));
+}
+
+TEST(PortNamed, KnowsWholeCagesManagementAndServers) {
+  const auto loaded = pod();
+  ASSERT_TRUE(loaded->cluster);
+  const Cluster& cluster = *loaded->cluster;
+  const DeviceId oob = cluster.find_device("oob-leaf001");
+  EXPECT_EQ(port_named(cluster, oob, "Ethernet1/12"), cluster.find_port("oob-leaf001:p12"));
+  const DeviceId leaf = cluster.find_device("be-train-u001-leaf1");
+  EXPECT_NE(cluster.find_port("be-train-u001-leaf1:mgmt"), kNone<PortId>);
+  for (const char* name : {"eth0", "mgmt0", "mgmt"}) {
+    EXPECT_EQ(port_named(cluster, leaf, name), cluster.find_port("be-train-u001-leaf1:mgmt")) << name;
+  }
+  const DeviceId server = cluster.find_device("train001");
+  EXPECT_EQ(port_named(cluster, server, "be3"), cluster.find_port("train001:be3"));
+  EXPECT_EQ(port_named(cluster, server, "ens1f0np0"), kNone<PortId>);
+}
+
+TEST(PortOf, GoesByCageAndPieceBothWays) {
+  const auto loaded = pod();
+  ASSERT_TRUE(loaded->cluster);
+  const Cluster& cluster = *loaded->cluster;
+  const DeviceId leaf = cluster.find_device("be-train-u001-leaf1");
+  SwitchConfig config;
+  config.interfaces.push_back(front("Ethernet8", 2, 0, 2));
+  config.interfaces.push_back(front("Ethernet12", 2, 1, 2));
+  InterfaceConfig vlan;
+  vlan.name = "Vlan2";
+  vlan.kind = InterfaceConfig::Kind::svi;
+  config.interfaces.push_back(vlan);
+  InterfaceConfig management;
+  management.name = "eth0";
+  management.kind = InterfaceConfig::Kind::management;
+  config.interfaces.push_back(management);
+
+  const PortId second = cluster.find_port("be-train-u001-leaf1:p2/2");
+  EXPECT_EQ(port_of(cluster, leaf, config.interfaces[1]), second);
+  EXPECT_EQ(port_of(cluster, leaf, vlan), kNone<PortId>);
+  EXPECT_EQ(port_of(cluster, leaf, management), cluster.find_port("be-train-u001-leaf1:mgmt"));
+  EXPECT_EQ(port_of(cluster, leaf, front("Ethernet16", 0, 0, 1)), cluster.find_port("be-train-u001-leaf1:p3/1"));
+  EXPECT_EQ(port_of(cluster, leaf, front("swp70", 70, 0, 1)), kNone<PortId>);
+  EXPECT_EQ(port_of(cluster, leaf, front("swp3", 3, 0, 2)), kNone<PortId>) << "the cage is split";
+  EXPECT_EQ(interface_of(cluster, leaf, config, second), &config.interfaces[1]);
+  EXPECT_EQ(interface_of(cluster, leaf, config, cluster.find_port("be-train-u001-leaf1:p3/1")), nullptr);
+  EXPECT_EQ(interface_of(cluster, leaf, config, kNone<PortId>), nullptr);
+}
+
+// Every cabled port of every switch comes back from the name a Cumulus or NX-OS switch would give it.
+TEST(PortOf, EveryPortOfTheModelIsFoundAgain) {
+  const auto loaded = pod();
+  ASSERT_TRUE(loaded->cluster);
+  const Cluster& cluster = *loaded->cluster;
+  std::size_t seen = 0;
+  for (std::uint32_t i = 0; i < cluster.ports().size(); ++i) {
+    const auto id = static_cast<PortId>(i);
+    const Port& port = cluster.port(id);
+    if (cluster.group_of(port.device).kind != DeviceKind::network_switch || cluster.port_name(id) == "mgmt") continue;
+    ++seen;
+    const int piece = port.lane / port.lanes;
+    EXPECT_EQ(port_of(cluster, port.device, front("x", port.cage + 1, piece, 1)), id);
+    const std::string cumulus = "swp" + std::to_string(port.cage + 1) + "s" + std::to_string(piece);
+    EXPECT_EQ(port_named(cluster, port.device, cumulus), id) << cluster.full_port_name(id);
+  }
+  EXPECT_GT(seen, 500U);
+}
+
+TEST(DevicesOf, PrefersTheArgumentThenTheHostnameThenTheFileName) {
+  const auto loaded = pod();
+  ASSERT_TRUE(loaded->cluster);
+  const Cluster& cluster = *loaded->cluster;
+  ConfigSet set;
+  set.files.push_back({1, ConfigKind::sonic, "be-*-leaf?", "template.json"});
+  set.files.push_back({2, ConfigKind::sonic, "", "anything.json"});
+  set.files.push_back({3, ConfigKind::sonic, "", "configs/be-spine002.running.json"});
+  set.files.push_back({4, ConfigKind::sonic, "be-spine001", "x.json"});
+  set.files.push_back({5, ConfigKind::sonic, "", "train001.json"});
+  EXPECT_EQ(devices_of(cluster, set, named_config("be-spine001", 1)).size(), 8U);
+  EXPECT_EQ(devices_of(cluster, set, named_config("be-spine001", 2)),
+            std::vector<DeviceId>{cluster.find_device("be-spine001")});
+  EXPECT_EQ(devices_of(cluster, set, named_config("sonic", 3)),
+            std::vector<DeviceId>{cluster.find_device("be-spine002")});
+  EXPECT_EQ(devices_of(cluster, set, named_config("", 4)), std::vector<DeviceId>{cluster.find_device("be-spine001")});
+  EXPECT_TRUE(devices_of(cluster, set, named_config("train001", 5)).empty()) << "a server is no switch";
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,139 @@
+// OP: the first day and every day after, and the check's own suppressions (which the checker judges itself).
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "check/rule.h"
+#include "check/rule_tools.h"
+
+namespace weft {
+namespace {
+
+const OperationsSpec& operations(const CheckInput& input) { return input.spec().operations.value; }
+
+void by_hand(const CheckInput& input, Report& report) {
+  if (operations(input).configuration.value == Handling::automatic) return;
+  report.at(operations(input).configuration, operations(input).place, "operations",
+            fmt::format("{} devices are configured by hand", input.cluster().devices().size()));
+}
+
+void people_repair(const CheckInput& input, Report& report) {
+  if (operations(input).remediation.value == Handling::automatic) return;
+  report.at(operations(input).remediation, operations(input).place, "operations",
+            "ill nodes are found and drained by people");
+}
+
+void unwatched(const CheckInput& input, Report& report) {
+  if (operations(input).monitoring.value) return;
+  report.at(operations(input).monitoring, operations(input).place, "operations", "nothing is monitored");
+}
+
+void gpus_unwatched(const CheckInput& input, Report& report) {
+  if (operations(input).gpu_metrics.value || input.cluster().gpu_count() == 0) return;
+  report.at(operations(input).gpu_metrics, operations(input).place, "operations", "GPU health is not measured");
+}
+
+void recovery_untested(const CheckInput& input, Report& report) {
+  bool training = false;
+  for (const PoolSpec& pool : input.spec().pools.value) training = training || pool.role.value == PoolRole::training;
+  if (!training || operations(input).checkpoint_recovery_tested.value) return;
+  report.at(operations(input).checkpoint_recovery_tested, operations(input).place, "operations",
+            "no job was ever restarted from its checkpoint");
+}
+
+const Given<ChecklistState>* item(const CheckInput& input, std::string_view id) {
+  for (const auto& [name, state] : input.spec().checklist.value) {
+    if (name == id) return &state;
+  }
+  return nullptr;
+}
+
+void gpus_first(const CheckInput& input, Report& report) {
+  const Given<ChecklistState>* gpus = item(input, "procurement.gpus");
+  const Given<ChecklistState>* switches = item(input, "procurement.switches");
+  if (gpus == nullptr || gpus->value != ChecklistState::done) return;
+  if (switches != nullptr && switches->value == ChecklistState::done) return;
+  report.add("procurement", gpus->place, "GPUs are ordered and switches are not");
+}
+
+void wrong_mix(const CheckInput& input, Report& report) {
+  const WorkloadSpec& work = input.spec().workload.value;
+  if (!work.inference_percent.from_file() && !work.training_percent.from_file()) return;
+  std::int64_t inference = 0;
+  std::int64_t all = 0;
+  for (const PoolSpec& pool : input.spec().pools.value) {
+    if (!is_gpu_pool(pool)) continue;
+    all += gpus_of(input.cluster(), pool);
+    if (pool.role.value == PoolRole::inference) inference += gpus_of(input.cluster(), pool);
+  }
+  if (all == 0) return;
+  const std::int64_t share = 100 * inference / all;
+  const std::int64_t planned = work.inference_percent.from_file() ? work.inference_percent.value
+                                                                  : 100 - work.training_percent.value;
+  if (std::llabs(share - planned) <= 15) return;
+  report.at(work.inference_percent, work.place, "workload",
+            fmt::format("the workload is {} % inference, but {} % of the GPUs are in inference pools", planned, share));
+}
+
+}  // namespace
+
+std::vector<Rule> operations_rules() {
+  return {
+      {"OP001", Severity::warning, RuleNeeds::design, "a suppression matches nothing",
+       "It stays behind after the cause is gone and hides the next finding of its kind.",
+       "practice of compilers and linters: unused suppressions are findings",
+       "remove it from `suppress:`",
+       {"pod16.yaml", "", "\nsuppress:\n  - {rule: BE001, reason: \"one switch for now\"}\n"}, nullptr},
+      {"OP002", Severity::warning, RuleNeeds::design, "a suppression has expired",
+       "It was accepted until a day that has passed; what it covered is reported again.",
+       "suppressions carry an optional expiry so that exceptions end",
+       "mend the cause, or decide again and move `until`",
+       {"pod16.yaml", "", "\nsuppress:\n  - {rule: BE001, reason: \"until the spines arrive\", until: 2020-01-31}\n"},
+       nullptr},
+      {"OP003", Severity::error, RuleNeeds::design, "a suppression names no rule",
+       "A misspelt id suppresses nothing while its author believes it does.",
+       "`weft rules` lists all ids",
+       "correct the id",
+       {"pod16.yaml", "", "\nsuppress:\n  - {rule: BE999, reason: \"a slip of the pen\"}\n"}, nullptr},
+      {"OP004", Severity::warning, RuleNeeds::design, "devices are configured by hand",
+       "At 8 servers that works, at 80 it does not: hosts drift apart and nobody can rebuild one.",
+       "common mistakes of enterprise teams: manual day-2 operations; infrastructure as code from day one",
+       "set `operations.configuration: automatic` and use what `weft render` writes",
+       {"pod16.yaml", "configuration: automatic", "configuration: manual"}, by_hand},
+      {"OP005", Severity::warning, RuleNeeds::design, "repair waits for a person",
+       "A node with a failing GPU keeps killing jobs until someone looks at a dashboard.",
+       "common mistakes of enterprise teams: manual day-2 operations; automated health scoring and draining",
+       "set `operations.remediation: automatic`",
+       {"pod16.yaml", "remediation: automatic", "remediation: manual"}, people_repair},
+      {"OP006", Severity::warning, RuleNeeds::design, "nothing is monitored",
+       "Underused GPUs, pause storms and slow paths show in metrics days before they show in complaints.",
+       "enterprise AI architect's checklist, phase 5: observability",
+       "set `operations.monitoring: true`",
+       {"pod16.yaml", "monitoring: true", "monitoring: false"}, unwatched},
+      {"OP007", Severity::warning, RuleNeeds::design, "GPU health is not measured",
+       "Single-bit errors, throttling and idle NVLink are visible only in DCGM's counters.",
+       "enterprise AI architecture, critical DCGM metrics",
+       "set `operations.gpu_metrics: true`",
+       {"pod16.yaml", "gpu_metrics: true", "gpu_metrics: false"}, gpus_unwatched},
+      {"OP008", Severity::warning, RuleNeeds::design, "checkpoint recovery was never tried",
+       "The first time a team finds out that recovery does not work should not be 72 hours into a run.",
+       "common mistakes of enterprise teams: not testing checkpoint recovery before production",
+       "kill a test job, restart it from its checkpoint, then set `operations.checkpoint_recovery_tested: true`",
+       {"pod16.yaml", "checkpoint_recovery_tested: true", "checkpoint_recovery_tested: false"}, recovery_untested},
+      {"OP009", Severity::warning, RuleNeeds::design, "GPUs were ordered before the network",
+       "Switches and optics have lead times of 12 to 16 weeks; GPUs that arrive first stand in boxes.",
+       "common mistakes of enterprise teams: buying GPUs before designing the network",
+       "order the switches now; `weft show bom` lists what to buy, in order",
+       {"pod16.yaml", "", "\nchecklist: {procurement.gpus: done}\n"}, gpus_first},
+      {"OP010", Severity::note, RuleNeeds::design, "the pools do not follow the workload",
+       "The ratio of training to inference is the first decision of a design; when the pools say something else, one "
+       "side waits while the other idles.",
+       "enterprise AI architect's checklist, phase 1: define the training to inference ratio",
+       "move servers between pools or correct `workload`",
+       {"pod16.yaml", "  training_percent: 80\n  inference_percent: 20\n",
+        "  training_percent: 30\n  inference_percent: 70\n"},
+       wrong_mix},
+  };
+}
+
+}  // namespace weft

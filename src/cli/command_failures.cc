@@ -1,0 +1,46 @@
+// weft failures: what each failure leaves, and the resiliency matrix.
+#include "check/failure_analysis.h"
+#include "cli/context.h"
+#include "config/config_set.h"
+
+namespace weft {
+namespace {
+
+Exit run_failures(Context& context) {
+  const std::unique_ptr<Loaded> loaded = context.open_cluster(context.arguments().word(0));
+  ConfigSet config;
+  for (const std::string& file : context.arguments().values("config")) {
+    read_config(file, loaded->sources, config, loaded->diagnostics);
+  }
+  if (!context.report(*loaded)) return Exit::usage;
+  const Cluster& cluster = *loaded->cluster;
+  const FailureAnalysis analysis(cluster);
+  return context.deliver(context.arguments().has("matrix") ? resiliency_matrix(cluster, config, analysis)
+                                                           : failures_document(cluster, analysis));
+}
+
+}  // namespace
+
+Command failures_command() {
+  Command command;
+  command.name = "failures";
+  command.summary = "Show what each failure leaves running";
+  command.usage = "CLUSTER [--matrix] [OPTIONS]";
+  command.description = {
+      "Every kind of single failure (switch, cable, feed, rack, controller, quorum member) with its worst case: servers "
+      "and GPUs lost, bandwidth left in each fabric, quorum, and whether it is a single point of failure.",
+      "--matrix fills in the resiliency matrix from this design: thirteen failures from the load balancer to the "
+      "control plane, what the design has against each, and what is missing."};
+  command.examples = {{"weft failures cluster.yaml", "What one failure costs"},
+                      {"weft failures cluster.yaml --matrix", "The resiliency matrix"}};
+  command.arguments = {cluster_argument()};
+  command.options = {{.name = "matrix", .help = "the resiliency matrix"},
+                     config_option(),
+                     output_option(),
+                     catalog_option(),
+                     file_option()};
+  command.run = run_failures;
+  return command;
+}
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+// Line-oriented configuration (NX-OS, NVUE): a line as words with places. Words are split at blanks; quotes keep a word
+// together. What a line means is the dialect's business.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/source.h"
+
+namespace weft {
+
+struct ConfigLine {
+  std::uint32_t number = 0;
+  FileId file = 0;
+  std::size_t indent = 0;  // blanks at the beginning; a tab counts as one
+  std::string_view text;   // without the line end and the indent
+  std::vector<std::string_view> words;
+  std::vector<std::size_t> columns;  // of each word, from 1
+
+  [[nodiscard]] std::size_t size() const { return words.size(); }
+  // Empty when there is no such word.
+  [[nodiscard]] std::string_view at(std::size_t i) const { return i < words.size() ? words[i] : std::string_view(); }
+  [[nodiscard]] Place place(std::size_t word = 0) const;
+  // Everything from a word on, as written.
+  [[nodiscard]] std::string_view rest(std::size_t word) const;
+  // Drops words at the front, such as a prompt.
+  void drop(std::size_t count);
+};
+
+// Every line that is not blank, comments included.
+[[nodiscard]] std::vector<ConfigLine> split_lines(std::string_view text, FileId file);
+
+// Whether `word` is `full` or the beginning of it with at least `least` letters, whatever their case.
+[[nodiscard]] bool abbreviates(std::string_view word, std::string_view full, std::size_t least);
+[[nodiscard]] bool same_word(std::string_view a, std::string_view b);  // whatever the case
+
+}  // namespace weft

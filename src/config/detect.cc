@@ -1,0 +1,347 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "config/config_set.h"
+#include "config/host_text.h"
+
+namespace weft {
+namespace {
+
+using host_text::contains;
+using host_text::starts_with;
+using host_text::trimmed;
+using host_text::words_of;
+
+constexpr std::size_t kMaxLines = 20'000;  // what a file is shows long before that
+constexpr std::size_t kMaxKeys = 2'000;
+
+bool is_binary(std::string_view text) {
+  for (const char c : text.substr(0, 4096)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == 0 || (byte < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1b')) return true;
+  }
+  return false;
+}
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+// Lines that hold something, as views.
+std::vector<std::string_view> content_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t start = 0; start < text.size() && lines.size() < kMaxLines;) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string_view line = text.substr(start, end - start);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+    if (!trimmed(line).empty()) lines.push_back(line);
+    start = end + 1;
+  }
+  return lines;
+}
+
+// Keys of a JSON text down to `depth` levels of objects, without parsing it in full: "PORT", "lldp".
+std::vector<std::string_view> json_keys(std::string_view text, int depth) {
+  std::vector<std::string_view> keys;
+  int level = 0;
+  for (std::size_t at = 0; at < text.size() && keys.size() < kMaxKeys; ++at) {
+    const char c = text[at];
+    if (c == '{' || c == '[') ++level;
+    if (c == '}' || c == ']') --level;
+    if (c != '"') continue;
+    const std::size_t start = at + 1;
+    for (++at; at < text.size() && text[at] != '"'; ++at) {
+      if (text[at] == '\\') ++at;
+    }
+    const std::size_t end = std::min(at, text.size());
+    const std::size_t next = text.find_first_not_of(" \t\r\n", std::min(at + 1, text.size()));
+    if (level <= depth && next != std::string_view::npos && text[next] == ':') {
+      keys.push_back(text.substr(start, end - start));
+    }
+  }
+  return keys;
+}
+
+bool has(const std::vector<std::string_view>& list, std::string_view wanted) {
+  return std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+// Tables of SONiC's configuration database are words in capitals.
+bool is_sonic_table(std::string_view key) {
+  static constexpr std::array kTables = {
+      "DEVICE_METADATA", "PORT",         "PORT_QOS_MAP",   "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP",
+      "QUEUE",           "BUFFER_PG",    "BUFFER_PROFILE", "BUFFER_POOL",    "WRED_PROFILE",
+      "SCHEDULER",       "PFC_WD",       "INTERFACE",      "VLAN",           "LOOPBACK_INTERFACE",
+      "BGP_NEIGHBOR",    "CABLE_LENGTH", "FEATURE",        "MGMT_INTERFACE", "ACL_TABLE",
+      "PORTCHANNEL",     "VRF",          "STATIC_ROUTE",   "SYSLOG_SERVER",  "TC_TO_PRIORITY_GROUP_MAP"};
+  return std::find(kTables.begin(), kTables.end(), key) != kTables.end();
+}
+
+// MGMT_VRF_CONFIG, NTP_SERVER: a table that the list above leaves out.
+bool is_capitals(std::string_view key) {
+  return key.size() > 2 && key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
+}
+
+std::optional<ConfigKind> detect_json(std::string_view text) {
+  const char first = text[text.find_first_not_of(" \t\r\n")];
+  if (first != '{' && first != '[') return std::nullopt;
+  const auto keys = json_keys(text, first == '[' ? 2 : 1);
+  if (has(keys, "apiVersion") && has(keys, "kind")) return ConfigKind::kubernetes;
+  if (has(keys, "schema_version") && has(keys, "interfaces")) return ConfigKind::host_facts;
+  if (has(keys, "lldp")) return ConfigKind::lldp;
+  if (std::any_of(keys.begin(), keys.end(), is_sonic_table)) return ConfigKind::sonic;
+  if (first == '{' && !keys.empty() && std::all_of(keys.begin(), keys.end(), is_capitals)) return ConfigKind::sonic;
+  if (first == '[' && has(keys, "set")) return ConfigKind::nvue;
+  if (first == '{' && has(keys, "set") && has(keys, "header")) return ConfigKind::nvue;
+  return std::nullopt;
+}
+
+std::size_t count_starting(const std::vector<std::string_view>& lines, std::string_view start) {
+  return static_cast<std::size_t>(
+      std::count_if(lines.begin(), lines.end(), [&](std::string_view line) { return starts_with(line, start); }));
+}
+
+bool any_contains(const std::vector<std::string_view>& lines, std::string_view part) {
+  return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) { return contains(line, part); });
+}
+
+std::optional<ConfigKind> detect_yaml(const std::vector<std::string_view>& lines) {
+  bool version = false;
+  bool kind = false;
+  for (std::string_view line : lines) {
+    if (starts_with(line, "- ") || starts_with(line, "  ")) line.remove_prefix(2);  // the members of a list
+    version = version || starts_with(line, "apiVersion:") || starts_with(line, "\"apiVersion\":");
+    kind = kind || starts_with(line, "kind:") || starts_with(line, "\"kind\":");
+    if (version && kind) return ConfigKind::kubernetes;
+  }
+  // The dump of NVUE is a list of one mapping, `nv config show`; a startup file has - header: before it.
+  if (count_starting(lines, "- set:") + count_starting(lines, "- header:") > 0) return ConfigKind::nvue;
+  if (count_starting(lines, "nv set ") > 0) return ConfigKind::nvue;
+  if (count_starting(lines, "set:") == 1 &&
+      (any_contains(lines, "  interface:") || any_contains(lines, "  qos:") || any_contains(lines, "  system:"))) {
+    return ConfigKind::nvue;
+  }
+  return std::nullopt;
+}
+
+std::optional<ConfigKind> detect_neighbors(const std::vector<std::string_view>& lines) {
+  for (const std::string_view line : lines) {
+    if (contains(line, "LocalPort") && contains(line, "RemoteDevice")) return ConfigKind::lldp;
+    if (contains(line, "Device ID") && contains(line, "Local Intf")) return ConfigKind::lldp;
+    if (starts_with(line, "Local Port id:")) return ConfigKind::lldp;
+    if (starts_with(line, "# Topology file: generated") || starts_with(line, "switchguid=0x") ||
+        starts_with(line, "caguid=0x")) {
+      return ConfigKind::ibnetdiscover;
+    }
+    if (contains(line, "==(") && contains(line, ")==>")) return ConfigKind::iblinkinfo;
+  }
+  return std::nullopt;
+}
+
+// What stands at the start of lines in a running configuration of NX-OS.
+bool looks_like_nxos(const std::vector<std::string_view>& lines) {
+  std::size_t score = 0;
+  for (const std::string_view line : lines) {
+    if (starts_with(line, "!Command: show running-config") || starts_with(line, "class-map type ") ||
+        starts_with(line, "policy-map type ") || starts_with(line, "vrf context ") || starts_with(line, "feature ") ||
+        starts_with(line, "vpc domain ")) {
+      score += 2;
+    } else if (starts_with(line, "interface ") || starts_with(line, "hostname ") || starts_with(line, "router bgp ") ||
+               starts_with(line, "system qos") || starts_with(line, "vlan ") || starts_with(line, "switchname ") ||
+               starts_with(line, "username ")) {
+      ++score;
+    }
+    if (score >= 2) return true;
+  }
+  return false;
+}
+
+bool is_nic_command(std::string_view line) {
+  line = trimmed(line);
+  if (line.front() == '#') return false;
+  return contains(line, "mlnx_qos ") || contains(line, "cma_roce_tos ") || contains(line, "mlxconfig ") ||
+         contains(line, "/traffic_class") || contains(line, "/ecn/roce_") ||
+         ((starts_with(line, "ethtool ") || contains(line, " ethtool ")) && contains(line, " -A ")) ||
+         (contains(line, "ip link set ") && contains(line, " mtu "));
+}
+
+bool is_nvme_line(std::string_view line) {
+  line = trimmed(line);
+  if (line.front() == '#') return false;
+  const bool connects = contains(line, "nvme connect");
+  const bool discovery = (starts_with(line, "--") || starts_with(line, "-t")) &&
+                         (contains(line, "traddr") || contains(line, " -a ")) &&
+                         (contains(line, "transport") || starts_with(line, "-t"));
+  return connects || discovery;
+}
+
+std::optional<ConfigKind> detect_script(const std::vector<std::string_view>& lines) {
+  for (const std::string_view line : lines) {
+    if (starts_with(line, "#SBATCH ") || starts_with(line, "#SBATCH\t")) return ConfigKind::sbatch;
+  }
+  for (const std::string_view line : lines) {
+    if (is_nic_command(line)) return ConfigKind::nic_script;
+  }
+  for (const std::string_view line : lines) {
+    if (is_nvme_line(line)) return ConfigKind::nvme;
+  }
+  return std::nullopt;
+}
+
+// The key of "Key=value" or "key = value", in lower case; "" when the line is none.
+std::string key_of(std::string_view line) {
+  line = trimmed(line);
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos) return {};
+  const std::string_view key = trimmed(line.substr(0, equals));
+  return key.find_first_of(" \t(") == std::string_view::npos ? host_text::lower(key) : std::string();
+}
+
+std::optional<ConfigKind> detect_slurm(std::string_view path, const std::vector<std::string_view>& lines) {
+  bool cgroup = false;
+  bool gres = false;
+  bool nodes = false;
+  for (const std::string_view line : lines) {
+    const std::string key = key_of(line);
+    if (key == "clustername" || key == "slurmctldhost" || key == "selecttype" || key == "partitionname" ||
+        key == "slurmctldport" || key == "accountingstoragetype" || key == "schedulertype") {
+      return ConfigKind::slurm;
+    }
+    cgroup = cgroup || starts_with(key, "constrain") || key == "cgroupplugin" || key == "cgroupautomount";
+    gres = gres || key == "autodetect" || (key == "name" && contains(line, "Name=gpu")) ||
+           (key == "nodename" && contains(line, " Name="));
+    nodes = nodes || key == "nodename";
+  }
+  if (cgroup) return ConfigKind::cgroup;
+  if (gres) return ConfigKind::gres;
+  if (nodes) return base_name(path) == "gres.conf" ? ConfigKind::gres : ConfigKind::slurm;
+  return std::nullopt;
+}
+
+bool is_sysctl_line(std::string_view line) {
+  line = trimmed(line);
+  if (!line.empty() && line.front() == '-') line.remove_prefix(1);
+  if (starts_with(line, "sysctl -w ")) line.remove_prefix(10);
+  for (const char* lead : {"net.", "net/", "kernel.", "vm.", "fs.", "dev.", "user."}) {
+    if (starts_with(line, lead) && line.find('=') != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// "/srv/data 10.0.0.0/8(ro)": a path and clients, one of them at least with options in brackets.
+bool is_exports_line(std::string_view line) {
+  const auto words = words_of(line);
+  if (words.size() < 2 || (words[0].front() != '/' && words[0].front() != '"')) return false;
+  if (words.size() == 2 && words[1] == "*") return true;
+  return std::any_of(words.begin() + 1, words.end(), [](std::string_view word) {
+    return word.back() == ')' && word.front() != '(' && contains(word, "(");
+  });
+}
+
+bool is_mount_line(std::string_view line) {
+  const auto words = words_of(line);
+  if (words.size() >= 5 && has(words, "on") && has(words, "type") && words.back().back() == ')') return true;
+  if (words.size() < 4 || words.size() > 7) return false;
+  const bool point = words[1].front() == '/' || words[1] == "none" || words[1] == "swap";
+  static constexpr std::array kTypes = {"nfs",    "nfs4", "ext4", "xfs",   "tmpfs", "lustre", "beegfs",
+                                        "gpfs",   "weka", "vfat", "swap",  "btrfs", "ceph",   "proc",
+                                        "wekafs", "none", "auto", "sysfs", "zfs",   "cifs"};
+  return point && std::find(kTypes.begin(), kTypes.end(), words[2]) != kTypes.end();
+}
+
+bool is_environment_line(std::string_view line) {
+  line = trimmed(line);
+  if (starts_with(line, "export ")) line = trimmed(line.substr(7));
+  return !host_text::assignment(line).first.empty();
+}
+
+std::size_t count_if_content(const std::vector<std::string_view>& lines, bool (*test)(std::string_view)) {
+  std::size_t count = 0;
+  for (const std::string_view line : lines) {
+    if (trimmed(line).front() != '#' && test(line)) ++count;
+  }
+  return count;
+}
+
+// Files of one record a line: the kind that more than half of the lines agree with.
+std::optional<ConfigKind> detect_lines(std::string_view path, const std::vector<std::string_view>& lines) {
+  const std::size_t content = count_if_content(lines, [](std::string_view) { return true; });
+  if (content == 0) return std::nullopt;
+  const auto most = [&](bool (*test)(std::string_view)) { return count_if_content(lines, test) * 2 > content; };
+  if (most(is_sysctl_line)) return ConfigKind::sysctl;
+  if (most(is_mount_line)) return ConfigKind::mounts;
+  if (most(is_exports_line)) return ConfigKind::exports;
+  if (count_if_content(lines, is_environment_line) == content) {
+    const std::string_view name = base_name(path);
+    if (name == "slurm.conf") return ConfigKind::slurm;
+    if (name == "gres.conf") return ConfigKind::gres;
+    if (name == "cgroup.conf") return ConfigKind::cgroup;
+    return ConfigKind::environment;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ConfigKind detect_kind(std::string_view path, std::string_view text) {
+  if (starts_with(text, "\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (is_binary(text) || text.find_first_not_of(" \t\r\n") == std::string_view::npos) return ConfigKind::unknown;
+  if (const auto kind = detect_json(text)) return *kind;
+  const auto lines = content_lines(text);
+  for (const auto& detect : {detect_neighbors, detect_yaml}) {
+    if (const auto kind = detect(lines)) return *kind;
+  }
+  if (looks_like_nxos(lines)) return ConfigKind::nxos;
+  if (const auto kind = detect_script(lines)) return *kind;
+  if (const auto kind = detect_slurm(path, lines)) return *kind;
+  return detect_lines(path, lines).value_or(ConfigKind::unknown);
+}
+
+std::string_view to_text(ConfigKind kind) {
+  switch (kind) {
+    case ConfigKind::unknown:
+      return "unknown";
+    case ConfigKind::sonic:
+      return "SONiC configuration database";
+    case ConfigKind::nxos:
+      return "NX-OS configuration";
+    case ConfigKind::nvue:
+      return "NVUE configuration";
+    case ConfigKind::kubernetes:
+      return "Kubernetes objects";
+    case ConfigKind::sbatch:
+      return "sbatch script";
+    case ConfigKind::environment:
+      return "environment file";
+    case ConfigKind::slurm:
+      return "slurm.conf";
+    case ConfigKind::gres:
+      return "gres.conf";
+    case ConfigKind::cgroup:
+      return "cgroup.conf";
+    case ConfigKind::sysctl:
+      return "kernel settings";
+    case ConfigKind::exports:
+      return "NFS exports";
+    case ConfigKind::mounts:
+      return "mounts";
+    case ConfigKind::nvme:
+      return "NVMe connections";
+    case ConfigKind::nic_script:
+      return "NIC script";
+    case ConfigKind::host_facts:
+      return "host facts";
+    case ConfigKind::lldp:
+      return "LLDP neighbours";
+    case ConfigKind::ibnetdiscover:
+      return "ibnetdiscover output";
+    case ConfigKind::iblinkinfo:
+      return "iblinkinfo output";
+  }
+  return "unknown";
+}
+
+}  // namespace weft

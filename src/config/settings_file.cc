@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.h"
+#include "config/host_readers.h"
+#include "config/host_text.h"
+
+namespace weft {
+namespace {
+
+using host_text::contains;
+using host_text::Line;
+using host_text::starts_with;
+using host_text::trimmed;
+
+// Slurm reads keys in any case; a line of NodeName, PartitionName and the like is kept whole behind its first key.
+bool is_record(std::string_view key) {
+  for (const char* record :
+       {"nodename", "partitionname", "nodeset", "downnodes", "frontendname", "switchname", "name", "blockname"}) {
+    if (key == record) return true;
+  }
+  return false;
+}
+
+void read_slurm_line(const Line& line, SettingsFile& out, Diagnostics& diagnostics) {
+  std::string_view text = line.text;
+  if (const std::size_t remark = text.find(" #"); remark != std::string_view::npos)
+    text = trimmed(text.substr(0, remark));
+  if (starts_with(host_text::lower(text.substr(0, 8)), "include ")) return;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    diagnostics.warning(line.place, fmt::format("{} is no key=value and is passed over", in_backticks(text)));
+    return;
+  }
+  const std::string key = host_text::lower(trimmed(text.substr(0, equals)));
+  const std::string_view rest = trimmed(text.substr(equals + 1));
+  if (is_record(key)) {
+    out.entries.push_back({key, std::string(rest), line.place});
+    return;
+  }
+  // Several settings may share a line; a value has blanks only in quotes.
+  const auto words = host_text::words_of(rest);
+  const bool single = words.size() < 2 || words[1].find('=') == std::string_view::npos || rest.front() == '"';
+  out.entries.push_back({key, host_text::unquoted(single ? rest : words[0]), line.place});
+  for (std::size_t i = 1; !single && i < words.size(); ++i) {
+    const std::size_t at = words[i].find('=');
+    if (at == std::string_view::npos) continue;
+    out.entries.push_back(
+        {host_text::lower(words[i].substr(0, at)), host_text::unquoted(words[i].substr(at + 1)), line.place});
+  }
+}
+
+void read_sysctl_line(const Line& line, SettingsFile& out, Diagnostics& diagnostics) {
+  std::string_view text = line.text;
+  if (text.front() == ';') return;
+  if (text.front() == '-') text.remove_prefix(1);  // ignore errors for this key
+  if (starts_with(text, "sysctl -w ")) text = trimmed(text.substr(10));
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    diagnostics.warning(line.place, fmt::format("{} is no key = value and is passed over", in_backticks(text)));
+    return;
+  }
+  std::string key(trimmed(text.substr(0, equals)));
+  std::replace(key.begin(), key.end(), '/', '.');
+  out.entries.push_back({std::move(key), host_text::unquoted(trimmed(text.substr(equals + 1))), line.place});
+}
+
+// /path client(options) client(options): one entry a client. A path with blanks stands in quotes.
+void read_exports_line(const Line& line, SettingsFile& out) {
+  std::string_view text = line.text;
+  std::string path;
+  if (text.front() == '"') {
+    const std::size_t end = text.find('"', 1);
+    if (end == std::string_view::npos) return;
+    path = text.substr(1, end - 1);
+    text = trimmed(text.substr(end + 1));
+  } else {
+    const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
+    path = text.substr(0, end);
+    text = trimmed(text.substr(end));
+  }
+  std::string defaults;
+  bool any = false;
+  for (const std::string_view client : host_text::words_of(text)) {
+    if (client.front() == '#') break;
+    if (client.front() == '-' && !any) {  // "-sec=krb5p,rw": defaults of the clients that follow
+      defaults = client.substr(1);
+      continue;
+    }
+    any = true;
+    std::string value(client);
+    if (!defaults.empty()) {
+      const std::size_t open = value.find('(');
+      if (open == std::string::npos) {
+        value += "(" + defaults + ")";
+      } else {
+        value.insert(open + 1, defaults + ",");
+      }
+    }
+    out.entries.push_back({path, std::move(value), line.place});
+  }
+  // A path alone is exported to everybody.
+  if (!any) out.entries.push_back({path, defaults.empty() ? "*" : "*(" + defaults + ")", line.place});
+}
+
+// fstab and /proc/mounts: "source point type options 0 0"; mount(8): "source on point type T (options)". The entry is
+// the mount point with "source type options".
+void read_mount_line(const Line& line, SettingsFile& out, Diagnostics& diagnostics) {
+  const auto words = host_text::words_of(line.text);
+  const auto on = std::find(words.begin(), words.end(), "on");
+  const auto type = std::find(words.begin(), words.end(), "type");
+  if (on != words.end() && type != words.end() && on < type && type - on >= 2 && type + 1 != words.end()) {
+    std::string options;
+    if (type + 2 != words.end()) options = *(type + 2);
+    if (!options.empty() && options.front() == '(') options.erase(0, 1);
+    if (!options.empty() && options.back() == ')') options.pop_back();
+    out.entries.push_back(
+        {std::string(*(on + 1)), fmt::format("{} {} {}", words[0], *(type + 1), options), line.place});
+    return;
+  }
+  if (words.size() < 4) {
+    diagnostics.warning(line.place, fmt::format("{} is no mount and is passed over", in_backticks(line.text)));
+    return;
+  }
+  out.entries.push_back({std::string(words[1]), fmt::format("{} {} {}", words[0], words[2], words[3]), line.place});
+}
+
+// "nvme connect ..." of a script, and the lines of discovery.conf. The key is the address, the value the options.
+void read_nvme_line(const Line& line, SettingsFile& out) {
+  std::string rest;
+  bool starts = starts_with(line.text, "-");
+  for (const host_text::Command& words : host_text::commands_of(line.text)) {
+    const std::size_t slash = words[0].find_last_of('/');
+    const bool program = words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "nvme";
+    const bool connects = program && words.size() > 1 && starts_with(words[1], "connect");
+    if (!connects && !starts) continue;
+    std::string storage;
+    host_text::Command command = words;
+    if (starts) command.insert(command.begin(), "nvme");
+    const std::string* address = nullptr;
+    for (const char* name : {"--traddr", "-a"}) {
+      if (address == nullptr) address = host_text::option(command, name, storage);
+    }
+    for (std::size_t i = 1; i < command.size(); ++i) rest += (rest.empty() ? "" : " ") + command[i];
+    out.entries.push_back({address == nullptr ? std::string() : *address, std::move(rest), line.place});
+    rest.clear();
+  }
+}
+
+}  // namespace
+
+void read_settings(SettingsFile::Kind kind, const Sources& sources, FileId file, ConfigSet& set,
+                   Diagnostics& diagnostics) {
+  SettingsFile out;
+  out.kind = kind;
+  out.file = file;
+  for (const Line& line : host_text::lines_of(sources, file, '#')) {
+    switch (kind) {
+      case SettingsFile::Kind::slurm:
+      case SettingsFile::Kind::gres:
+      case SettingsFile::Kind::cgroup:
+        read_slurm_line(line, out, diagnostics);
+        break;
+      case SettingsFile::Kind::sysctl:
+      case SettingsFile::Kind::nccl:
+        read_sysctl_line(line, out, diagnostics);
+        break;
+      case SettingsFile::Kind::exports:
+        read_exports_line(line, out);
+        break;
+      case SettingsFile::Kind::mounts:
+        read_mount_line(line, out, diagnostics);
+        break;
+      case SettingsFile::Kind::nvme:
+        read_nvme_line(line, out);
+        break;
+    }
+  }
+  set.settings.push_back(std::move(out));
+}
+
+}  // namespace weft

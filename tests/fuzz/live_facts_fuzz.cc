@@ -1,0 +1,52 @@
+// Bytes as everything that is seen running: no reader may fall over, and facts that were read are written and read
+// again as the same.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/check.h"
+#include "config/live_facts.h"
+
+namespace weft {
+namespace {
+
+void check_facts(const Sources& sources, FileId file) {
+  Diagnostics diagnostics;
+  const auto facts = read_host_facts(sources, file, diagnostics);
+  if (!facts) {
+    CHECK(diagnostics.has_errors(), "facts that cannot be read say why");
+    return;
+  }
+  const std::string text = write_host_facts(*facts);
+  Sources more;
+  Diagnostics again;
+  const auto same = read_host_facts(more, more.add("again.json", text), again);
+  CHECK(same.has_value(), "facts can be read back");
+  CHECK(write_host_facts(*same) == text, "facts stay the same");
+}
+
+void run(std::string text) {
+  Sources sources;
+  const FileId file = sources.add("dir/leaf1.lldp", std::move(text));
+  check_facts(sources, file);
+  Diagnostics diagnostics;
+  const auto lldp = read_lldp(sources, file, diagnostics);
+  CHECK(lldp.has_value() || diagnostics.has_errors(), "a report that cannot be read says why");
+  const auto discovered = read_ibnetdiscover(sources, file, diagnostics);
+  const auto links = read_iblinkinfo(sources, file, diagnostics);
+  for (const auto* fabric : {&discovered, &links}) {
+    if (!*fabric) continue;
+    for (const IbLink& link : (*fabric)->links) (void)ib_rate_mbps(link.width, link.speed);
+  }
+  (void)render_all(diagnostics, sources, false);
+}
+
+}  // namespace
+}  // namespace weft
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 16384) return 0;
+  weft::run(std::string(data, data + size));
+  return 0;
+}
