@@ -68,7 +68,7 @@ inline Outcome check(const Set& set, const Edit& edit) {
   ConfigSet config;
   if (!set.folder.empty()) {
     for (const std::string& file : files_in(set.folder)) {
-      read_config_text(file, content(file), loaded->sources, config, loaded->diagnostics);
+      read_config_text(file, content(file), loaded->sources, config, config.problems);
     }
   }
   Outcome outcome;

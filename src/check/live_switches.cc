@@ -80,7 +80,7 @@ class SwitchComparison {
     const FabricSpec& fabric = port.fabric == FabricKind::backend   ? *fabrics.backend
                                : port.fabric == FabricKind::storage ? *fabrics.storage
                                                                     : *fabrics.frontend;
-    if (*interface.mtu >= *fabric.switch_mtu) return;
+    if (*interface.mtu >= *fabric.switch_mtu || *interface.mtu < *fabric.mtu) return;  // QO081 has what hosts notice
     tell(LiveKind::configured_mtu, interface.mtu, name, std::to_string(*fabric.switch_mtu),
          std::to_string(*interface.mtu),
          fmt::format("passes frames of {} bytes, planned are {}", *interface.mtu, *fabric.switch_mtu));

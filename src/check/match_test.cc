@@ -55,8 +55,9 @@ TEST(PortNamed, KnowsTheDialectsNamesOfACutCage) {
   for (const char* name : {"Ethernet8", "etp2a", "etp2", "swp2s0", "Ethernet1/2/1", "Ethernet1/2"}) {
     EXPECT_EQ(port_named(cluster, sonic, name), first) << name;
   }
-  for (const char* name : {"Ethernet10", "etp2c", "swp2s2", "swp0", "swp2", "Ethernet1/2/0", "Ethernet99999", "ens1f0", "",
-                           "Ethernet", "Ethernet1/", "swp2s", "Ethernet1/2/3/4", "etp", "Ethernet999999999999999999"}) {
+  for (const char* name :
+       {"Ethernet10", "etp2c", "swp2s2", "swp0", "swp2", "Ethernet1/2/0", "Ethernet99999", "ens1f0", "", "Ethernet",
+        "Ethernet1/", "swp2s", "Ethernet1/2/3/4", "etp", "Ethernet999999999999999999"}) {
     EXPECT_EQ(port_named(cluster, sonic, name), kNone<PortId>) << name;
   }
   EXPECT_EQ(port_named(cluster, kNone<DeviceId>, "p1"), kNone<PortId>);

@@ -123,23 +123,6 @@ void late_scaling(const CheckInput& input, Report& report) {
   }
 }
 
-void nearly_full(const CheckInput& input, Report& report) {
-  const Cluster& cluster = input.cluster();
-  std::vector<std::uint32_t> used(cluster.subnets().size());
-  for (const Port& port : cluster.ports()) {
-    if (port.subnet != kNone<SubnetId> && port.address.bits != 0) ++used[index_of(port.subnet)];
-  }
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    const Subnet& subnet = cluster.subnets()[i];
-    if (subnet.fabric != FabricKind::frontend || subnet.prefix.length > 30) continue;
-    const auto room = static_cast<std::uint32_t>(subnet.prefix.size() - 2);
-    if (used[i] * 5 <= room * 4) continue;
-    report.at(frontend(input).subnets, frontend(input).place, "frontend",
-              fmt::format("{} of {} addresses of {} are taken; VIPs and new servers need room", used[i], room,
-                          to_text(subnet.prefix)));
-  }
-}
-
 }  // namespace
 
 std::vector<Rule> frontend_rules() {
@@ -209,14 +192,6 @@ std::vector<Rule> frontend_rules() {
        "enterprise AI architecture: scale at 70 % GPU utilisation",
        "set `target_percent` to about 70",
        {"pod16.yaml", "timeout: 300s,", "timeout: 300s, target_percent: 95,"}, late_scaling},
-      {"FE013", Severity::warning, RuleNeeds::design, "the frontend subnet is nearly full",
-       "Virtual addresses of services and the next rack of servers need addresses in it; renumbering a running control "
-       "plane is an outage.",
-       "operators' practice: plan for at least a fifth of growth",
-       "use a larger subnet in `fabrics.frontend.subnets`",
-       {"pod16.yaml", "{name: login, role: login, server: login-1u, count: 2}",
-        "{name: login, role: login, server: login-1u, count: 190}"},
-       nearly_full},
   };
 }
 

@@ -68,8 +68,7 @@ void report_kind(const CheckInput& input, Report& report, LiveKind kind) {
   }
   for (const auto& [what, group] : groups) add_group(group, report);
   if (each <= kMostEach) return;
-  report.add(input.cluster().name(), {},
-             fmt::format("{} more are not listed; `weft check --live` with --output json has all", each - kMostEach));
+  report.add(input.cluster().name(), {}, fmt::format("{} more of this kind are not listed", each - kMostEach));
 }
 
 template <LiveKind Kind>
@@ -384,14 +383,14 @@ std::vector<Rule> switch_state_rules() {
        {kSwitch, R"("hostname": "be-train-u001-leaf1")", R"("hostname": "leaf-01")"},
        report_of<LiveKind::configured_name>},
       {"LV029",
-       Severity::error,
+       Severity::warning,
        RuleNeeds::both,
        "a switch port passes smaller frames than planned",
-       "Hosts send frames of the fabric's MTU; this port drops the large ones, and small pings still pass.",
+       "Hosts' frames still fit, but VLAN tags and tunnels add to them; the first such frame is dropped without a word.",
        "RFC 4459; vendors' guides for RoCE: MTU 9216 on switch ports",
        "set the planned MTU on the port",
        {kSwitch, R"("description": "train010 be1", "speed": "400000", "mtu": "9216")",
-        R"("description": "train010 be1", "speed": "400000", "mtu": "1500")"},
+        R"("description": "train010 be1", "speed": "400000", "mtu": "9000")"},
        report_of<LiveKind::configured_mtu>},
   };
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 
 #include "check/rule.h"
 #include "check/rule_tools.h"
@@ -75,6 +76,29 @@ void wrong_mix(const CheckInput& input, Report& report) {
             fmt::format("the workload is {} % inference, but {} % of the GPUs are in inference pools", planned, share));
 }
 
+// Equal complaints about one file are one finding: a slip in a template repeats for every port.
+void unreadable_lines(const CheckInput& input, Report& report) {
+  struct Group {
+    Diagnostic first;
+    std::size_t count = 0;
+  };
+  std::vector<Group> groups;
+  std::map<std::pair<FileId, std::string>, std::size_t> known;
+  for (const Diagnostic& problem : input.config().problems.sorted()) {
+    const auto [at, fresh] = known.try_emplace({problem.place.file, problem.message}, groups.size());
+    if (fresh) groups.push_back({problem, 0});
+    ++groups[at->second].count;
+  }
+  for (Group& group : groups) {
+    std::string message = group.first.message;
+    if (group.count > 1) message += fmt::format(" ({} times)", group.count);
+    Finding& finding = report.add(input.sources().path(group.first.place.file), group.first.place, std::move(message));
+    finding.severity = group.first.severity;
+    finding.length = group.first.length;
+    finding.fix = group.first.hint;
+  }
+}
+
 }  // namespace
 
 std::vector<Rule> operations_rules() {
@@ -133,6 +157,12 @@ std::vector<Rule> operations_rules() {
        {"pod16.yaml", "  training_percent: 80\n  inference_percent: 20\n",
         "  training_percent: 30\n  inference_percent: 70\n"},
        wrong_mix},
+      {"OP011", Severity::error, RuleNeeds::config, "a line of configuration makes no sense to its own program",
+       "The program refuses it, drops it silently or does something else than its author meant; a command line that "
+       "bypasses the schema lets it through until the next restart.",
+       "SONiC YANG models; sonic-buildimage issue 27865: the command line accepts what the models refuse",
+       "correct the line",
+       {"running/be-train-u001-leaf1.json", "\"POLL_INTERVAL\": \"200\"", "\"POLL_INTERVAL\": \"800\""}, unreadable_lines},
   };
 }
 

@@ -16,6 +16,7 @@ namespace weft {
 [[nodiscard]] std::vector<Rule> qos_trace_rules();
 [[nodiscard]] std::vector<Rule> qos_buffer_rules();
 [[nodiscard]] std::vector<Rule> qos_port_rules();
+[[nodiscard]] std::vector<Rule> qos_switch_rules();
 
 // Data fabrics of the cluster that are Ethernet and ask for a lossless class.
 [[nodiscard]] std::vector<FabricKind> lossless_fabrics(const Cluster& cluster);

@@ -263,29 +263,13 @@ void hardly_marks(const CheckInput& input, Report& report) {
 
 // --- watchdog
 
-void watchdog_blind(const CheckInput& input, Report& report) {
-  Grouped lines;
-  for (const LosslessPort& port : lossless_ports(input)) {
-    const WatchdogQos& watchdog = port.qos->watchdog;
-    const Setting<Duration>& poll = port.config->watchdog_poll;
-    if (!is_on(watchdog.on) || !poll.known()) continue;
-    for (const Setting<Duration>* time : {&watchdog.detection, &watchdog.restoration}) {
-      if (!time->known() || **time >= *poll) continue;
-      lines.add(port.name, line_of(port, time->place),
-                fmt::format("the watchdog looks every {}, but is to act after {}", to_text(*poll), to_text(**time)));
-      break;
-    }
-  }
-  lines.report(report);
-}
-
 void watchdog_hasty(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const WatchdogQos& watchdog = port.qos->watchdog;
     const Setting<Duration>& poll = port.config->watchdog_poll;
     if (port.config->dialect != Dialect::sonic || !is_on(watchdog.on) || !watchdog.detection.given()) continue;
-    if (poll.known() && *watchdog.detection < *poll) continue;  // QO070's
+    if (poll.known() && *watchdog.detection < *poll) continue;  // SONiC itself refuses that: OP011
     const Duration rule = watchdog_times(QosSpec{}, port_count(input, port)).detection;
     if (*watchdog.detection >= rule) continue;
     lines.add(port.name, watchdog.detection.place,
@@ -426,15 +410,6 @@ std::vector<Rule> qos_buffer_rules() {
        "raise the marking probability to 5 % or more",
        {kLeaf, "\"green_drop_probability\": \"20\"", "\"green_drop_probability\": \"1\""},
        hardly_marks},
-      {"QO070",
-       Severity::error,
-       RuleNeeds::config,
-       "the watchdog of a switch looks less often than it is to act",
-       "A storm can be seen only when the watchdog looks. SONiC's YANG refuses such times, its command line does not.",
-       "sonic-net/sonic-buildimage #27865, sonic-utilities #4520",
-       "make detection and restoration times at least the polling interval",
-       {kLeaf, "\"POLL_INTERVAL\": \"200\"", "\"POLL_INTERVAL\": \"800\""},
-       watchdog_blind},
       {"QO071",
        Severity::warning,
        RuleNeeds::config,

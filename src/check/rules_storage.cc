@@ -290,8 +290,7 @@ std::vector<Rule> storage_rules() {
        "the reads of everyone else.",
        "DGX SuperPOD: storage fabric near 4:3 towards servers, 1:1 towards storage",
        "set `fabrics.storage.oversubscription` to 2:1 or better",
-       {"pod16.yaml", "    system: cumulus\n",
-        "    system: cumulus\n    tiers: 2\n    oversubscription: 8:1\n"},
+       {"superpod-h100-4su.yaml", "oversubscription: 4:3 ", "oversubscription: 3:1 "},
        oversubscribed},
   };
 }

@@ -85,7 +85,7 @@ Exit run_check(Context& context) {
   }
   const std::unique_ptr<Loaded> loaded = path.empty() ? context.open_catalog() : context.open_cluster(path);
   ConfigSet config;
-  for (const std::string& file : files) read_config(file, loaded->sources, config, loaded->diagnostics);
+  read_configs(files, *loaded, config);
   if (!context.report(*loaded)) return Exit::usage;
 
   const CheckInput input(loaded->cluster.get(), config, loaded->sources, !live.empty());

@@ -9,9 +9,7 @@ namespace {
 Exit run_failures(Context& context) {
   const std::unique_ptr<Loaded> loaded = context.open_cluster(context.arguments().word(0));
   ConfigSet config;
-  for (const std::string& file : context.arguments().values("config")) {
-    read_config(file, loaded->sources, config, loaded->diagnostics);
-  }
+  read_configs(context.arguments().values("config"), *loaded, config);
   if (!context.report(*loaded)) return Exit::usage;
   const Cluster& cluster = *loaded->cluster;
   const FailureAnalysis analysis(cluster);

@@ -16,7 +16,7 @@ struct CompletionValues {
   std::vector<std::string> servers;  // GPU servers
   std::vector<std::string> switches;
   std::vector<std::string> items;
-  std::vector<std::string> rules;  // all of them
+  std::vector<std::string> rules{};
 };
 
 [[nodiscard]] CompletionValues completion_values();

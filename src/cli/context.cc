@@ -137,6 +137,20 @@ std::unique_ptr<Loaded> Context::open_cluster(const std::string& path) const {
   return loaded;
 }
 
+void Context::remark_problems(const Diagnostics& problems, const Sources& sources) {
+  if (quiet_ || problems.error_count() + problems.warning_count() == 0) return;
+  io_.write_err(render_all(problems, sources, colored(io_.err_is_terminal)));
+}
+
+void read_configs(const std::vector<std::string>& paths, Loaded& loaded, ConfigSet& config) {
+  Diagnostics found;
+  for (const std::string& path : paths) read_config(path, loaded.sources, config, found);
+  for (Diagnostic& diagnostic : found.sorted()) {
+    const bool about_a_line = diagnostic.place.known() && diagnostic.place.line > 0;
+    (about_a_line ? config.problems : loaded.diagnostics).add(std::move(diagnostic));
+  }
+}
+
 bool Context::report(const Loaded& loaded) {
   const Diagnostics& all = loaded.diagnostics;
   const Diagnostics shown = quiet_ ? errors_of(all) : all;

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/io.h"
 #include "cli/parser.h"
+#include "config/config_set.h"
 #include "model/load.h"
 
 namespace weft {
@@ -45,6 +46,8 @@ class Context {
   [[nodiscard]] std::unique_ptr<Loaded> open_catalog() const;
   // Reads and compiles a cluster file. Says nothing yet: see report().
   [[nodiscard]] std::unique_ptr<Loaded> open_cluster(const std::string& path) const;
+  // Prints what readers could not make sense of, on standard error, unless --quiet.
+  void remark_problems(const Diagnostics& problems, const Sources& sources);
   // Prints what there is to say of the files that were read. True when they can be used.
   [[nodiscard]] bool report(const Loaded& loaded);
 
@@ -59,5 +62,9 @@ class Context {
 };
 
 [[nodiscard]] Exit exit_code_of(ErrorCode code);
+
+// Reads every PATH or DEVICE=PATH. What cannot be read at all goes to the diagnostics of `loaded` (and ends the
+// command); lines that make no sense go to `config.problems` (and are findings).
+void read_configs(const std::vector<std::string>& paths, Loaded& loaded, ConfigSet& config);
 
 }  // namespace weft

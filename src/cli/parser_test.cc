@@ -173,7 +173,7 @@ TEST(CommandTableTest, ListsReadAsEnglish) {
 }
 
 TEST(CompletionTest, ScriptsNameEveryCommandAndOption) {
-  const CompletionValues values{{"h100-sxm"}, {"dgx-h100"}, {"sn5600"}, {"h100-sxm", "dgx-h100", "sn5600"}};
+  const CompletionValues values{{"h100-sxm"}, {"dgx-h100"}, {"sn5600"}, {"h100-sxm", "dgx-h100", "sn5600"}, {}};
   for (const std::string& script : {bash_completion(values), zsh_completion(values), fish_completion(values)}) {
     for (const Command& command : all_commands()) {
       EXPECT_THAT(script, HasSubstr(std::string(command.last_word())));

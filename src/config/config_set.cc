@@ -101,7 +101,7 @@ class ArgumentReader {
                          "`weft help check` lists what can be read");
       return;
     }
-    set_.files.push_back({file, kind, applies_to_});
+    set_.files.push_back({file, kind, applies_to_, sources_.path(file)});
     read_as(kind, sources_, file, set_, diagnostics_);
   }
 

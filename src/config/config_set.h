@@ -53,6 +53,7 @@ struct ConfigSet {
   std::vector<HostFacts> hosts;
   std::vector<LldpReport> lldp;
   std::vector<IbFabric> infiniband;
+  Diagnostics problems;  // what the readers could not make sense of, for the rule that reports it
 
   [[nodiscard]] bool empty() const { return files.empty(); }
   [[nodiscard]] const File* file(FileId id) const;
