@@ -142,13 +142,13 @@ TEST_F(Check, SuppressionNeedsAReasonAndCounts) {
 }
 
 TEST_F(Check, SuppressionOfAnotherSubjectOrDayDoesNotCount) {
-  std::string path = edited("  audit: true\n",
-                            "  audit: false\nsuppress:\n  - {rule: SE011, subject: \"x*\", reason: \"no\"}\n");
+  std::string path =
+      edited("  audit: true\n", "  audit: false\nsuppress:\n  - {rule: SE011, subject: \"x*\", reason: \"no\"}\n");
   EXPECT_EQ(run({"check", path, "-o", "lines"}), 1);
   EXPECT_THAT(out, HasSubstr("[SE011]"));
   EXPECT_THAT(out, HasSubstr("[OP001]"));
-  path = edited("  audit: true\n",
-                "  audit: false\nsuppress:\n  - {rule: SE011, reason: \"soon\", until: 2026-11-15}\n");
+  path =
+      edited("  audit: true\n", "  audit: false\nsuppress:\n  - {rule: SE011, reason: \"soon\", until: 2026-11-15}\n");
   EXPECT_EQ(run({"check", path}), 0) << "the last day still counts";
   EXPECT_EQ(run({"check", path, "--today", "2026-11-16", "-o", "lines"}), 1);
   EXPECT_THAT(out, HasSubstr("[SE011]"));
@@ -163,14 +163,15 @@ TEST_F(Check, BaselineLeavesOutWhatIsKnown) {
   EXPECT_EQ(run({"check", path, "--write-baseline", baseline}), 0);
   EXPECT_EQ(run({"check", path, "--baseline", baseline}), 0);
   EXPECT_THAT(out, HasSubstr("1 known from the baseline"));
-  const std::string worse = put("cluster.yaml", "# one line further down\n" + [&] {
-    std::ifstream in(path);
-    std::stringstream text;
-    text << in.rdbuf();
-    std::string all = text.str();
-    const std::size_t at = all.find("sign_on: oidc");
-    return all.replace(at, 13, "sign_on: none");
-  }());
+  const std::string worse = put(
+      "cluster.yaml", "# one line further down\n" + [&] {
+        std::ifstream in(path);
+        std::stringstream text;
+        text << in.rdbuf();
+        std::string all = text.str();
+        const std::size_t at = all.find("sign_on: oidc");
+        return all.replace(at, 13, "sign_on: none");
+      }());
   EXPECT_EQ(run({"check", worse, "--baseline", baseline, "-o", "lines"}), 1);
   EXPECT_THAT(out, HasSubstr("[SE008]"));
   EXPECT_THAT(out, Not(HasSubstr("[SE011]"))) << "known although its line moved";

@@ -473,6 +473,7 @@ TEST_F(CliTest, ExamplesCompile) {
   const fs::path examples = fs::path(WEFT_SOURCE_DIR) / "examples";
   if (!fs::exists(examples)) GTEST_SKIP() << "no examples yet";
   for (const auto& entry : fs::directory_iterator(examples)) {
+    if (!entry.is_regular_file()) continue;
     const std::string text = contents(entry.path());
     if (entry.path().extension() != ".yaml" || ("\n" + text).find("\npools:") == std::string::npos) continue;
     const Outcome outcome = weft({"show", entry.path().string()});

@@ -128,8 +128,8 @@ void drop_known(CheckResult& result, const CheckOptions& options) {
 }  // namespace
 
 std::size_t CheckResult::count(Severity severity) const {
-  return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
-                                                [&](const Finding& f) { return f.severity == severity; }));
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.severity == severity; }));
 }
 
 CheckResult run_checks(const CheckInput& input, const CheckOptions& options) {

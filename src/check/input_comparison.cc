@@ -4,7 +4,8 @@
 namespace weft {
 
 const LiveComparison& CheckInput::comparison() const {
-  if (!analyses_->comparison) analyses_->comparison = std::make_shared<const LiveComparison>(cluster(), config_, sources_);
+  if (!analyses_->comparison)
+    analyses_->comparison = std::make_shared<const LiveComparison>(cluster(), config_, sources_);
   return *analyses_->comparison;
 }
 

@@ -4,7 +4,8 @@
 namespace weft {
 
 const Reachability& CheckInput::reachability() const {
-  if (!analyses_->reachability) analyses_->reachability = std::make_shared<const Reachability>(cluster_, config_, sources_);
+  if (!analyses_->reachability)
+    analyses_->reachability = std::make_shared<const Reachability>(cluster_, config_, sources_);
   return *analyses_->reachability;
 }
 

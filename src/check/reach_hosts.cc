@@ -11,7 +11,12 @@
 namespace weft {
 namespace {
 
-bool is_on(std::string_view value) { return value == "1" || value == "true"; }
+// Any number but 0 switches a kernel setting on.
+bool is_on(std::string_view value) {
+  if (value == "true") return true;
+  return !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos &&
+         value.find_first_not_of('0') != std::string_view::npos;
+}
 
 bool switches_forwarding(std::string_view key) {
   return key == "net.ipv4.ip_forward" || key == "net.ipv4.conf.all.forwarding";

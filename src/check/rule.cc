@@ -29,9 +29,9 @@ const std::vector<RuleArea>& rule_areas() {
 const std::vector<Rule>& all_rules() {
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;
-    for (auto table : {backend_rules, storage_rules, frontend_rules, hardware_rules, qos_rules, isolation_rules,
-                       resilience_rules, oob_rules, scheduling_rules, security_rules, operations_rules, host_rules,
-                       live_rules}) {
+    for (auto table :
+         {backend_rules, storage_rules, frontend_rules, hardware_rules, qos_rules, isolation_rules, resilience_rules,
+          oob_rules, scheduling_rules, security_rules, operations_rules, host_rules, live_rules}) {
       std::vector<Rule> some = table();
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }

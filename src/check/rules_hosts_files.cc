@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "base/ip.h"
 #include "base/quantity.h"
 #include "check/host_rule_tools.h"
 #include "config/host_text.h"
@@ -73,10 +75,47 @@ void root_not_squashed(const CheckInput& input, Report& report) {
   });
 }
 
+// The prefix that a client of the form 10.70.0.0/16 or 10.70.1.2 stands for; host bits are allowed, as exports(5) does.
+std::optional<Ipv4Prefix> prefix_of(std::string_view client) {
+  const std::size_t slash = client.find('/');
+  const Result<Ipv4> address = parse_ipv4(client.substr(0, slash));
+  if (!address.ok()) return std::nullopt;
+  std::uint8_t length = 32;
+  if (slash != std::string_view::npos) {
+    const Result<Ipv4Prefix> any = parse_ipv4_prefix("0.0.0.0" + std::string(client.substr(slash)));
+    const std::string_view digits = client.substr(slash + 1);
+    if (digits.empty() || digits.size() > 2 || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+      return std::nullopt;
+    }
+    length = static_cast<std::uint8_t>(std::stoi(std::string(digits)));
+    if (length > 32 || !any.ok()) return std::nullopt;
+  }
+  const std::uint32_t mask = length == 0 ? 0U : 0xFFFFFFFFU << (32U - length);
+  return Ipv4Prefix{Ipv4{address->bits & mask}, length};
+}
+
+// Clients that are not on the storage network of the cluster file.
+void exported_elsewhere(const CheckInput& input, Report& report) {
+  if (!input.has_cluster() || !input.cluster().fabric(FabricKind::storage).present) return;
+  const std::vector<Ipv4Prefix>& subnets = input.spec().fabrics->storage->subnets.value;
+  each_entry(input, SettingsFile::Kind::exports, [&](const SettingsFile::Entry& entry) {
+    const std::string_view client = export_of(entry).client;
+    if (client.find('.') == std::string_view::npos || client.ends_with("/0")) return;  // HO102, or a name
+    const std::optional<Ipv4Prefix> prefix = prefix_of(client);
+    if (!prefix.has_value() && client.find_first_not_of("0123456789./") != std::string_view::npos) return;
+    const bool inside = prefix.has_value() && std::any_of(subnets.begin(), subnets.end(),
+                                                          [&](const Ipv4Prefix& s) { return s.contains(*prefix); });
+    if (inside) return;
+    report.add(entry.key, entry.place,
+               fmt::format("`{}` is exported to {}, which is not on the storage network", entry.key, client));
+  });
+}
+
 void exported_to_all(const CheckInput& input, Report& report) {
   each_entry(input, SettingsFile::Kind::exports, [&](const SettingsFile::Entry& entry) {
     const std::string_view client = export_of(entry).client;
-    if (client != "*" && !client.empty() && client != "0.0.0.0/0") return;
+    const bool whole_internet = client.find('.') != std::string_view::npos && client.ends_with("/0");
+    if (client != "*" && !client.empty() && !whole_internet) return;
     report.add(entry.key, entry.place,
                fmt::format("`{}` is exported to every host that can reach the server", entry.key));
   });
@@ -235,6 +274,15 @@ std::vector<Rule> host_file_rules() {
        "name the subnets that need it",
        {"running/exports", "10.70.224.0/24(rw", "*(rw"},
        exported_to_all},
+      {"HO116",
+       Severity::warning,
+       RuleNeeds::both,
+       "an export is open to another network",
+       "Data then crosses networks that were kept apart for it, and hosts that need none of it may mount it.",
+       "four-fabric hardening guide, storage: no routing to frontend or backend",
+       "name subnets of the storage network alone",
+       {"running/exports", "10.70.224.0/24(rw", "10.20.50.0/24(rw"},
+       exported_elsewhere},
       {"HO103",
        Severity::warning,
        kConfig,

@@ -386,7 +386,8 @@ std::vector<Rule> switch_state_rules() {
        Severity::warning,
        RuleNeeds::both,
        "a switch port passes smaller frames than planned",
-       "Hosts' frames still fit, but VLAN tags and tunnels add to them; the first such frame is dropped without a word.",
+       "Hosts' frames still fit, but VLAN tags and tunnels add to them; the first such frame is dropped without a "
+       "word.",
        "RFC 4459; vendors' guides for RoCE: MTU 9216 on switch ports",
        "set the planned MTU on the port",
        {kSwitch, R"("description": "train010 be1", "speed": "400000", "mtu": "9216")",

@@ -48,8 +48,8 @@ void Grouped::report(Report& report) const {
 
 std::vector<Rule> qos_rules() {
   std::vector<Rule> all;
-  for (auto table : {qos_design_rules, qos_marking_rules, qos_trace_rules, qos_buffer_rules, qos_port_rules,
-                     qos_switch_rules}) {
+  for (auto table :
+       {qos_design_rules, qos_marking_rules, qos_trace_rules, qos_buffer_rules, qos_port_rules, qos_switch_rules}) {
     std::vector<Rule> some = table();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -60,16 +60,52 @@ void watchdog_off(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void watchdog_absent(const CheckInput& input, Report& report) {
+// Marking that begins at an empty queue, or ends where no queue ever gets.
+void thresholds_out_of_reach(const CheckInput& input, Report& report) {
   Grouped lines;
-  for_ports(input, [&](const SwitchConfig& config, const InterfaceConfig& interface, const PortQos& qos) {
-    if (config.dialect != Dialect::sonic || qos.watchdog.on.known() || !pauses_anything(qos)) return;
-    const auto paused = std::find_if(qos.pfc.begin(), qos.pfc.end(), [](const auto& pfc) { return is_on(pfc); });
-    lines.add(fmt::format("absent {}", config.file), name_of(input, config),
-              paused->place.known() ? paused->place : interface.place,
-              fmt::format("{} pauses priority {}, and no PFC_WD entry watches it", interface.name,
-                          paused - qos.pfc.begin()));
-  });
+  for (const LosslessPort& port : lossless_ports(input)) {
+    if (port.queue < 0 || port.speed.count() == 0) continue;
+    const QueueQos& queue = port.qos->queues[static_cast<std::size_t>(port.queue)];
+    if (queue.ecn_min.given() && queue.ecn_min.value.count() == 0) {
+      lines.add(port.name, queue.ecn_min.place,
+                "every packet of the data's queue is marked: marking starts at 0 bytes");
+    }
+    const Bytes most = bandwidth_delay(port.speed) * 16;
+    if (queue.ecn_max.given() && *queue.ecn_max > most) {
+      lines.add(
+          port.name, queue.ecn_max.place,
+          fmt::format("marking of the data's queue is full only at {}, more than 16 times what {} carries in 20us",
+                      to_text(*queue.ecn_max), to_text(port.speed)));
+    }
+  }
+  lines.report(report);
+}
+
+void watchdog_slow(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const Setting<Duration>& detection = port.qos->watchdog.detection;
+    if (!is_on(port.qos->watchdog.on) || !detection.given()) continue;
+    const Duration rule = watchdog_times(QosSpec{}, port_count(input, port)).detection;
+    if (detection.value.count() <= 4 * rule.count()) continue;
+    lines.add(port.name, detection.place,
+              fmt::format("a stuck pause lasts {} before the watchdog acts; {} would do for its ports",
+                          to_text(*detection), to_text(rule)));
+  }
+  lines.report(report);
+}
+
+// Traffic that nobody marked must be droppable: it has no congestion control of its own and pauses everyone else.
+void unmarked_is_lossless(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const Setting<int>& entry = port.qos->dscp_to_class[0];
+    if (!entry.given() || *entry < 0 || *entry >= kClasses) continue;
+    const Setting<int>& group = port.qos->class_to_group[static_cast<std::size_t>(*entry)];
+    if (!group.known() || *group < 0 || *group >= kClasses) continue;
+    if (!is_on(port.qos->groups[static_cast<std::size_t>(*group)].lossless)) continue;
+    lines.add(port.name, entry.place, fmt::format("unmarked traffic (DSCP 0) rides the lossless class {}", *entry));
+  }
   lines.report(report);
 }
 
@@ -77,24 +113,56 @@ void watchdog_absent(const CheckInput& input, Report& report) {
 
 std::vector<Rule> qos_switch_rules() {
   return {
-      {"QO090", Severity::error, RuleNeeds::config, "priority flow control is on and no class pauses",
-       "The mode of a port only allows pauses; which class may pause is said elsewhere (a network-qos policy on NX-OS). "
+      {"QO090",
+       Severity::error,
+       RuleNeeds::config,
+       "priority flow control is on and no class pauses",
+       "The mode of a port only allows pauses; which class may pause is said elsewhere (a network-qos policy on "
+       "NX-OS). "
        "Without it every packet is droppable while the port reports that flow control is on.",
        "Cisco NX-OS QoS configuration guide: network-qos policies; enterprise AI architecture, Nexus example",
        "bind a network-qos policy with `pause pfc-cos` for the lossless class, or turn the mode off",
-       {"running/oob-leaf001.cfg", "", "interface Ethernet1/48\n  priority-flow-control mode on\n"}, pauses_nothing},
-      {"QO091", Severity::warning, RuleNeeds::config, "the PFC watchdog is switched off",
+       {"running/oob-leaf001.cfg", "", "interface Ethernet1/48\n  priority-flow-control mode on\n"},
+       pauses_nothing},
+      {"QO091",
+       Severity::warning,
+       RuleNeeds::config,
+       "the PFC watchdog is switched off",
        "A NIC that hangs sends pauses for ever; the watchdog is what keeps one of them from stopping the fabric.",
        "four-fabric hardening guide: enable the PFC watchdog; the Nexus example of the architecture guide turns it off",
        "turn the watchdog on",
        {"running/oob-leaf001.cfg", "", "interface Ethernet1/48\n  priority-flow-control watch-dog-interval off\n"},
        watchdog_off},
-      {"QO092", Severity::warning, RuleNeeds::config, "pauses without a watchdog",
-       "SONiC watches only ports that PFC_WD names. One stuck NIC then pauses its leaf, the leaf its spines, and the "
-       "spines everyone.",
-       "sonic-utilities, pfcwd start_default; four-fabric hardening guide: PFC watchdog to detect stuck pauses",
-       "run `pfcwd start_default`, or add the port to PFC_WD",
-       {"running/be-train-u001-leaf1.json", "\"PFC_WD\": {", "\"PFC_WD_OLD\": {"}, watchdog_absent},
+      {"QO093",
+       Severity::warning,
+       RuleNeeds::config,
+       "ECN thresholds are out of reach",
+       "Marking from an empty queue slows every sender down for nothing; marking that is full only beyond what the "
+       "queue can hold leaves congestion to PFC.",
+       "published thresholds lie between a fraction and ten times of the bandwidth-delay product (HPCC, SimAI, "
+       "Cumulus, SONiC, Huawei)",
+       "start near 2 KB for each Gb/s and end near four times that",
+       {"running/be-train-u001-leaf1.json", "\"green_min_threshold\": \"800000\"", "\"green_min_threshold\": \"0\""},
+       thresholds_out_of_reach},
+      {"QO094",
+       Severity::note,
+       RuleNeeds::config,
+       "the PFC watchdog is slow",
+       "While a pause is stuck, every sender that shares the path stands still; seconds of that end jobs.",
+       "sonic-utilities, pfcwd start_default: 200 ms for each 32 ports",
+       "lower the detection time",
+       {"running/sto-train-u001-leaf1.nvue", "qos pfc-watchdog robustness 2", "qos pfc-watchdog robustness 40"},
+       watchdog_slow},
+      {"QO095",
+       Severity::warning,
+       RuleNeeds::config,
+       "unmarked traffic rides a lossless class",
+       "Best-effort traffic knows nothing of DCQCN: it fills the lossless queue and pauses RDMA senders that keep "
+       "their rates.",
+       "container networking architecture for AI workloads: PFC on the training class only",
+       "map DSCP 0 to a class that may drop",
+       {"running/sto-train-u001-leaf1.nvue", "dscp 34 switch-priority 4", "dscp 0,34 switch-priority 4"},
+       unmarked_is_lossless},
   };
 }
 

@@ -31,7 +31,8 @@ bool ids_exist(Context& context, const std::vector<std::string>& ids) {
     if (area || find_rule(id) != nullptr) continue;
     std::vector<std::string_view> names;
     for (const Rule& rule : all_rules()) names.push_back(rule.id);
-    context.misused("there is no rule or area " + in_backticks(id), {did_you_mean(id, names), "`weft rules` lists them"});
+    context.misused("there is no rule or area " + in_backticks(id),
+                    {did_you_mean(id, names), "`weft rules` lists them"});
     return false;
   }
   return true;
@@ -184,9 +185,10 @@ std::string explained(const Rule& rule) {
     out += prefixed(rule.example.from, "-") + prefixed(rule.example.to, "+");
   }
   out += fmt::format("\nLooks at: {}\nSource: {}\n", needs_text(rule.needs), rule.source);
-  out += fmt::format("\nTo accept it in a cluster file, with a reason:\n    suppress:\n"
-                     "      - {{rule: {}, subject: \"*\", reason: \"...\", until: 2027-12-31}}\n",
-                     rule.id);
+  out += fmt::format(
+      "\nTo accept it in a cluster file, with a reason:\n    suppress:\n"
+      "      - {{rule: {}, subject: \"*\", reason: \"...\", until: 2027-12-31}}\n",
+      rule.id);
   return out;
 }
 

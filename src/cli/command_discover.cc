@@ -32,7 +32,7 @@ Exit run_discover(Context& context) {
 Command discover_command() {
   Command command;
   command.name = "discover";
-  command.summary = "Read this host: interfaces, RDMA devices, GPUs, and their networks";
+  command.summary = "Show what this host has, and which network it is on";
   command.usage = "[CLUSTER] [OPTIONS]";
   command.description = {
       "Reads /sys and /proc and asks drivers for their counters; changes nothing. With a cluster file, and a host name "
@@ -45,12 +45,12 @@ Command discover_command() {
   Argument cluster = cluster_argument();
   cluster.required = false;
   command.arguments = {cluster};
-  command.options = {{.name = "host", .value = "NAME", .help = "name of this host in the design; default: its own"},
-                     {.name = "root", .value = "FOLDER", .help = "read /sys and /proc below this folder instead",
-                      .hint = Hint::file},
-                     output_option(),
-                     catalog_option(),
-                     file_option()};
+  command.options = {
+      {.name = "host", .value = "NAME", .help = "name of this host in the design; default: its own"},
+      {.name = "root", .value = "FOLDER", .help = "read /sys and /proc below this folder instead", .hint = Hint::file},
+      output_option(),
+      catalog_option(),
+      file_option()};
   command.run = run_discover;
   return command;
 }

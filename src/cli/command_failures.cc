@@ -25,7 +25,8 @@ Command failures_command() {
   command.summary = "Show what each failure leaves running";
   command.usage = "CLUSTER [--matrix] [OPTIONS]";
   command.description = {
-      "Every kind of single failure (switch, cable, feed, rack, controller, quorum member) with its worst case: servers "
+      "Every kind of single failure (switch, cable, feed, rack, controller, quorum member) with its worst case: "
+      "servers "
       "and GPUs lost, bandwidth left in each fabric, quorum, and whether it is a single point of failure.",
       "--matrix fills in the resiliency matrix from this design: thirteen failures from the load balancer to the "
       "control plane, what the design has against each, and what is missing."};

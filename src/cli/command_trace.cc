@@ -102,10 +102,11 @@ Exit run_recovery(Context& context) {
   if (read == nullptr) return Exit::usage;
   const Cluster& cluster = *read->loaded->cluster;
   const std::string name = context.arguments().value("to");
-  if (name.empty()) return context.misused("missing --to DEVICE", {usage_of(context.command())});
+  if (name.empty()) return context.misused("missing --to PLACE", {usage_of(context.command())});
   const DeviceId device = cluster.find_device(name);
   if (device == kNone<DeviceId>) {
-    return context.misused("there is no device " + in_backticks(name), {"`weft show nodes` and `weft show switches` list them"});
+    return context.misused("there is no device " + in_backticks(name),
+                           {"`weft show nodes` and `weft show switches` list them"});
   }
   const Lifeline lifeline(cluster);
   return context.deliver(recovery_document(cluster, lifeline, device));
@@ -120,8 +121,8 @@ Argument optional_cluster() {
 Command class_command() {
   Command command;
   command.name = "trace class";
-  command.summary = "Follow a packet's class of service from the application to the far end";
-  command.usage = "[CLUSTER] [--from DEVICE --to DEVICE] [--config PATH]... [OPTIONS]";
+  command.summary = "Follow a packet's class of service hop by hop";
+  command.usage = "[CLUSTER] [--from PLACE --to PLACE] [--config PATH]... [OPTIONS]";
   command.description = {
       "Data and congestion notifications, both ways: what the application marks, what the NIC makes of it, how each "
       "switch classifies, queues, pauses and marks; which file and line decides; and at which hop the packet stops "
@@ -133,8 +134,8 @@ Command class_command() {
       {"weft trace class --config nic.yaml --config leaf.json", "Files alone: NIC, switches in this order, NIC"}};
   command.arguments = {optional_cluster()};
   command.options = {
-      {.name = "from", .value = "DEVICE", .help = "the sender; default: a server of the fabric"},
-      {.name = "to", .value = "DEVICE", .help = "the receiver"},
+      {.name = "from", .value = "PLACE", .help = "the sender; default: a server of the fabric"},
+      {.name = "to", .value = "PLACE", .help = "the receiver"},
       {.name = "flow",
        .value = "FLOW",
        .help = "whose traffic",
@@ -163,9 +164,9 @@ Command reach_command() {
       "packet and its path with the lines that let it pass (exit code 1 then).",
       "PLACE is a device (train001), a port (infra001:bmc), a zone (backend, storage, frontend, oob, jump, site) or an "
       "IPv4 address."};
-  command.examples = {{"weft trace reach cluster.yaml", "The whole matrix"},
-                      {"weft trace reach cluster.yaml --from train001 --to infra001:bmc --protocol tcp --port 443",
-                       "One question"}};
+  command.examples = {
+      {"weft trace reach cluster.yaml", "The whole matrix"},
+      {"weft trace reach cluster.yaml --from train001 --to infra001:bmc --protocol tcp --port 443", "One question"}};
   command.arguments = {cluster_argument()};
   command.options = {{.name = "from", .value = "PLACE", .help = "where packets start"},
                      {.name = "to", .value = "PLACE", .help = "where they are to arrive"},
@@ -186,13 +187,14 @@ Command reach_command() {
 Command recovery_command() {
   Command command;
   command.name = "trace recovery";
-  command.summary = "Show the way to a device when backend, storage and frontend are down";
-  command.usage = "CLUSTER --to DEVICE [OPTIONS]";
-  command.description = {"From outside over jump host and out-of-band switches to its BMC or console, and what each "
-                         "step leans on: power, services, vendor and software line."};
+  command.summary = "Show the way to a device when the other networks are down";
+  command.usage = "CLUSTER --to PLACE [OPTIONS]";
+  command.description = {
+      "From outside over jump host and out-of-band switches to its BMC or console, and what each "
+      "step leans on: power, services, vendor and software line."};
   command.examples = {{"weft trace recovery cluster.yaml --to be-spine001", "How to reach a spine that hangs"}};
   command.arguments = {cluster_argument()};
-  command.options = {{.name = "to", .value = "DEVICE", .help = "the device to reach"},
+  command.options = {{.name = "to", .value = "PLACE", .help = "the device to reach"},
                      config_option(),
                      output_option(),
                      catalog_option(),

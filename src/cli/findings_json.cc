@@ -9,9 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dumped(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 Json place_json(const Place& place, const Sources& sources) {
   if (!place.known()) return nullptr;
@@ -139,13 +137,9 @@ std::string findings_sarif(const FindingsContext& context) {
   for (const Finding& finding : context.result.suppressed) {
     results.push_back(sarif_result(finding, context.sources, finding.fix));
   }
-  const Json driver = {{"name", "weft"},
-                       {"version", WEFT_VERSION},
-                       {"semanticVersion", WEFT_VERSION},
-                       {"rules", sarif_rules()}};
-  const Json run = {{"tool", {{"driver", driver}}},
-                    {"columnKind", "utf16CodeUnits"},
-                    {"results", std::move(results)}};
+  const Json driver = {
+      {"name", "weft"}, {"version", WEFT_VERSION}, {"semanticVersion", WEFT_VERSION}, {"rules", sarif_rules()}};
+  const Json run = {{"tool", {{"driver", driver}}}, {"columnKind", "utf16CodeUnits"}, {"results", std::move(results)}};
   return dumped({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                  {"version", "2.1.0"},
                  {"runs", Json::array({run})}});

@@ -50,8 +50,7 @@ std::string findings_junit(const FindingsContext& context) {
     }
     std::string text;
     for (const Finding* finding : found->second) {
-      const std::string where =
-          finding->place.known() ? context.sources.describe(finding->place) : finding->subject;
+      const std::string where = finding->place.known() ? context.sources.describe(finding->place) : finding->subject;
       text += fmt::format("{}: {}\n", escaped(where), escaped(finding->message));
     }
     const bool failed = found->second.front()->severity != Severity::note;

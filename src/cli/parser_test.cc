@@ -122,7 +122,10 @@ TEST(CommandTableTest, AnOptionMeansTheSameEverywhere) {
     const auto [found, inserted] = seen.emplace(option.name, option);
     EXPECT_EQ(found->second.value, option.value) << option.name;
     EXPECT_EQ(found->second.letter, option.letter) << option.name;
-    EXPECT_EQ(names_of(found->second.choices), names_of(option.choices)) << option.name;
+    // Findings have formats of their own: SARIF and JUnit instead of tables.
+    if (option.name != "output") {
+      EXPECT_EQ(names_of(found->second.choices), names_of(option.choices)) << option.name;
+    }
     if (option.letter != 0) {
       EXPECT_EQ(letters.emplace(option.letter, option.name).first->second, option.name);
     }

@@ -227,6 +227,8 @@ void Reader::take_random_detect(const ConfigLine& line, PolicyClass& policy) {
   const auto probability = parse_digits(after(line, "drop-probability"));
   if (probability && *probability <= 100) {
     policy.queue.ecn_percent = {static_cast<int>(probability.value_or(0)), line.place(), path};
+  } else if (probability) {
+    diagnostics_.warning(line.place(), "a drop probability is between 0 and 100 percent");
   }
 }
 

@@ -39,6 +39,8 @@ void Resolver::storage() {
         diagnostics_.error(volume.name.place, fmt::format("volume `{}` is defined twice", volume.name->text), {},
                            volume.name->text.size());
       }
+      more_than_nothing(volume.size, "a volume of no size holds nothing");
+      more_than_nothing(volume.snapshots, "snapshots need a time between them");
       if (!volume.replicate_to.has_value()) continue;
       bool found = false;
       for (const StorageSpec& other : spec_.storage.value)
@@ -94,6 +96,9 @@ void Resolver::scheduling() {
                        fmt::format("training and inference add up to {} percent",
                                    workload.training_percent.value + workload.inference_percent.value));
   }
+  more_than_nothing(workload.checkpoint, "a checkpoint has a size");
+  more_than_nothing(workload.checkpoint_time, "a checkpoint takes time to write");
+  more_than_nothing(workload.checkpoint_interval, "checkpoints need a time between them");
   if (!spec_.priorities.from_file()) {
     const auto make = [](const char* name, std::int64_t value, bool preemptible) {
       PrioritySpec priority;
@@ -126,6 +131,7 @@ void Resolver::scheduling() {
       given.place = partition.pools.place;
       find_pool(given);
     }
+    more_than_nothing(partition.time_limit, "no job can run for no time");
     check_priority(partition.priority);
   }
   unique_names(spec_.tenants.value, "tenant");

@@ -106,6 +106,10 @@ class Resolver {
       }
     }
   }
+  template <class Quantity>
+  void more_than_nothing(const Given<Quantity>& given, const char* why) {
+    if (given.from_file() && given->count() <= 0) diagnostics_.error(given.place, why);
+  }
   void check_priority(const Given<std::string>& name) {
     if (!name.has_value()) return;
     for (const PrioritySpec& priority : spec_.priorities.value) {
