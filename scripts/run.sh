@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scripts/run.sh: designs an example cluster into out/, compiles and shows it, and draws its racks and four fabrics.
+# scripts/run.sh: designs an example cluster into out/, compiles, shows and checks it, and draws its racks and
+# four fabrics.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,5 +21,10 @@ show show addresses out/cluster.yaml -o csv -f out/addresses.csv
 for picture in racks backend storage frontend oob; do
   show show "svg-$picture" out/cluster.yaml -f "out/$picture.svg"
 done
+show failures out/cluster.yaml --matrix -f out/resiliency.txt
+show check out/cluster.yaml -f out/findings.txt || [[ $? == 1 ]] # findings are what it is for
+cat out/findings.txt
+show check examples/pod16.yaml --live examples/running
 echo
-echo "out/ holds the cluster file, the bill of materials, the cabling and address plans, and five pictures."
+echo "out/ holds the cluster file, the bill of materials, the cabling and address plans, five pictures, the"
+echo "resiliency matrix and the findings of the check."

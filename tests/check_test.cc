@@ -212,6 +212,10 @@ TEST_F(Check, NothingToCheckIsMisuse) {
   EXPECT_EQ(run({"check"}), 2);
   EXPECT_EQ(run({"check", "--live", kPod16}), 2);
   EXPECT_EQ(run({"check", (folder / "absent.yaml").string()}), 2);
+  EXPECT_EQ(run({"check", kPod16, "--today", "tomorrow"}), 2);
+  const std::string leaf = std::string(WEFT_SOURCE_DIR) + "/examples/running/be-train-u001-leaf1.json";
+  EXPECT_EQ(run({"check", kPod16, "--config", "nosuch=" + leaf}), 2);
+  EXPECT_THAT(err, HasSubstr("no device of the cluster is called `nosuch`"));
   EXPECT_EQ(run({"check", kPod16, "--config", (folder / "absent.json").string()}), 2);
 }
 

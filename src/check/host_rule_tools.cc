@@ -56,8 +56,10 @@ std::string_view resource_part(std::string_view name) {
 }
 
 bool is_network_resource(std::string_view name) {
-  if (name == "nvidia.com/gpu" || starts_with(name, "nvidia.com/mig-") || starts_with(name, "nvidia.com/gpu.")) {
-    return false;
+  // Shares of GPUs: MIG instances, time slices (gpu.shared), memory and cores as HAMi hands them out.
+  if (name == "nvidia.com/gpu") return false;
+  for (const char* share : {"nvidia.com/mig-", "nvidia.com/gpu.", "nvidia.com/gpumem", "nvidia.com/gpucores"}) {
+    if (starts_with(name, share)) return false;
   }
   for (const char* prefix : {"rdma/", "nvidia.com/", "openshift.io/", "mellanox.com/", "intel.com/sriov"}) {
     if (starts_with(name, prefix)) return true;
@@ -75,6 +77,42 @@ const AttachmentIndex::Entry* AttachmentIndex::find(std::string_view name, std::
   auto found = entries_.find({name, space});
   if (found == entries_.end()) found = entries_.lower_bound({name, {}});
   return found != entries_.end() && found->first.first == name ? &found->second : nullptr;
+}
+
+namespace {
+
+// "resourceName": "rdma_shared_device_a" in the JSON of a device plugin, or resourceName: x in YAML.
+void collect_resource_names(std::string_view text, std::set<std::string, std::less<>>& out) {
+  constexpr std::string_view kKey = "resourceName";
+  constexpr std::string_view kAround = " \t\r\n\"':";
+  for (std::size_t at = text.find(kKey); at != std::string_view::npos; at = text.find(kKey, at)) {
+    at += kKey.size();
+    const std::size_t start = std::min(text.find_first_not_of(kAround, at), text.size());
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n\"',}", start), text.size());
+    if (end > start) out.insert(std::string(resource_part(text.substr(start, end - start))));
+  }
+}
+
+}  // namespace
+
+std::set<std::string, std::less<>> provided_resources(const ConfigSet& set) {
+  std::set<std::string, std::less<>> out;
+  for (const SriovPolicyConfig& policy : set.sriov) {
+    if (policy.resource.known()) out.insert(std::string(resource_part(*policy.resource)));
+  }
+  for (const KubeObject& object : set.objects) {
+    if (object.kind == "NicClusterPolicy") {
+      collect_resource_names(text_of(object.at("spec.rdmaSharedDevicePlugin.config")), out);
+      collect_resource_names(text_of(object.at("spec.sriovDevicePlugin.config")), out);
+    } else if (const YamlNode* data = object.kind == "ConfigMap" ? object.at("data") : nullptr) {
+      for (const YamlEntry& entry : data->entries) collect_resource_names(text_of(&entry.value), out);
+    }
+  }
+  return out;
+}
+
+bool is_placeholder(std::string_view name) {
+  return name.find_first_of("$<>{}") != std::string_view::npos || starts_with(name, "__");
 }
 
 const SriovPolicyConfig* find_policy(const ConfigSet& set, std::string_view resource) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -38,6 +39,12 @@ namespace weft {
 [[nodiscard]] std::string_view resource_part(std::string_view name);
 // Resources of the kind that SR-IOV and RDMA device plugins hand out.
 [[nodiscard]] bool is_network_resource(std::string_view name);
+
+// Resources that some object has handed out, without their prefix: policies of the SR-IOV operator, and the device
+// plugins that a NicClusterPolicy or a ConfigMap configures.
+[[nodiscard]] std::set<std::string, std::less<>> provided_resources(const ConfigSet& set);
+// A name to be filled in before use: ${IMAGE_URI}, <image>, __CLAIM__. Kubernetes takes none of these.
+[[nodiscard]] bool is_placeholder(std::string_view name);
 
 [[nodiscard]] const SriovPolicyConfig* find_policy(const ConfigSet& set, std::string_view resource);
 // The fabric that the attachment's subnet lies in; nothing without a cluster or when it lies in none.

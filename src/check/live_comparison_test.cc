@@ -282,6 +282,24 @@ TEST_F(Live, InfiniBandSweep) {
   EXPECT_EQ(only().confidence, Confidence::certain);
 }
 
+TEST_F(Live, InfiniBandSweepOfStrangersIsNoAllClear) {
+  load(kInfiniBand);
+  IbFabric fabric;
+  fabric.file = file_;
+  IbLink link;
+  link.a = {"node01 mlx5_0", "", false, 1};
+  link.b = {"MF0;leaf-1:MQM9700/U1", "", true, 1};
+  link.place = Place{file_, 1, 1};
+  fabric.links.push_back(link);
+  set_.infiniband.push_back(fabric);
+  const Strings found = differences();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].substr(0, 14), "unknown-device");
+  // One end that is known makes it this fabric's.
+  set_.infiniband[0].links[0].a = adapter(1, 0);
+  for (const std::string& text : differences()) EXPECT_EQ(text.find("node01"), std::string::npos) << text;
+}
+
 // Hosts -----------------------------------------------------------------------------------------------------------
 
 class LiveHosts : public Live {

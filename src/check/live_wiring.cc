@@ -81,11 +81,13 @@ void LiveWiring::add_host_neighbors() {
 }
 
 void LiveWiring::add_infiniband(const IbFabric& fabric) {
+  bool ours = fabric.links.empty();
   for (const IbLink& link : fabric.links) {
     if (link.a.node.find("Aggregation Node") != std::string::npos) continue;  // SHARP, inside the switch
     if (link.b.node.find("Aggregation Node") != std::string::npos) continue;
     LiveEnd a = parts_.names.infiniband_end(link.a);
     LiveEnd b = parts_.names.infiniband_end(link.b);
+    ours = ours || a.device != kNone<DeviceId> || b.device != kNone<DeviceId>;
     for (const auto& [end, ib] : {std::pair(&a, &link.a), std::pair(&b, &link.b)}) {
       if (ib->is_switch && end->device != kNone<DeviceId>) report_[index_of(end->device)] = Place{fabric.file, 1, 1};
     }
@@ -95,6 +97,17 @@ void LiveWiring::add_infiniband(const IbFabric& fabric) {
     const LiveEnd end = parts_.names.infiniband_end(down);
     if (down.is_switch && end.device != kNone<DeviceId>) report_[index_of(end.device)] = Place{fabric.file, 1, 1};
   }
+  if (ours) return;
+  // A sweep of another fabric, or names that nobody set: saying nothing would read as "all is as planned".
+  LiveDifference difference;
+  difference.kind = LiveKind::unknown_device;
+  const IbEnd& first = fabric.links.front().a;
+  difference.device = first.node.empty() ? first.guid : first.node;
+  difference.seen = fmt::format("a sweep of {} links", fabric.links.size());
+  difference.message = fmt::format("a sweep of {} links, and the design has none of its devices: the first is `{}`",
+                                   fabric.links.size(), difference.device);
+  difference.place = Place{fabric.file, 1, 1};
+  parts_.differences.push_back(std::move(difference));
 }
 
 // `both`: the report is of the link as a whole, as a subnet manager sees it.

@@ -119,18 +119,27 @@ void mixed_gid_index(const CheckInput& input, Report& report) {
   }
 }
 
+// NCCL's own InfiniBand transport is turned off in favour of a plugin: libfabric on EFA or Slingshot, UCX.
+bool has_network_plugin(const AppConfig& app) {
+  const Setting<std::string>* net = value_of(app, "NCCL_NET");
+  if (net != nullptr && host_text::lower(**net) == "socket") return false;
+  return net != nullptr || value_of(app, "FI_PROVIDER") != nullptr || value_of(app, "NCCL_NET_PLUGIN") != nullptr;
+}
+
 void report_value(const CheckInput& input, Report& report, std::string_view name,
-                  std::initializer_list<std::string_view> bad, std::string_view what) {
+                  std::initializer_list<std::string_view> bad, std::string_view what,
+                  bool (*excused)(const AppConfig&) = nullptr) {
   AppFindings findings(report);
   for (const AppConfig& app : input.config().apps) {
     const Setting<std::string>* value = value_of(app, name);
     if (value == nullptr || std::find(bad.begin(), bad.end(), **value) == bad.end()) continue;
+    if (excused != nullptr && excused(app)) continue;
     findings.add(app, value->place, fmt::format("sets {}={}: {}", name, **value, what));
   }
 }
 
 void rdma_off(const CheckInput& input, Report& report) {
-  report_value(input, report, "NCCL_IB_DISABLE", {"1"}, "collectives go over TCP");
+  report_value(input, report, "NCCL_IB_DISABLE", {"1"}, "collectives go over TCP", has_network_plugin);
   report_value(input, report, "NCCL_NET", {"Socket", "socket"}, "collectives go over TCP");
 }
 

@@ -70,9 +70,10 @@ void no_resource(const CheckInput& input, Report& report) {
 
 void unprovided_resource(const CheckInput& input, Report& report) {
   if (input.config().sriov.empty()) return;
+  const auto provided = provided_resources(input.config());
   for (const AttachmentConfig& attachment : input.config().attachments) {
     if (!takes_device(attachment) || !attachment.resource.known()) continue;
-    if (find_policy(input.config(), *attachment.resource) != nullptr) continue;
+    if (provided.count(resource_part(*attachment.resource)) > 0) continue;
     report.add(attachment.name, attachment.resource.place,
                fmt::format("no SriovNetworkNodePolicy provides `{}`, which pod network `{}` takes its devices from",
                            *attachment.resource, attachment.name));
@@ -90,13 +91,13 @@ bool requests(const AppConfig& app, std::string_view resource) {
 void attached_without_request(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   const AttachmentIndex attachments(input);
+  const auto resources = provided_resources(input.config());
   for (const AppConfig& app : input.config().apps) {
     for (const AppConfig::Network& network : app.networks) {
       const AttachmentIndex::Entry* entry = attachments.find(network.name, app.space);
       const AttachmentConfig* attachment = entry == nullptr ? nullptr : entry->attachment;
       if (attachment == nullptr || !attachment->resource.known() || requests(app, *attachment->resource)) continue;
-      const bool provided =
-          input.config().sriov.empty() || find_policy(input.config(), *attachment->resource) != nullptr;
+      const bool provided = input.config().sriov.empty() || resources.count(resource_part(*attachment->resource)) > 0;
       if (!provided) continue;  // what cannot be had is reported at the network
       findings.add(
           app, network.place,
@@ -109,9 +110,10 @@ void attached_without_request(const CheckInput& input, Report& report) {
 void requested_of_nobody(const CheckInput& input, Report& report) {
   if (input.config().sriov.empty()) return;
   AppFindings findings(report);
+  const auto provided = provided_resources(input.config());
   for (const AppConfig& app : input.config().apps) {
     for (const AppConfig::Resource& limit : app.limits) {
-      if (!is_network_resource(limit.name) || find_policy(input.config(), limit.name) != nullptr) continue;
+      if (!is_network_resource(limit.name) || provided.count(resource_part(limit.name)) > 0) continue;
       findings.add(
           app, limit.amount.place,
           fmt::format("asks for `{}`, which no SriovNetworkNodePolicy provides: its pods stay pending", limit.name));
@@ -125,7 +127,7 @@ void unknown_network(const CheckInput& input, Report& report) {
   const AttachmentIndex attachments(input);
   for (const AppConfig& app : input.config().apps) {
     for (const AppConfig::Network& network : app.networks) {
-      if (attachments.find(network.name, app.space) != nullptr) continue;
+      if (is_placeholder(network.name) || attachments.find(network.name, app.space) != nullptr) continue;
       findings.add(app, network.place, fmt::format("attaches `{}`, which no file defines", network.name));
     }
   }

@@ -197,7 +197,7 @@ void moving_image(const CheckInput& input, Report& report) {
   for (const AppConfig& app : input.config().apps) {
     for (const Setting<std::string>& image : app.images) {
       const std::string_view version = version_of(*image);
-      if (image.value.empty() || (!version.empty() && version != "latest")) continue;
+      if (image.value.empty() || is_placeholder(*image) || (!version.empty() && version != "latest")) continue;
       findings.add(app, image.place, fmt::format("runs image `{}`, which may be another one tomorrow", *image));
     }
   }
@@ -291,7 +291,8 @@ void missing_claim(const CheckInput& input, Report& report) {
   for (const AppConfig& app : input.config().apps) {
     if (spaces.count(app.space) == 0) continue;
     for (const AppConfig::Mount& mount : app.mounts) {
-      if (mount.claim.empty() || objects.find("PersistentVolumeClaim", app.space, mount.claim) != nullptr) continue;
+      if (mount.claim.empty() || is_placeholder(mount.claim)) continue;
+      if (objects.find("PersistentVolumeClaim", app.space, mount.claim) != nullptr) continue;
       findings.add(app, mount.place, fmt::format("mounts claim `{}`, which no file defines", mount.claim));
     }
   }
@@ -303,7 +304,7 @@ std::vector<Rule> host_policy_rules() {
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO060",
-       Severity::error,
+       Severity::warning,
        kConfig,
        "a namespace does not deny by default",
        "Without a policy that selects all pods, any pod of the cluster may connect to any other.",

@@ -225,15 +225,16 @@ void devices_open(const CheckInput& input, Report& report) {
   }
 }
 
-// The count in "gpu:h100:8" or "gpu:8"; nothing for anything else.
+// The count in "gpu:h100:8", "gpu:8" or, of several types, "gpu:h100:4,gpu:a100:4"; nothing for anything else.
 std::optional<std::int64_t> gpus_in(std::string_view gres) {
+  std::optional<std::int64_t> all;
   for (const std::string_view one : host_text::split(gres, ',')) {
-    if (!starts_with(one, "gpu")) continue;
+    if (!starts_with(one, "gpu:")) continue;
     std::string_view last = one.substr(one.find_last_of(':') + 1);
     last = last.substr(0, last.find('('));
-    if (const auto count = parse_integer(last)) return *count;
+    if (const auto count = parse_integer(last)) all = all.value_or(0) + std::clamp<std::int64_t>(*count, 0, 4096);
   }
-  return std::nullopt;
+  return all;
 }
 
 // Hosts of a NodeName line that are in the cluster with another number of GPUs, and those that are not in it at all.
@@ -261,13 +262,22 @@ template <class See>
 void each_gpu_line(const CheckInput& input, See see) {
   if (!input.has_cluster()) return;
   each_slurm(input, [&](const SettingsFile& file) {
+    std::optional<std::int64_t> usual;  // NodeName=DEFAULT holds for the lines after it
     for (const SettingsFile::Entry& entry : file.entries) {
-      const std::size_t at = entry.key == "nodename" ? lower(entry.value).find("gres=") : std::string::npos;
-      if (at == std::string::npos) continue;
-      const std::string_view rest = std::string_view(entry.value).substr(at + 5);
-      const auto gpus = gpus_in(rest.substr(0, rest.find(' ')));
-      const auto hosts = expand_hosts(entry.value.substr(0, entry.value.find(' ')));
-      if (gpus && hosts) see(entry, *gpus, compare_nodes(input.cluster(), *hosts, *gpus));
+      if (entry.key != "nodename") continue;
+      const auto words = host_text::words_of(entry.value);
+      if (words.empty()) continue;
+      std::optional<std::int64_t> gpus = usual;
+      for (const std::string_view word : words) {
+        if (starts_with(lower(word), "gres=")) gpus = gpus_in(word.substr(5));
+      }
+      if (lower(words.front()) == "default") {
+        usual = gpus;
+        continue;
+      }
+      if (!gpus) continue;
+      const auto hosts = expand_hosts(std::string(words.front()));
+      if (hosts) see(entry, *gpus, compare_nodes(input.cluster(), *hosts, *gpus));
     }
   });
 }

@@ -112,7 +112,7 @@ TEST(HostRules, AreWellFormed) {
     EXPECT_TRUE(ids.insert(rule.id).second);
     EXPECT_EQ(rule.id.substr(0, 2), "HO");
     EXPECT_EQ(rule.id.size(), 5U);
-    EXPECT_EQ(rule.needs, RuleNeeds::config);
+    EXPECT_TRUE(rule.needs == RuleNeeds::config || rule.needs == RuleNeeds::both);
     for (const std::string_view text : {rule.title, rule.reason, rule.source, rule.fix}) EXPECT_FALSE(text.empty());
     EXPECT_NE(rule.title.back(), '.');
     EXPECT_NE(rule.fix.back(), '.');
@@ -154,6 +154,78 @@ TEST(HostRules, FoldManyEqualPodsIntoOneFinding) {
   ASSERT_EQ(outcome.findings.size(), 1U) << outcome.text.substr(0, 500);
   EXPECT_EQ(outcome.findings[0].rule->id, "HO066");
   EXPECT_EQ(outcome.findings[0].subject, "worker-[1-300]");
+}
+
+// slurm.conf(5): DEFAULT is no node but what holds for the lines after it; a node may have GPUs of several types.
+TEST(HostRules, CountGpusOfNodeLinesAsSlurmDoes) {
+  const auto found = [](const std::string& nodes) {
+    std::string text;
+    for (const Finding& finding : run({{"slurm.conf", "ClusterName=a\n" + nodes}}, pod16()).findings) {
+      if (finding.rule->id == "HO093" || finding.rule->id == "HO094") text += finding.message + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(found("NodeName=DEFAULT Gres=gpu:h100:8 State=UNKNOWN\nNodeName=train[001-016]\n"), "");
+  EXPECT_EQ(found("NodeName=default Gres=gpu:7\nNodeName=train001\n"),
+            "Slurm offers 7 GPUs on train001, which has 8\n");
+  EXPECT_EQ(found("NodeName=DEFAULT Gres=gpu:7\nNodeName=train001 Gres=gpu:8\n"), "");
+  EXPECT_EQ(found("NodeName=train001\tGres=gpu:h100:4,gpu:a100:4,gpu_mem:80\n"), "");
+  EXPECT_EQ(found("NodeName=train001\tGres=gpu:6\n"), "Slurm offers 6 GPUs on train001, which has 8\n");
+}
+
+// The shared RDMA plugin of a NicClusterPolicy and a plugin's ConfigMap hand out devices, too; HAMi shares of GPUs.
+TEST(HostRules, KnowDevicePluginsBesideTheSriovOperator) {
+  const std::string policy =
+      "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: p}\n"
+      "spec: {resourceName: roce, numVfs: 8, isRdma: true, nicSelector: {pfNames: [ens1]}}\n";
+  const auto pod = [](const std::string& resource) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: 'r/x:1', "
+           "resources: {limits: {" +
+           resource + ": 1}}}]}\n";
+  };
+  const std::string shared =
+      "---\napiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\nmetadata: {name: n}\nspec:\n"
+      "  rdmaSharedDevicePlugin:\n    config: |\n      {\"configList\": [{\"resourceName\": \"shared_a\"}]}\n";
+  const std::string map =
+      "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n"
+      "  config.json: '{\"resourceList\": [{\"resourceName\":\"hostdev\"}]}'\n";
+  const auto found = [&](const std::string& text) {
+    return run({{"a.yaml", policy + text}}, nullptr).text.find("HO007") != std::string::npos;
+  };
+  EXPECT_TRUE(found(pod("rdma/shared_a")));
+  EXPECT_FALSE(found(shared + pod("rdma/shared_a")));
+  EXPECT_TRUE(found(shared + pod("rdma/shared_b")));
+  EXPECT_FALSE(found(map + pod("nvidia.com/hostdev")));
+  EXPECT_FALSE(found(pod("nvidia.com/gpumem")));
+  EXPECT_FALSE(found(pod("openshift.io/roce")));
+}
+
+// On EFA collectives go through libfabric: NCCL's own transport is off on purpose.
+TEST(HostRules, KnowThatAPluginReplacesNcclsTransport) {
+  const auto off = [](const std::string& more) {
+    const std::string script = "#!/bin/bash\n#SBATCH --nodes=2\nexport NCCL_IB_DISABLE=1\n" + more + "srun train\n";
+    return run({{"a.sbatch", script}}, nullptr).text.find("HO024") != std::string::npos;
+  };
+  EXPECT_TRUE(off(""));
+  EXPECT_FALSE(off("export FI_PROVIDER=efa\n"));
+  EXPECT_FALSE(off("export NCCL_NET_PLUGIN=ofi\n"));
+  EXPECT_TRUE(off("export FI_PROVIDER=efa\nexport NCCL_NET=Socket\n"));
+}
+
+TEST(HostRules, SayNothingOfNamesThatAreStillToBeFilledIn) {
+  const auto pod = [](const std::string& image, const std::string& claim) {
+    return run({{"a.yaml",
+                 "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n---\n"
+                 "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n    image: " +
+                     image + "\n    volumeMounts: [{name: v, mountPath: /v}]\n  volumes:\n  - name: v\n" +
+                     "    persistentVolumeClaim: {claimName: " + claim + "}\n"}},
+               nullptr)
+        .text;
+  };
+  EXPECT_EQ(pod("${IMAGE_URI}", "__CLAIM__"), "");
+  EXPECT_EQ(pod("<registry>/trainer", "data"), "");
+  EXPECT_NE(pod("r/trainer", "data").find("HO066"), std::string::npos);
+  EXPECT_NE(pod("r/trainer:1", "claim").find("HO070"), std::string::npos);
 }
 
 TEST(HostRules, ReadTaintsAsKubernetesDoes) {

@@ -18,7 +18,9 @@ constexpr std::size_t kMostNamed = 60;  // characters of names in a message
 
 std::string brief(const std::set<std::string>& devices, const std::string& folded) {
   if (folded.size() <= kMostNamed) return folded;
-  if (devices.size() == 1) return folded.substr(0, folded.find(',')) + " and others";
+  const std::size_t comma = folded.find(',');
+  if (comma == std::string::npos) return folded;  // one long name, such as a file's
+  if (devices.size() == 1) return folded.substr(0, comma) + " and others";
   return fmt::format("{} and {} more", *devices.begin(), devices.size() - 1);
 }
 

@@ -85,6 +85,10 @@ void headroom_of_another_chip(const CheckInput& input, Report& report) {
 void size_against_parts(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
+    // Only on Spectrum does the size hold xon and xoff; SONiC's profiles for other chips keep the headroom apart
+    // (pg_profile_lookup.ini of Trident and Tomahawk: a size of a few cells).
+    const Setting<std::string>& hwsku = port.config->hardware;
+    if (hwsku.known() ? !asic_headroom(*hwsku) : !asic_of(input, port)) continue;
     const std::vector<PoolConfig>& pools = port.config->pools;
     const bool shared = std::any_of(pools.begin(), pools.end(), [](const PoolConfig& pool) {
       return pool.shared_headroom.known() && pool.shared_headroom.value.count() > 0;
@@ -160,8 +164,10 @@ void pauses_for_nothing(const CheckInput& input, Report& report) {
       if (!is_on(pfc)) continue;
       const int group =
           qos.pfc_to_group[static_cast<std::size_t>(p)].known() ? *qos.pfc_to_group[static_cast<std::size_t>(p)] : p;
-      const bool lossless =
-          group >= 0 && group < kClasses && is_on(qos.groups[static_cast<std::size_t>(group)].lossless);
+      const Setting<bool> has_headroom = group >= 0 && group < kClasses
+                                             ? qos.groups[static_cast<std::size_t>(group)].lossless
+                                             : Setting<bool>(false, {}, {});
+      const bool lossless = !has_headroom.known() || *has_headroom;  // unknown: nothing can be said
       const bool meant = wanted.empty() || std::find(wanted.begin(), wanted.end(), p) != wanted.end();
       right_one = right_one || meant;
       if (wanted.empty() ? lossless : meant) continue;
@@ -189,7 +195,8 @@ void thresholds_reversed(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const QueueQos* queue = data_queue(port);
-    if (!marks(queue) || *queue->ecn_min < *queue->ecn_max) continue;
+    // Equal thresholds are a step: DCTCP (RFC 8257, section 3.1) marks that way.
+    if (!marks(queue) || *queue->ecn_min <= *queue->ecn_max) continue;
     lines.add(port.name, line_of(port, queue->ecn_min.place),
               fmt::format("marking starts at {} bytes and is to be complete at {}", queue->ecn_min.value.count(),
                           queue->ecn_max.value.count()));
@@ -374,11 +381,11 @@ std::vector<Rule> qos_buffer_rules() {
        Severity::error,
        RuleNeeds::config,
        "ECN thresholds are the wrong way round",
-       "Marking must rise from the minimum to the maximum. With both equal or reversed the switch marks nothing, or "
-       "all at once.",
+       "Marking must rise from the minimum to the maximum. With both reversed the switch refuses them, marks nothing, "
+       "or marks all at once.",
        "RFC 3168; Floyd and Jacobson, Random early detection (1993)",
-       "make the maximum threshold larger than the minimum",
-       {kLeaf, "\"green_min_threshold\": \"800000\"", "\"green_min_threshold\": \"3200000\""},
+       "make the maximum threshold no smaller than the minimum",
+       {"running-nexus/be-train-u001-leaf1.cfg", "minimum-threshold 800 kbytes", "minimum-threshold 3300 kbytes"},
        thresholds_reversed},
       {"QO067",
        Severity::warning,

@@ -32,7 +32,8 @@ template <class Test>
 void for_ports(const CheckInput& input, Test test) {
   for (const SwitchConfig& config : input.config().switches) {
     for (const InterfaceConfig& interface : config.interfaces) {
-      if (interface.kind == InterfaceConfig::Kind::front_panel) test(config, interface, config.qos[interface.qos]);
+      if (interface.kind != InterfaceConfig::Kind::front_panel || interface.qos >= config.qos.size()) continue;
+      test(config, interface, config.qos[interface.qos]);
     }
   }
 }

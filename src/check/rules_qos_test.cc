@@ -215,5 +215,69 @@ TEST(QosRules, InfiniBandIsLeftAlone) {
   }
 }
 
+// The policy that Microsoft publishes for Nexus: one marking threshold (a step, as in DCTCP), and no watchdog.
+TEST(QosRules, SwitchFileAloneIsJudged) {
+  const std::string nexus = R"(hostname tor1
+class-map type qos match-all RDMA
+  match dscp 26
+policy-map type qos IN
+  class RDMA
+    set qos-group 3
+policy-map type network-qos NET
+  class type network-qos c-8q-nq3
+    mtu 9216
+    pause pfc-cos 3
+policy-map type queuing OUT
+  class type queuing c-out-8q-q3
+    bandwidth remaining percent 50
+    random-detect minimum-threshold 300 kbytes maximum-threshold 300 kbytes drop-probability 100 weight 0 ecn
+system qos
+  service-policy type queuing output OUT
+  service-policy type network-qos NET
+interface Ethernet1/1
+  priority-flow-control mode on
+  service-policy type qos input IN
+)";
+  Loose loose;
+  loose.add("tor1.cfg", nexus);
+  std::string all;
+  EXPECT_EQ(loose.rules_found(&all), std::set<std::string>{"QO045"}) << all;
+
+  std::string silent = nexus;
+  silent.replace(silent.find(" weight 0 ecn"), 13, " weight 0");
+  Loose unmarked;
+  unmarked.add("tor1.cfg", silent);
+  EXPECT_EQ(unmarked.rules_found(&all), (std::set<std::string>{"QO044", "QO045"})) << all;
+}
+
+// A rendered qos.json alone: buffers and watchdog are in other parts.
+TEST(QosRules, PartOfASonicConfigurationIsNotBlamedForTheRest) {
+  Loose loose;
+  loose.add("qos.json", R"({"DSCP_TO_TC_MAP": {"AZURE": {"3": "3"}}, "TC_TO_QUEUE_MAP": {"AZURE": {"3": "3"}},
+"WRED_PROFILE": {"W": {"ecn": "ecn_all", "green_min_threshold": "100000", "green_max_threshold": "400000",
+  "green_drop_probability": "100", "wred_green_enable": "true"}},
+"QUEUE": {"Ethernet0|3": {"wred_profile": "W"}},
+"PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_enable": "3"}}})");
+  std::string all;
+  EXPECT_TRUE(loose.rules_found(&all).empty()) << all;
+}
+
+// SONiC's lookup tables for Broadcom chips: the size is a few cells, the headroom lies outside it.
+TEST(QosRules, SizeHoldsHeadroomOnSpectrumOnly) {
+  const auto found = [](const std::string& hwsku) {
+    Loose loose;
+    loose.add("leaf.json", R"({"DEVICE_METADATA": {"localhost": {"hostname": "leaf", "hwsku": ")" + hwsku + R"("}},
+"PORT": {"Ethernet0": {"speed": "100000", "admin_status": "up"}},
+"BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "10000000"}},
+"BUFFER_PROFILE": {"p": {"pool": "ingress_lossless_pool", "size": "1248", "xon": "2288", "xoff": "300000",
+  "dynamic_th": "-3"}},
+"BUFFER_PG": {"Ethernet0|3": {"profile": "p"}},
+"PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}}})");
+    return loose.rules_found().count("QO062") > 0;
+  };
+  EXPECT_FALSE(found("Arista-7260CX3-C64"));
+  EXPECT_TRUE(found("ACS-MSN3700C"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -11,6 +11,7 @@
 #include "base/host_range.h"
 #include "check/class_trace.h"
 #include "check/intent_qos.h"
+#include "check/lossless_ports.h"
 #include "check/match.h"
 #include "check/rules_qos.h"
 #include "check/trace_ends.h"
@@ -281,8 +282,38 @@ void rewritten(const CheckInput& input, Report& report) {
   }
   reporter.report(report);
 }
-void ecn_off(const CheckInput& input, Report& report) { report_steps(input, report, Cause::ecn_off); }
-void watchdog_off(const CheckInput& input, Report& report) { report_steps(input, report, Cause::watchdog_off); }
+
+// Switch files alone: nothing marks, so nothing can be followed, but the ports that pause are known.
+template <class Judge>
+void report_ports(const CheckInput& input, Report& report, Judge judge) {
+  if (input.has_cluster() || !input.traces().all().empty()) return;
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const auto pauses = std::find_if(port.qos->pfc.begin(), port.qos->pfc.end(), is_on);
+    if (pauses == port.qos->pfc.end() || port.queue < 0) continue;
+    judge(port, pauses->place.known() ? pauses->place : port.interface->place, lines);
+  }
+  lines.report(report);
+}
+
+void ecn_off(const CheckInput& input, Report& report) {
+  report_steps(input, report, Cause::ecn_off);
+  report_ports(input, report, [](const LosslessPort& port, const Place& pauses, Grouped& lines) {
+    const Setting<bool>& ecn = port.qos->queues[static_cast<std::size_t>(port.queue)].ecn;
+    if (!ecn.known() || *ecn) return;
+    lines.add(port.name, ecn.place.known() ? ecn.place : pauses,
+              fmt::format("queue {}, which pauses, does not mark", port.queue));
+  });
+}
+
+void watchdog_off(const CheckInput& input, Report& report) {
+  report_steps(input, report, Cause::watchdog_off);
+  report_ports(input, report, [](const LosslessPort& port, const Place& pauses, Grouped& lines) {
+    const Setting<bool>& watchdog = port.qos->watchdog.on;
+    if (!watchdog.known() || *watchdog || watchdog.given()) return;  // QO091 tells of one that was switched off
+    lines.add(port.name, pauses, "the port pauses, and nothing ends a pause that never ends");
+  });
+}
 void pfc_automatic(const CheckInput& input, Report& report) { report_steps(input, report, Cause::pfc_automatic); }
 void data_strict(const CheckInput& input, Report& report) { report_steps(input, report, Cause::data_strict); }
 void nic_ecn(const CheckInput& input, Report& report) { report_steps(input, report, Cause::nic_without_ecn); }

@@ -127,7 +127,10 @@ TraceMarking marking_of(const ConfigSet& config, const AppConfig& app, Flow flow
   if (variable != nullptr) out.traffic_class = number_setting(*variable);
   if (!out.traffic_class.known()) out.traffic_class = host_wide(config, flow);
   out.explicitly = out.traffic_class.known();
-  if (!out.traffic_class.known()) out.traffic_class = library_default(flow, app.place);
+  // Variables that come from a ConfigMap or from mpirun are not seen here: then nothing is known. An environment file
+  // by itself is all there is to go by.
+  const bool hidden = app.more_environment && app.kind != "environment";
+  if (!out.traffic_class.known() && !hidden) out.traffic_class = library_default(flow, app.place);
   return out;
 }
 

@@ -38,6 +38,15 @@ bool ids_exist(Context& context, const std::vector<std::string>& ids) {
   return true;
 }
 
+bool looks_like_a_day(std::string_view text) {
+  if (text.size() != 10) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 4 || i == 7;
+    if (dash ? text[i] != '-' : (text[i] < '0' || text[i] > '9')) return false;
+  }
+  return true;
+}
+
 bool read_options(Context& context, CheckOptions& options) {
   const Arguments& arguments = context.arguments();
   options.only = arguments.values("rule");
@@ -46,6 +55,10 @@ bool read_options(Context& context, CheckOptions& options) {
   options.lowest = severity_named(arguments.value("severity"), Severity::note);
   options.use_suppressions = !arguments.has("no-suppress");
   options.today = arguments.has("today") ? arguments.value("today") : context.today();
+  if (arguments.has("today") && !looks_like_a_day(options.today)) {
+    context.misused("--today takes a day such as 2027-03-31, not " + in_backticks(options.today));
+    return false;
+  }
   if (!arguments.has("baseline")) return true;
   Result<std::set<std::string>> known = read_baseline(arguments.value("baseline"));
   if (!known.ok()) {

@@ -8,6 +8,7 @@
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "check/match.h"
 #include "design/checklist.h"
 
 namespace weft {
@@ -145,6 +146,18 @@ void Context::remark_problems(const Diagnostics& problems, const Sources& source
 void read_configs(const std::vector<std::string>& paths, Loaded& loaded, ConfigSet& config) {
   Diagnostics found;
   for (const std::string& path : paths) read_config(path, loaded.sources, config, found);
+  for (const ConfigSet::File& file : config.files) {
+    if (file.applies_to.empty() || loaded.cluster == nullptr) continue;
+    const std::span<const Device> devices = loaded.cluster->devices();
+    const bool any = std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+      const auto id = static_cast<DeviceId>(&device - devices.data());
+      return wildcard_match(file.applies_to, loaded.cluster->name_of(id));
+    });
+    if (!any) {
+      loaded.diagnostics.error({}, fmt::format("no device of the cluster is called {}", in_backticks(file.applies_to)),
+                               "`weft show switches` and `weft show nodes` list them");
+    }
+  }
   for (Diagnostic& diagnostic : found.sorted()) {
     const bool about_a_line = diagnostic.place.known() && diagnostic.place.line > 0;
     (about_a_line ? config.problems : loaded.diagnostics).add(std::move(diagnostic));

@@ -49,6 +49,32 @@ TEST(DetectKind, KnowsEachKindByItsContent) {
      "CA: host mlx5_0:\n 0x1 1 1[  ] ==( 4X 106.25 Gbps Active/ LinkUp)==> 0x2 3 7[ ] \"s\" ( )\n");
 }
 
+TEST(DetectKind, DoesNotTakeAHereDocumentForTheFile) {
+  const auto kind = [](std::string_view text) { return detect_kind("x", text); };
+  EXPECT_EQ(kind("#!/bin/bash\nset -e\nkubectl apply -f - <<EOF\napiVersion: v1\nkind: Pod\nEOF\n"),
+            ConfigKind::unknown);
+  EXPECT_EQ(kind("#!/bin/bash\nset -e\ncat <<EOF > slurm.conf\nClusterName=a\nSelectType=select/cons_tres\nEOF\n"),
+            ConfigKind::unknown);
+  EXPECT_EQ(kind("#!/bin/bash\n#SBATCH --nodes=2\ncat <<EOF\napiVersion: v1\nkind: Pod\nEOF\n"), ConfigKind::sbatch);
+  EXPECT_EQ(kind("#!/bin/bash\nnv set qos roce\nnv config apply\n"), ConfigKind::nvue);
+  EXPECT_EQ(kind("#!/bin/sh\nexport NCCL_DEBUG=INFO\n"), ConfigKind::environment);
+  EXPECT_EQ(kind("# Copyright\n#!/bin/bash\nmain() {\n  cluster_name=$1\nClusterName=a\n}\n"), ConfigKind::unknown);
+  EXPECT_EQ(detect_kind("setup.sh", "cat <<EOF > slurm.conf\nClusterName=a\nEOF\n"), ConfigKind::unknown);
+}
+
+TEST(DetectKind, DoesNotTakeAMentionForTheFile) {
+  const std::string pod = "apiVersion: v1\nkind: Pod\n";
+  EXPECT_EQ(detect_kind("docs/README.md", "# Guide\n```yaml\n" + pod + "```\n"), ConfigKind::unknown);
+  EXPECT_EQ(detect_kind("render_test.go", "package a\nconst pod = `\n" + pod + "`\n"), ConfigKind::unknown);
+  EXPECT_EQ(detect_kind("pod.yaml", pod), ConfigKind::kubernetes);
+  EXPECT_EQ(detect_kind("env.json", R"({"NCCL_DEBUG": "INFO", "FI_PROVIDER": "efa"})"), ConfigKind::unknown);
+  EXPECT_EQ(detect_kind("ntp.json", R"({"NTP_SERVER": {"10.0.0.1": {}}})"), ConfigKind::sonic);
+  EXPECT_EQ(detect_kind("stack.yaml", "Resources:\n  Script:\n    Content: |\n      ClusterName=a\n    Type: x\n"),
+            ConfigKind::unknown);
+  EXPECT_EQ(detect_kind("s", "# a remark\nInclude nodes.conf\nClusterName=a\nNodeName=n1 \\\n  Gres=gpu:8\n"),
+            ConfigKind::slurm);
+}
+
 TEST(DetectKind, IsNotFooledByLookAlikes) {
   const auto kind = [](std::string_view path, std::string_view text) { return detect_kind(path, text); };
   EXPECT_EQ(kind("x", ""), ConfigKind::unknown);

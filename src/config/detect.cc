@@ -85,6 +85,13 @@ bool is_capitals(std::string_view key) {
   return key.size() > 2 && key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
 }
 
+// A table holds rows: {"NCCL_DEBUG": "INFO"} is a list of variables.
+bool holds_rows(std::string_view text, std::string_view key) {
+  const auto after = static_cast<std::size_t>(key.data() - text.data()) + key.size();
+  const std::size_t value = text.find_first_not_of("\": \t\r\n", after);
+  return value != std::string_view::npos && text[value] == '{';
+}
+
 std::optional<ConfigKind> detect_json(std::string_view text) {
   const char first = text[text.find_first_not_of(" \t\r\n")];
   if (first != '{' && first != '[') return std::nullopt;
@@ -93,7 +100,8 @@ std::optional<ConfigKind> detect_json(std::string_view text) {
   if (has(keys, "schema_version") && has(keys, "interfaces")) return ConfigKind::host_facts;
   if (has(keys, "lldp")) return ConfigKind::lldp;
   if (std::any_of(keys.begin(), keys.end(), is_sonic_table)) return ConfigKind::sonic;
-  if (first == '{' && !keys.empty() && std::all_of(keys.begin(), keys.end(), is_capitals)) return ConfigKind::sonic;
+  const auto is_table = [&](std::string_view key) { return is_capitals(key) && holds_rows(text, key); };
+  if (first == '{' && !keys.empty() && std::all_of(keys.begin(), keys.end(), is_table)) return ConfigKind::sonic;
   if (first == '[' && has(keys, "set")) return ConfigKind::nvue;
   if (first == '{' && has(keys, "set") && has(keys, "header")) return ConfigKind::nvue;
   return std::nullopt;
@@ -108,6 +116,11 @@ bool any_contains(const std::vector<std::string_view>& lines, std::string_view p
   return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) { return contains(line, part); });
 }
 
+// As typed, or as copied from a terminal with its prompt.
+bool has_nvue_commands(const std::vector<std::string_view>& lines) {
+  return count_starting(lines, "nv set ") + count_starting(lines, "nv set\t") > 0 || any_contains(lines, "$ nv set ");
+}
+
 std::optional<ConfigKind> detect_yaml(const std::vector<std::string_view>& lines) {
   bool version = false;
   bool kind = false;
@@ -119,7 +132,7 @@ std::optional<ConfigKind> detect_yaml(const std::vector<std::string_view>& lines
   }
   // The dump of NVUE is a list of one mapping, `nv config show`; a startup file has - header: before it.
   if (count_starting(lines, "- set:") + count_starting(lines, "- header:") > 0) return ConfigKind::nvue;
-  if (count_starting(lines, "nv set ") > 0) return ConfigKind::nvue;
+  if (has_nvue_commands(lines)) return ConfigKind::nvue;
   if (count_starting(lines, "set:") == 1 &&
       (any_contains(lines, "  interface:") || any_contains(lines, "  qos:") || any_contains(lines, "  system:"))) {
     return ConfigKind::nvue;
@@ -200,7 +213,20 @@ std::string key_of(std::string_view line) {
   return key.find_first_of(" \t(") == std::string_view::npos ? host_text::lower(key) : std::string();
 }
 
+// Settings are what such a file consists of: one line of the kind stands in many a text about Slurm.
+bool consists_of_settings(const std::vector<std::string_view>& lines) {
+  std::size_t content = 0;
+  std::size_t settings = 0;
+  for (const std::string_view line : lines) {
+    if (trimmed(line).front() == '#') continue;
+    ++content;
+    if (!key_of(line).empty() || starts_with(host_text::lower(trimmed(line)), "include ")) ++settings;
+  }
+  return settings * 2 > content;
+}
+
 std::optional<ConfigKind> detect_slurm(std::string_view path, const std::vector<std::string_view>& lines) {
+  if (!consists_of_settings(lines)) return std::nullopt;
   bool cgroup = false;
   bool gres = false;
   bool nodes = false;
@@ -258,6 +284,14 @@ bool is_environment_line(std::string_view line) {
   return !host_text::assignment(line).first.empty();
 }
 
+// A program for a shell or an interpreter. What its here-documents hold (manifests, a slurm.conf) is not yet a file.
+bool is_program(std::string_view path, const std::vector<std::string_view>& lines) {
+  if (path.ends_with(".sh") || path.ends_with(".bash") || path.ends_with(".py")) return true;
+  // A licence may stand before the line that names the interpreter.
+  const auto head = lines.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(lines.size(), 10));
+  return std::any_of(lines.begin(), head, [](std::string_view line) { return starts_with(line, "#!/"); });
+}
+
 std::size_t count_if_content(const std::vector<std::string_view>& lines, bool (*test)(std::string_view)) {
   std::size_t count = 0;
   for (const std::string_view line : lines) {
@@ -284,13 +318,26 @@ std::optional<ConfigKind> detect_lines(std::string_view path, const std::vector<
   return std::nullopt;
 }
 
-}  // namespace
+// Guides and the sources of programs quote every kind of configuration there is.
+bool is_prose_or_source(std::string_view path) {
+  const std::string name = host_text::lower(base_name(path));
+  for (const char* ending : {".md", ".markdown", ".rst", ".adoc", ".html", ".htm", ".tex", ".ipynb", ".go",  ".rs",
+                             ".c",  ".cc",       ".cpp", ".h",    ".java", ".js",  ".ts",  ".rb",    ".lua", ".tf"}) {
+    if (name.ends_with(ending)) return true;
+  }
+  return starts_with(name, "dockerfile") || name == "makefile";
+}
 
-ConfigKind detect_kind(std::string_view path, std::string_view text) {
+ConfigKind detect_kind_of_text(std::string_view path, std::string_view text) {
   if (starts_with(text, "\xEF\xBB\xBF")) text.remove_prefix(3);
   if (is_binary(text) || text.find_first_not_of(" \t\r\n") == std::string_view::npos) return ConfigKind::unknown;
   if (const auto kind = detect_json(text)) return *kind;
   const auto lines = content_lines(text);
+  if (is_program(path, lines)) {
+    if (const auto kind = detect_script(lines)) return *kind;
+    if (has_nvue_commands(lines)) return ConfigKind::nvue;
+    return detect_lines(path, lines).value_or(ConfigKind::unknown);
+  }
   for (const auto& detect : {detect_neighbors, detect_yaml}) {
     if (const auto kind = detect(lines)) return *kind;
   }
@@ -298,6 +345,12 @@ ConfigKind detect_kind(std::string_view path, std::string_view text) {
   if (const auto kind = detect_script(lines)) return *kind;
   if (const auto kind = detect_slurm(path, lines)) return *kind;
   return detect_lines(path, lines).value_or(ConfigKind::unknown);
+}
+
+}  // namespace
+
+ConfigKind detect_kind(std::string_view path, std::string_view text) {
+  return is_prose_or_source(path) ? ConfigKind::unknown : detect_kind_of_text(path, text);
 }
 
 std::string_view to_text(ConfigKind kind) {

@@ -160,6 +160,8 @@ void read_mounts(const YamlNode& container, const Volumes& volumes, AppConfig& a
       if (mount.path == "/dev/shm" && text_of(node_at(memory, "medium")) == "Memory") {
         app.shared_memory = text_setting(node_at(memory, "sizeLimit"), "emptyDir.sizeLimit");
         if (!app.shared_memory.known()) app.shared_memory = {std::string(), volume->second->place, "emptyDir"};
+      } else if (const YamlNode* host = volume->second->find("hostPath"); host != nullptr && mount.path == "/dev/shm") {
+        app.shared_memory = {std::string(), host->place, "hostPath"};  // the host's own, half of its memory
       }
     }
     app.mounts.push_back(std::move(mount));
@@ -271,6 +273,8 @@ AppConfig read_template(const Sources& sources, const KubeObject& object, const 
   app.name = object.name;
   app.space = object.space;
   app.role = from.role;
+  // What mpirun starts on the workers gets its variables from the launcher's command line (-x NAME=VALUE).
+  app.more_environment = app.kind == "MPIJob" && app.role == "Worker";
   app.place = from.spec->place;
   app.replicas = integer_setting(from.replicas, "replicas");
   read_pairs(node_at(from.metadata, "labels"), "labels", app.labels);

@@ -95,6 +95,32 @@ void move_places(YamlNode& node, const Embedding& embedding) {
   }
 }
 
+// Where a template of Helm, Go or Jinja has its first tag; a place without a line when the text has none.
+Place first_tag(FileId file, std::string_view text) {
+  const std::size_t at = std::min(text.find("{{"), text.find("{%"));
+  if (at == std::string_view::npos) return {file, 0, 0};
+  const std::size_t before = text.substr(0, at).rfind('\n');
+  const std::size_t column = before == std::string_view::npos ? at + 1 : at - before;
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  return {file, static_cast<std::uint16_t>(std::min<std::size_t>(column, 65535)), static_cast<std::uint32_t>(line)};
+}
+
+// The documents of a stream. Quoted tags are text like any other (rules of Prometheus have them); where the text is no
+// YAML because of its tags, it is a template, and saying what the parser stumbled over would help nobody.
+std::vector<YamlNode> read_documents(const Sources& sources, FileId file, Diagnostics& diagnostics) {
+  Diagnostics attempt;
+  std::vector<YamlNode> documents = parse_yaml_stream(sources, file, attempt);
+  const Place tag = attempt.has_errors() ? first_tag(file, sources.text(file)) : Place{};
+  for (Diagnostic& diagnostic : attempt.sorted()) {
+    if (tag.line == 0 || diagnostic.severity != Severity::error) diagnostics.add(std::move(diagnostic));
+  }
+  if (tag.line != 0) {
+    diagnostics.warning(tag, "this is a template and not yet a Kubernetes object: it is passed over",
+                        "give what it renders to: `helm template`, `kustomize build` or what fills it in", 2);
+  }
+  return documents;
+}
+
 }  // namespace
 
 void read_kubernetes(const Sources& sources, FileId file, ConfigSet& set, Diagnostics& diagnostics) {
@@ -109,7 +135,7 @@ void read_kubernetes(const Sources& sources, FileId file, ConfigSet& set, Diagno
       return;
     }
   }
-  for (YamlNode& document : parse_yaml_stream(sources, file, diagnostics)) {
+  for (YamlNode& document : read_documents(sources, file, diagnostics)) {
     read_object(sources, std::move(document), 0, set, diagnostics);
   }
 }

@@ -46,6 +46,37 @@ TEST(Kube, FlattensStreamsAndLists) {
   EXPECT_EQ(findings(r), "11:1 this is no Kubernetes object: `apiVersion` or `kind` is missing\n");
 }
 
+TEST(Kube, PassesOverTemplatesAndSaysSo) {
+  const Read helm = read("apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}-a\n");
+  EXPECT_EQ(findings(helm), "4:9 this is a template and not yet a Kubernetes object: it is passed over\n");
+  EXPECT_FALSE(helm.diagnostics.has_errors());
+  EXPECT_TRUE(helm.set.objects.empty());
+  const Read jinja = read("{% for n in nodes %}\napiVersion: v1\nkind: Pod\n{% endfor %}\n");
+  EXPECT_EQ(findings(jinja), "1:1 this is a template and not yet a Kubernetes object: it is passed over\n");
+  const Read quoted = read("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {rule: \"{{ $labels.a }}\"}\n");
+  EXPECT_EQ(findings(quoted), "");
+  EXPECT_EQ(quoted.set.objects.size(), 1U);
+}
+
+TEST(Kube, TakesTheHostsSharedMemoryAndTheLaunchersVariablesForWhatTheyAre) {
+  const auto job = [](const std::string& kind, const std::string& volume) {
+    return read("apiVersion: kubeflow.org/v1\nkind: " + kind + "\nmetadata: {name: j}\nspec:\n  " +
+                (kind == "MPIJob" ? "mpiReplicaSpecs" : "pytorchReplicaSpecs") +
+                ":\n    Worker:\n      template:\n        spec:\n          containers:\n"
+                "          - {name: c, image: i, volumeMounts: [{name: s, mountPath: /dev/shm}]}\n"
+                "          volumes:\n          - {name: s, " +
+                volume + "}\n");
+  };
+  const Read host = job("MPIJob", "hostPath: {path: /dev/shm}");
+  ASSERT_EQ(host.set.apps.size(), 1U);
+  EXPECT_TRUE(host.set.apps[0].shared_memory.known());
+  EXPECT_TRUE(host.set.apps[0].more_environment);
+  const Read claim = job("PyTorchJob", "persistentVolumeClaim: {claimName: a}");
+  ASSERT_EQ(claim.set.apps.size(), 1U);
+  EXPECT_FALSE(claim.set.apps[0].shared_memory.known());
+  EXPECT_FALSE(claim.set.apps[0].more_environment);
+}
+
 TEST(Kube, ReadsJson) {
   const Read r = read(
       "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n"

@@ -19,6 +19,18 @@ constexpr std::string_view kTopWords[] = {
     "aaa",       "radius-server", "object-group", "hardware",   "version",  "vdc",           "line",
     "boot",      "banner",        "route-map",    "copp",       "clock",    "spanning-tree", "install"};
 
+// Words that no line at the top level begins with: they belong to the open block even where a file that indents
+// elsewhere forgot to (commands pasted from a script, a `class` under its policy-map without its blanks).
+constexpr std::string_view kBlockWords[] = {"match",     "class",         "set",        "service-policy",
+                                            "bandwidth", "random-detect", "switchport", "mtu",
+                                            "pause",     "shutdown",      "description"};
+
+bool only_in_block(const ConfigLine& line) {
+  const std::size_t at = line.at(0) == "no" ? 1 : 0;
+  if (line.at(at) == "priority-flow-control") return line.at(at + 1) == "mode";
+  return std::any_of(std::begin(kBlockWords), std::end(kBlockWords), [&](auto known) { return line.at(at) == known; });
+}
+
 }  // namespace
 
 Reader::Reader(std::string_view text, FileId file, Diagnostics& diagnostics)
@@ -61,6 +73,8 @@ bool Reader::prepare(ConfigLine& line) {
   const bool free_text = abbreviates(word, "description", 4) || word == "banner" || word == "username";
   for (std::size_t i = 1; i < line.size() && !free_text; ++i) {
     if (line.words[i] != "!" && line.words[i] != "#") continue;
+    line.text = line.text.substr(0, line.columns[i] - line.indent - 1);
+    line.text = line.text.substr(0, line.text.find_last_not_of(" \t") + 1);
     line.words.resize(i);
     line.columns.resize(i);
   }
@@ -99,9 +113,14 @@ std::optional<SwitchConfig> Reader::read() {
 }
 
 void Reader::take(const ConfigLine& line) {
-  if (line.at(0) == "exit") return;
-  bool inside = block_ != Block::global && (indented_ ? line.indent > 0 : true);
-  if (inside && !indented_) {
+  if (line.at(0) == "exit") {
+    if (block_ == Block::interface) block_ = Block::global;
+    return;
+  }
+  if (line.indent == 0 && only_in_block(line)) flat_ = true;
+  const bool by_indent = indented_ && !(flat_ && line.indent == 0);
+  bool inside = block_ != Block::global && (by_indent ? line.indent > 0 : true);
+  if (inside && !by_indent) {
     const std::string_view word = line.at(0) == "no" ? line.at(1) : line.at(0);
     const bool top =
         std::any_of(std::begin(kTopWords), std::end(kTopWords), [&](auto known) { return same_word(word, known); });
@@ -114,11 +133,14 @@ void Reader::take(const ConfigLine& line) {
     ++recognised_;
     return;
   }
-  if (inside && indented_) {
+  if (inside && by_indent) {
     ++out_.skipped;
     return;
   }
-  if (!inside) block_ = Block::global;
+  if (!inside) {
+    block_ = Block::global;
+    flat_ = false;
+  }
   if (open_block(line) || take_global(line)) {
     ++recognised_;
   } else {

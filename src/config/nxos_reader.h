@@ -175,6 +175,7 @@ class Reader {
   Diagnostics& diagnostics_;
   SwitchConfig out_;
   bool indented_ = false;  // the file shows blocks by indentation
+  bool flat_ = false;      // the open block does not, whatever the file does
   std::size_t recognised_ = 0;
   Block block_ = Block::global;
   std::string block_name_;

@@ -358,5 +358,45 @@ TEST(Nxos, OtherTextIsRefused) {
   EXPECT_FALSE(read("hello world\n  this is prose\n").config.has_value());
 }
 
+// Scripts print policies with blanks and what follows `interface` without: NX-OS goes by its mode, not by blanks.
+TEST(Nxos, BlockWithoutIndentInAFileThatIndents) {
+  const NxosRead got = read(R"(hostname leaf1
+priority-flow-control watch-dog-interval on
+class-map type qos match-any ROCE
+  match dscp 24-31   ! marked by the hosts
+policy-map type qos IN
+  class ROCE
+    set qos-group 3
+policy-map type network-qos NET
+  class type network-qos c-8q-nq3
+    pause pfc-cos 3
+policy-map type queuing OUT
+   class type queuing c-out-8q-q3
+    bandwidth remaining percent 50
+class type queuing c-out-8q-q7
+    priority level 1
+system qos
+  service-policy type network-qos NET
+  service-policy type queuing output OUT
+interface Ethernet1/1-2
+priority-flow-control mode on
+priority-flow-control watch-dog-interval on
+mtu 9216
+service-policy type qos input IN
+no shutdown
+exit
+vlan 20
+)");
+  ASSERT_TRUE(got.config);
+  EXPECT_EQ(got.findings(), "");
+  const PortQos& qos = got.qos("Ethernet1/2");
+  EXPECT_EQ(*qos.dscp_to_class[26], 3);
+  EXPECT_TRUE(*qos.pfc[3]);
+  EXPECT_TRUE(*qos.watchdog.on);
+  EXPECT_EQ(*qos.queues[7].scheduling, Scheduling::strict);
+  EXPECT_EQ(*got.config->find("Ethernet1/2")->mtu, 9216);
+  ASSERT_EQ(got.config->vlans.size(), 1U);
+}
+
 }  // namespace
 }  // namespace weft

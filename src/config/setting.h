@@ -32,6 +32,7 @@ struct Setting {
 };
 
 template <class T>
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from; the check misses that in templates
 [[nodiscard]] Setting<T> vendor_default(T value, std::string why) {
   Setting<T> setting;
   setting.value = std::move(value);

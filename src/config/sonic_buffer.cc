@@ -169,6 +169,7 @@ void Reader::check_watchdog() {
 
 QueueQos Reader::queue_qos(const YamlEntry* entry, BitRate speed) {
   QueueQos queue;
+  if (entry == nullptr && is_part() && root_.find("QUEUE") == nullptr) return queue;
   const YamlEntry* wred = entry == nullptr ? nullptr : reference(entry->value, "wred_profile", "WRED_PROFILE");
   const YamlEntry* scheduler = entry == nullptr ? nullptr : reference(entry->value, "scheduler", "SCHEDULER");
   if (wred != nullptr) {
@@ -231,6 +232,7 @@ void Reader::apply_scheduler(const YamlEntry& scheduler, BitRate speed, QueueQos
 GroupQos Reader::group_qos(const YamlEntry* entry) {
   GroupQos group;
   if (entry == nullptr) {
+    if (is_part()) return group;  // rendered buffers leave lossless groups to the switch's buffer manager
     group.lossless = vendor_default(false, "no BUFFER_PG row gives the priority group headroom");
     return group;
   }
@@ -275,6 +277,7 @@ GroupQos Reader::group_qos(const YamlEntry* entry) {
 WatchdogQos Reader::watchdog_qos(const YamlEntry* entry, const YamlEntry* map) {
   WatchdogQos watchdog;
   if (entry == nullptr) {
+    if (is_part() && root_.find("PFC_WD") == nullptr) return watchdog;
     watchdog.on = vendor_default(false, "no PFC_WD row starts the watchdog on the port");
     return watchdog;
   }

@@ -69,8 +69,22 @@ InterfaceConfig& Reader::interface(std::string_view name, Kind kind, const Place
 
 bool Reader::check_port(std::string_view name, const Place& place, std::string_view table) {
   if (row("PORT", name) != nullptr) return true;
+  if (is_part()) {
+    if (!find(name)) (void)part_port(name, place, table);
+    return true;
+  }
   error(place, fmt::format("{} speaks of port {}, which is not in PORT", table, in_backticks(name)));
   return false;
+}
+
+// SONiC refuses such a file by itself, so that is an error; one says it all.
+InterfaceConfig& Reader::part_port(std::string_view name, const Place& place, std::string_view table) {
+  if (!part_told_) {
+    error(place, fmt::format("{} speaks of port {}, but there is no PORT table: the file is read as a part", table,
+                             in_backticks(name)));
+  }
+  part_told_ = true;
+  return interface(name, Kind::front_panel, place);
 }
 
 void Reader::read_ports() {
@@ -200,6 +214,7 @@ void Reader::read_vlan_members() {
       continue;
     }
     InterfaceConfig* port = find(parts[1]);
+    if (port == nullptr && is_part()) port = &part_port(parts[1], entry->key_place, "VLAN_MEMBER");
     if (port == nullptr) {
       error(entry->key_place, fmt::format("VLAN_MEMBER speaks of {}, which is not in PORT", in_backticks(parts[1])));
       continue;

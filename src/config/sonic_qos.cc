@@ -107,7 +107,7 @@ void Reader::collect_port_rows() {
   for (const auto& [key, entry] : rows("PFC_WD")) {
     if (key == "GLOBAL") continue;
     for (const std::string_view name : split_text(key, ',')) {
-      if (row("PORT", name) != nullptr) port_rows_[std::string(name)].watchdog = entry;
+      if (row("PORT", name) != nullptr || is_part()) port_rows_[std::string(name)].watchdog = entry;
     }
   }
 }

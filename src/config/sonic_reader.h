@@ -68,6 +68,10 @@ class Reader {
   InterfaceConfig& interface(std::string_view name, InterfaceConfig::Kind kind, const Place& place);
   InterfaceConfig* find(std::string_view name);
   bool check_port(std::string_view name, const Place& place, std::string_view table);
+  // A part of a configuration, as `sonic-cfggen` renders qos.json and buffers.json: its ports are those it names, and
+  // a table that is not in it may be in another part.
+  [[nodiscard]] bool is_part() const { return root_.find("PORT") == nullptr; }
+  InterfaceConfig& part_port(std::string_view name, const Place& place, std::string_view table);
 
   // --- sonic_services.cc: routes, BGP, access lists, management
   void read_routes();
@@ -120,6 +124,7 @@ class Reader {
   std::map<std::string, std::size_t, std::less<>> interfaces_;
   std::map<std::string, std::string, std::less<>> lanes_;  // by port
   std::map<std::string, std::int64_t, std::less<>> index_;
+  bool part_told_ = false;  // that there is no PORT table
   std::map<std::string, PortRows, std::less<>> port_rows_;
   Setting<std::string> management_vrf_;
   std::set<Place, decltype(&comes_before)> reported_{&comes_before};  // errors of shared rows, said once

@@ -159,6 +159,7 @@ void Reader::bind_acl(const AclConfig& acl, const YamlNode& table) {
   const auto bind = [&](std::string_view name, const Place& place) {
     if (name.empty()) return;
     InterfaceConfig* port = find(name);
+    if (port == nullptr && is_part()) port = &part_port(name, place, "ACL_TABLE");
     if (port == nullptr) {
       error(place, fmt::format("ACL_TABLE `{}` is bound to {}, which is not in PORT or PORTCHANNEL",
                                printable(acl.name, 60), in_backticks(name)));

@@ -333,5 +333,26 @@ TEST(Sonic, ManyPortsStaySmall) {
   EXPECT_TRUE(*got.qos("Ethernet511").pfc[4]);
 }
 
+// `sonic-cfggen` renders qos.json and buffers.json without the other tables: what they do not hold is not missing.
+TEST(Sonic, PartWithoutPortTable) {
+  const SonicRead got = read(R"({
+"DSCP_TO_TC_MAP": {"AZURE": {"3": "3"}},
+"TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {"3": "3"}},
+"TC_TO_QUEUE_MAP": {"AZURE": {"3": "3"}},
+"CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet4": "5m"}},
+"PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "AZURE", "tc_to_pg_map": "AZURE", "tc_to_queue_map": "AZURE",
+  "pfc_enable": "3,4"}}
+})");
+  ASSERT_TRUE(got.config);
+  EXPECT_EQ(got.findings(),
+            "5 CABLE_LENGTH speaks of port `Ethernet0`, but there is no PORT table: the file is read as a part\n");
+  ASSERT_NE(got.config->find("Ethernet4"), nullptr);
+  EXPECT_EQ(*got.config->find("Ethernet0")->cable_length, metres(40));
+  EXPECT_TRUE(*got.qos("Ethernet0").pfc[3]);
+  EXPECT_FALSE(got.qos("Ethernet0").watchdog.on.known());
+  EXPECT_FALSE(got.qos("Ethernet0").groups[3].lossless.known());
+  EXPECT_FALSE(got.qos("Ethernet0").queues[3].ecn.known());
+}
+
 }  // namespace
 }  // namespace weft
