@@ -55,7 +55,7 @@ class Report {
   Finding& add(std::string subject, const Place& place, std::string message);
   // The same, at the value the user wrote (or at `otherwise` where it was left to a default).
   template <class T>
-  Finding& at(const Given<T>& given, const Place& otherwise, std::string subject, std::string message) {
+  Finding& at(const Given<T>& given, const Place& otherwise, std::string subject, std::string message) {  // NOLINT
     return add(std::move(subject), given.place.known() ? given.place : otherwise, std::move(message));
   }
 

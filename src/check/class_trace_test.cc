@@ -273,7 +273,8 @@ TEST(ClassTrace, NicThatTrustsPcpPutsEverythingOnPriorityZero) {
   Set set;
   set.add("nic.yaml", nic(R"(trust: pcp, pfc: "0,0,0,1,0,0,0,0", tos: 106)", kGoodCnp));
   set.add("leaf.nvue", kCumulusRoce);
-  const TraceStep* lossy = data(set.trace()).first(StepVerdict::lossy);
+  const Trace trace = set.trace();
+  const TraceStep* lossy = data(trace).first(StepVerdict::lossy);
   ASSERT_NE(lossy, nullptr);
   EXPECT_EQ(lossy->cause, Cause::nic_trust);
   EXPECT_EQ(set.at(lossy).substr(0, 9), "nic.yaml:");
@@ -283,7 +284,8 @@ TEST(ClassTrace, NicWithoutPfcOnItsPriorityIsLossy) {
   Set set;
   set.add("nic.yaml", nic(R"(trust: dscp, pfc: "0,0,0,0,1,0,0,0", tos: 106)", kGoodCnp));
   set.add("leaf.nvue", kCumulusRoce);
-  const TraceStep* lossy = data(set.trace()).first(StepVerdict::lossy);
+  const Trace trace = set.trace();
+  const TraceStep* lossy = data(trace).first(StepVerdict::lossy);
   ASSERT_NE(lossy, nullptr);
   EXPECT_EQ(lossy->cause, Cause::nic_without_pfc);
 }

@@ -110,7 +110,7 @@ std::optional<Route> widest_route(const Cluster& cluster, FabricKind fabric) {
     const bool same = cluster.port(cluster.peer_of(id)).device == cluster.port(cluster.peer_of(first)).device;
     if (same && same_leaf) continue;
     if (port.device == cluster.port(first).device) continue;
-    const auto route = route_between(cluster, first, id);
+    auto route = route_between(cluster, first, id);
     if (!route) continue;
     if (!same) return route;
     same_leaf = route;

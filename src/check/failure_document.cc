@@ -121,6 +121,7 @@ void add_power(const Cluster& cluster, const FailureAnalysis& analysis, TableSec
   }
   const auto add_racks = [&](const char* what, const std::vector<RackId>& racks) {
     std::vector<std::string> names;
+    names.reserve(racks.size());
     for (const RackId id : racks) names.push_back(cluster.rack(id).name);
     if (!names.empty()) table.rows.push_back({"power", what, racks.size(), fold_hosts(std::move(names))});
   };

@@ -65,7 +65,7 @@ bool on_oob_subnet(const CheckInput& input, const InterfaceConfig& interface) {
 // Packets from outside of the out-of-band network to what it manages.
 PacketSet intruders(const CheckInput& input) {
   const Ipv4Prefix& subnet = *input.spec().fabrics->oob->subnet;
-  for (const Zone& zone : input.reachability().zones()) {
+  for (const ReachZone& zone : input.reachability().zones()) {
     if (zone.kind == ZoneKind::oob) return PacketSet::between(complement({interval_of(subnet)}), zone.addresses);
   }
   return {};

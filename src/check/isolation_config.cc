@@ -57,12 +57,12 @@ void find_scalars(const YamlNode& node, std::string_view key, std::vector<const 
   for (const YamlNode& item : node.items) find_scalars(item, key, out);
 }
 
-bool contains_range(const Zone& zone, const Interval& range) {
+bool contains_range(const ReachZone& zone, const Interval& range) {
   return std::any_of(zone.addresses.begin(), zone.addresses.end(),
                      [&](const Interval& own) { return own.low <= range.low && range.high <= own.high; });
 }
 
-bool touches(const Zone& zone, const Interval& range) {
+bool touches(const ReachZone& zone, const Interval& range) {
   return std::any_of(zone.addresses.begin(), zone.addresses.end(),
                      [&](const Interval& own) { return own.low <= range.high && range.low <= own.high; });
 }
@@ -153,12 +153,12 @@ void configured_default_routes(const CheckInput& input, Report& report) {
 
 // A secondary network of pods belongs to the backend or to storage, and to one of them alone.
 void attachment_on_wrong_fabric(const CheckInput& input, Report& report) {
-  const std::vector<Zone>& zones = input.reachability().zones();
+  const std::vector<ReachZone>& zones = input.reachability().zones();
   for (const AttachmentConfig& attachment : input.config().attachments) {
     std::vector<std::string> on;
     const Setting<Ipv4Prefix>* wrong = nullptr;
     for (const Setting<Ipv4Prefix>& subnet : attachment.subnets) {
-      for (const Zone& zone : zones) {
+      for (const ReachZone& zone : zones) {
         const bool fabric = zone.kind != ZoneKind::pods && zone.kind != ZoneKind::jump && zone.kind != ZoneKind::site;
         if (!fabric || !touches(zone, interval_of(*subnet))) continue;
         if (std::find(on.begin(), on.end(), zone.name) != on.end()) continue;
@@ -175,7 +175,7 @@ void attachment_on_wrong_fabric(const CheckInput& input, Report& report) {
 }
 
 void policy_on_rdma_subnet(const CheckInput& input, Report& report) {
-  const std::vector<Zone>& zones = input.reachability().zones();
+  const std::vector<ReachZone>& zones = input.reachability().zones();
   for (const KubeObject& object : input.config().objects) {
     if (!object.kind.ends_with("NetworkPolicy")) continue;
     std::vector<const YamlNode*> ranges;
@@ -183,7 +183,7 @@ void policy_on_rdma_subnet(const CheckInput& input, Report& report) {
     for (const YamlNode* range : ranges) {
       const auto prefix = parse_ipv4_prefix(range->scalar);
       if (!prefix.ok()) continue;
-      const auto inside = std::find_if(zones.begin(), zones.end(), [&](const Zone& zone) {
+      const auto inside = std::find_if(zones.begin(), zones.end(), [&](const ReachZone& zone) {
         const bool rdma = zone.kind == ZoneKind::backend || zone.kind == ZoneKind::storage;
         return rdma && contains_range(zone, interval_of(*prefix));
       });

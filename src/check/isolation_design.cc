@@ -72,7 +72,7 @@ bool overlap(const Ipv6Prefix& a, const Ipv6Prefix& b) {
 }  // namespace
 
 void add_path(Finding& finding, const Reachability& reachability, const ReachViolation& violation) {
-  const std::vector<Zone>& zones = reachability.zones();
+  const std::vector<ReachZone>& zones = reachability.zones();
   finding.related.push_back({{},
                              fmt::format("{} reaches {}: {}", zones[violation.from].name, zones[violation.to].name,
                                          to_text(violation.path.packet))});
@@ -83,7 +83,7 @@ void add_path(Finding& finding, const Reachability& reachability, const ReachVio
 
 void report_crossings(const CheckInput& input, Report& report, CrossingKind kind, bool whole_path) {
   const Reachability& reachability = input.reachability();
-  const std::vector<Zone>& zones = reachability.zones();
+  const std::vector<ReachZone>& zones = reachability.zones();
   // One line may join several VRFs, or make routers of several pools.
   std::vector<std::vector<std::uint32_t>> groups;
   for (std::uint32_t i = 0; i < reachability.crossings().size(); ++i) {
@@ -181,7 +181,7 @@ void bmcs_open(const CheckInput& input, Report& report) {
   const OobSpec& oob = *input.spec().fabrics->oob;
   if (!has(input, FabricKind::oob) || *oob.jump_only) return;
   const Reachability& reachability = input.reachability();
-  const std::vector<Zone>& zones = reachability.zones();
+  const std::vector<ReachZone>& zones = reachability.zones();
   std::vector<std::string> from;
   const ZoneReach* path = nullptr;
   ReachViolation shown;

@@ -120,8 +120,9 @@ void LiveWiring::add(LiveEnd local, LiveEnd remote, const Place& place, bool bot
   }
   LiveLink link;
   const bool in_order = end_key(local) <= end_key(remote);
-  link.a = in_order ? std::move(local) : std::move(remote);
-  link.b = in_order ? std::move(remote) : std::move(local);
+  if (!in_order) std::swap(local, remote);
+  link.a = std::move(local);
+  link.b = std::move(remote);
   link.from_a = both || in_order;
   link.from_b = both || !in_order;
   link.place = place;

@@ -186,14 +186,14 @@ void ReachModel::add_hosts() {
 }
 
 void ReachModel::add_pods() {
-  std::map<int, Zone> pods;
+  std::map<int, ReachZone> pods;
   std::map<std::string, std::vector<std::size_t>> networks;
   for (const AttachmentConfig& attachment : config.attachments) {
     for (const Setting<Ipv4Prefix>& subnet : attachment.subnets) {
       const AddressSpace* space = space_of(subnet.value.base);
       if (space == nullptr || space->segment < 0) continue;
       networks[attachment.name].push_back(static_cast<std::size_t>(space->segment));
-      Zone& zone = pods[static_cast<int>(space->fabric)];
+      ReachZone& zone = pods[static_cast<int>(space->fabric)];
       zone.addresses.push_back(interval_of(*subnet));
     }
   }

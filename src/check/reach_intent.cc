@@ -177,7 +177,7 @@ void ReachModel::add_zones() {
   for (const AddressSpace& space : spaces) planned.push_back(space.range);
   for (const FabricKind kind : kAllFabrics) {
     if (!cluster->fabric(kind).present) continue;
-    Zone zone{static_cast<ZoneKind>(kind), std::string(to_text(kind)), static_cast<int>(kind), {}};
+    ReachZone zone{static_cast<ZoneKind>(kind), std::string(to_text(kind)), static_cast<int>(kind), {}};
     for (const ReachSegment& segment : segments) {
       if (segment.fabric == kind) zone.addresses.push_back(interval_of(segment.prefix));
     }
@@ -224,7 +224,7 @@ void ReachModel::make_jump_list() {
     rule.destination = destination;
     jump_list_.rules.push_back(rule);
   };
-  for (const Zone& zone : zones) {
+  for (const ReachZone& zone : zones) {
     if (zone.kind != ZoneKind::jump) continue;
     for (const Interval& range : zone.addresses) {
       for (const Ipv4Prefix& prefix : prefixes_of(range)) {

@@ -30,7 +30,7 @@ PacketSet through(const ReachEdge& edge, const PacketSet& packets) {
   return out;
 }
 
-PacketSet to_zone(const PacketSet& packets, const Zone& zone) {
+PacketSet to_zone(const PacketSet& packets, const ReachZone& zone) {
   return packets.intersect(PacketSet::between({{0, 0xFFFFFFFFU}}, zone.addresses));
 }
 
@@ -83,7 +83,7 @@ ReachSearch ReachModel::search(const std::vector<std::pair<NodeId, PacketSet>>& 
   return out;
 }
 
-std::vector<NodeId> ReachModel::nodes_of(const Zone& zone, bool arriving) const {
+std::vector<NodeId> ReachModel::nodes_of(const ReachZone& zone, bool arriving) const {
   if (zone.kind == ZoneKind::site) return {site};
   std::vector<NodeId> out;
   for (const ReachSegment& segment : segments) {
@@ -97,7 +97,7 @@ std::vector<NodeId> ReachModel::nodes_of(const Zone& zone, bool arriving) const 
   return out;
 }
 
-ReachSearch ReachModel::search_from(const Zone& zone, const std::vector<bool>& open) const {
+ReachSearch ReachModel::search_from(const ReachZone& zone, const std::vector<bool>& open) const {
   std::vector<std::pair<NodeId, PacketSet>> start;
   if (zone.kind == ZoneKind::site) {
     start.emplace_back(site, PacketSet::between(zone.addresses, {{0, 0xFFFFFFFFU}}));
@@ -111,9 +111,9 @@ ReachSearch ReachModel::search_from(const Zone& zone, const std::vector<bool>& o
   return search(start, open);
 }
 
-PacketSet::Wishes ReachModel::wishes(const Zone& from, const Zone& to) const {
+PacketSet::Wishes ReachModel::wishes(const ReachZone& from, const ReachZone& to) const {
   PacketSet::Wishes out;
-  const auto collect = [&](const Zone& zone, ReachSegment::Sample ReachSegment::*sample, std::vector<Ipv4>& list) {
+  const auto collect = [&](const ReachZone& zone, ReachSegment::Sample ReachSegment::*sample, std::vector<Ipv4>& list) {
     for (const ReachSegment& segment : segments) {
       const Ipv4 address = (segment.*sample).address;
       if (static_cast<int>(segment.fabric) == zone.fabric && address.bits != 0) list.push_back(address);
@@ -133,7 +133,7 @@ std::string ReachModel::name_of(Ipv4 address) const {
     if (segment.first.address == address && address.bits != 0) return segment.first.name;
     if (segment.second.address == address && address.bits != 0) return segment.second.name;
   }
-  for (const Zone& zone : zones) {
+  for (const ReachZone& zone : zones) {
     const bool inside = std::any_of(zone.addresses.begin(), zone.addresses.end(),
                                     [&](const Interval& range) { return range.contains(address.bits); });
     if (!inside) continue;
@@ -143,7 +143,7 @@ std::string ReachModel::name_of(Ipv4 address) const {
   return {};
 }
 
-ZoneReach ReachModel::arrival(const ReachSearch& search, const Zone& from, const Zone& to) const {
+ZoneReach ReachModel::arrival(const ReachSearch& search, const ReachZone& from, const ReachZone& to) const {
   ZoneReach out;
   out.gave_up = search.gave_up;
   const std::vector<NodeId> ends = nodes_of(to, true);

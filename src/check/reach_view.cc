@@ -23,8 +23,8 @@ TableSection matrix(const Reachability& reachability) {
   table.key = "zones";
   table.title = "Who reaches whom";
   table.columns.push_back({"from", "From \\ to", Column::Align::left, false});
-  const std::vector<Zone>& zones = reachability.zones();
-  for (const Zone& zone : zones) {
+  const std::vector<ReachZone>& zones = reachability.zones();
+  for (const ReachZone& zone : zones) {
     std::string key = zone.name;
     for (char& c : key) c = c == ' ' ? '_' : c;
     table.columns.push_back({key, zone.name, Column::Align::left, false});
@@ -72,7 +72,7 @@ Document reachability_document(const Reachability& reachability) {
   Document document;
   document.kind = "reachability";
   document.sections.emplace_back(matrix(reachability));
-  const std::vector<Zone>& zones = reachability.zones();
+  const std::vector<ReachZone>& zones = reachability.zones();
   std::size_t number = 0;
   const auto violations = reachability.violations();
   for (const ReachViolation& violation : violations) {
@@ -88,7 +88,7 @@ Document reachability_document(const Reachability& reachability) {
   }
   if (violations.empty()) document.notes.push_back("No packet gets from one fabric into another.");
   for (const FabricKind fabric : {FabricKind::backend, FabricKind::storage}) {
-    const bool present = std::any_of(zones.begin(), zones.end(), [&](const Zone& zone) {
+    const bool present = std::any_of(zones.begin(), zones.end(), [&](const ReachZone& zone) {
       return zone.fabric == static_cast<int>(fabric) && zone.kind != ZoneKind::pods;
     });
     if (present) {

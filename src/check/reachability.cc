@@ -12,7 +12,7 @@ namespace {
 // An end of a question: one address, or a zone.
 struct ReachEnd {
   std::string name;
-  Zone zone;  // with the addresses that are meant
+  ReachZone zone;  // with the addresses that are meant
 };
 
 ReachEnd end_at(const ReachModel& model, std::string name, Ipv4 address) {
@@ -50,7 +50,7 @@ Result<std::vector<ReachEnd>> ends_of(const ReachModel& model, std::string_view 
     out.push_back(end_at(model, std::string(text), *address));
     return out;
   }
-  for (const Zone& zone : model.zones) {
+  for (const ReachZone& zone : model.zones) {
     if (zone.name == text) out.push_back({zone.name, zone});
   }
   const std::size_t cut = text.find_first_of(":.");
@@ -63,7 +63,7 @@ Result<std::vector<ReachEnd>> ends_of(const ReachModel& model, std::string_view 
   if (out.empty() && device != kNone<DeviceId>) ends_of_device(model, device, port, source, out);
   if (!out.empty()) return out;
   std::vector<std::string_view> names;
-  for (const Zone& zone : model.zones) names.push_back(zone.name);
+  for (const ReachZone& zone : model.zones) names.push_back(zone.name);
   std::string message = fmt::format("`{}` is no device, port with an address, zone or IPv4 address", text);
   const std::string hint = did_you_mean(text, names);
   if (!hint.empty()) message += "; " + hint;
@@ -71,7 +71,7 @@ Result<std::vector<ReachEnd>> ends_of(const ReachModel& model, std::string_view 
 }
 
 // Of the packets asked about: this protocol and port.
-PacketSet asked(const Zone& from, const Zone& to, int protocol, int port) {
+PacketSet asked(const ReachZone& from, const ReachZone& to, int protocol, int port) {
   PacketBox box;
   if (protocol >= 0) box.sides[2] = {static_cast<std::uint32_t>(protocol), static_cast<std::uint32_t>(protocol)};
   if (port >= 0) box.sides[3] = {static_cast<std::uint32_t>(port), static_cast<std::uint32_t>(port)};
@@ -108,25 +108,25 @@ ReachTry try_reach(const ReachModel& model, const ReachEnd& from, const ReachEnd
 
 Reachability::Reachability(const Cluster* cluster, const ConfigSet& config, const Sources& sources)
     : sources_(sources), model_(std::make_unique<ReachModel>(cluster, config)) {
-  for (const Zone& from : model_->zones) {
+  for (const ReachZone& from : model_->zones) {
     const ReachSearch search = model_->search_from(from, {});
     std::vector<ZoneReach>& row = matrix_.emplace_back();
-    for (const Zone& to : model_->zones) row.push_back(model_->arrival(search, from, to));
+    for (const ReachZone& to : model_->zones) row.push_back(model_->arrival(search, from, to));
   }
 }
 
 Reachability::~Reachability() = default;
 
-const std::vector<Zone>& Reachability::zones() const { return model_->zones; }
+const std::vector<ReachZone>& Reachability::zones() const { return model_->zones; }
 const std::vector<Crossing>& Reachability::crossings() const { return model_->crossings; }
 const std::vector<std::string>& Reachability::shared_switches() const { return model_->shared; }
 bool Reachability::rails_joined(FabricKind fabric) const { return model_->joined[static_cast<std::size_t>(fabric)]; }
 
 bool Reachability::allowed(std::size_t from, std::size_t to) const {
-  const Zone& a = model_->zones[from];
-  const Zone& b = model_->zones[to];
+  const ReachZone& a = model_->zones[from];
+  const ReachZone& b = model_->zones[to];
   if (a.fabric == b.fabric) return true;
-  const auto outside = [](const Zone& zone) {
+  const auto outside = [](const ReachZone& zone) {
     return zone.fabric == static_cast<int>(FabricKind::frontend) || zone.kind == ZoneKind::site;
   };
   if (outside(a) && outside(b)) return true;

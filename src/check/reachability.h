@@ -65,7 +65,7 @@ struct ReachPath {
 
 enum class ZoneKind : std::uint8_t { backend, storage, frontend, oob, jump, site, pods };
 
-struct Zone {
+struct ReachZone {
   ZoneKind kind = ZoneKind::site;
   std::string name;  // "backend", "jump", "pods on storage"
   int fabric = -1;   // FabricKind, -1 for the site
@@ -107,7 +107,7 @@ class Reachability {
   Reachability(const Reachability&) = delete;
   Reachability& operator=(const Reachability&) = delete;
 
-  [[nodiscard]] const std::vector<Zone>& zones() const;
+  [[nodiscard]] const std::vector<ReachZone>& zones() const;
   // May the one reach the other at all? Same fabric, frontend and site, jump hosts and what they manage.
   [[nodiscard]] bool allowed(std::size_t from, std::size_t to) const;
   [[nodiscard]] const ZoneReach& between(std::size_t from, std::size_t to) const { return matrix_[from][to]; }

@@ -80,13 +80,13 @@ class ReachModel {
   // Pushes `packets` from the nodes on. Edges of crossings are open where `open` is empty or says so.
   [[nodiscard]] ReachSearch search(const std::vector<std::pair<NodeId, PacketSet>>& start,
                                    const std::vector<bool>& open) const;
-  [[nodiscard]] ReachSearch search_from(const Zone& zone, const std::vector<bool>& open) const;
-  [[nodiscard]] ZoneReach arrival(const ReachSearch& search, const Zone& from, const Zone& to) const;
+  [[nodiscard]] ReachSearch search_from(const ReachZone& zone, const std::vector<bool>& open) const;
+  [[nodiscard]] ZoneReach arrival(const ReachSearch& search, const ReachZone& from, const ReachZone& to) const;
   [[nodiscard]] std::optional<ReachPath> path_to(const ReachSearch& search, std::uint32_t step, const Packet& packet,
                                                  std::string_view from, std::string_view to) const;
   [[nodiscard]] std::vector<ReachHop> stops(const ReachSearch& search, const Packet& packet) const;
-  [[nodiscard]] std::vector<NodeId> nodes_of(const Zone& zone, bool arriving) const;
-  [[nodiscard]] PacketSet::Wishes wishes(const Zone& from, const Zone& to) const;
+  [[nodiscard]] std::vector<NodeId> nodes_of(const ReachZone& zone, bool arriving) const;
+  [[nodiscard]] PacketSet::Wishes wishes(const ReachZone& from, const ReachZone& to) const;
   [[nodiscard]] std::string name_of(Ipv4 address) const;  // "train001:be1" for sample addresses, else ""
 
   // --- building blocks
@@ -107,7 +107,7 @@ class ReachModel {
   std::vector<std::vector<std::uint32_t>> out_edges;  // by node
   std::vector<ReachSegment> segments;
   std::vector<AddressSpace> spaces;  // sorted, disjoint
-  std::vector<Zone> zones;
+  std::vector<ReachZone> zones;
   std::vector<Crossing> crossings;
   std::vector<std::string> shared;
   bool joined[kFabrics] = {};

@@ -54,7 +54,8 @@ void set_trust(std::string_view text, const Place& place, std::string path, NicC
   }
 }
 
-void set_pfc(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics) {
+void set_pfc(std::string_view text, const Place& place, const std::string& path, NicConfig& nic,
+             Diagnostics& diagnostics) {
   const auto parts = host_text::split(host_text::trimmed(text), ',');
   bool good = parts.size() == nic.pfc.size();
   for (const std::string_view part : parts) good = good && (part == "0" || part == "1");

@@ -11,7 +11,8 @@ namespace weft {
 
 void set_trust(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics);
 // "0,0,0,1,0,0,0,0"
-void set_pfc(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics);
+void set_pfc(std::string_view text, const Place& place, const std::string& path, NicConfig& nic,
+             Diagnostics& diagnostics);
 // The whole byte, 0 to 255.
 void set_tos(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics);
 void set_cnp_dscp(std::string_view text, const Place& place, std::string path, NicConfig& nic,

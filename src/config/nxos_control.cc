@@ -164,7 +164,7 @@ bool Reader::take_vpc(const ConfigLine& line) {
 bool Reader::take_feature(const ConfigLine& line, bool no) {
   const std::string_view name = line.at(no ? 2 : 1);
   Setting<bool> state(!no, line.place(), fmt::format("feature {}", name));
-  if (name == "telnet") out_.management.telnet = std::move(state);
+  if (name == "telnet") out_.management.telnet = state;
   if (name == "lldp") out_.management.lldp = std::move(state);
   return true;
 }

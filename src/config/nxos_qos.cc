@@ -123,7 +123,8 @@ bool Reader::take_match(const ConfigLine& line) {
     if (what == "precedence") match.dscps.assign(kDscps, false);
     for (const int number : *numbers) {
       if (what == "cos") match.cos[static_cast<std::size_t>(number)] = true;
-      for (int i = 0; what == "precedence" && i < 8; ++i) match.dscps[static_cast<std::size_t>(number * 8 + i)] = true;
+      for (int i = 0; what == "precedence" && i < 8; ++i)
+        match.dscps[static_cast<std::size_t>(number) * 8 + static_cast<std::size_t>(i)] = true;
     }
   } else {
     match.other = true;  // access lists and protocols are not decided by a marking
@@ -463,11 +464,10 @@ void Reader::apply_queuing(const PolicyMap* out, const PolicyMap* in, PortQos& q
 // The watchdog runs where it is on for the switch and for the interface.
 void Reader::apply_watchdog(const InterfaceQos& interface, PortQos& qos) {
   WatchdogQos& watchdog = qos.watchdog;
-  if (interface.watchdog.known() && !interface.watchdog.value) {
-    watchdog.on = interface.watchdog;
-  } else if (watchdog_.known() && !watchdog_.value) {
+  const bool off_here = interface.watchdog.known() && !interface.watchdog.value;
+  if (!off_here && watchdog_.known() && !watchdog_.value) {
     watchdog.on = watchdog_;
-  } else if (!watchdog_.known()) {
+  } else if (!off_here && !watchdog_.known()) {
     watchdog.on = vendor_default(false, "`priority-flow-control watch-dog-interval on` is missing at the top level");
   } else if (!interface.watchdog.known()) {
     watchdog.on = vendor_default(false, "`priority-flow-control watch-dog-interval on` is missing on the interface");

@@ -32,8 +32,7 @@ struct Setting {
 };
 
 template <class T>
-// NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved from; the check misses that in templates
-[[nodiscard]] Setting<T> vendor_default(T value, std::string why) {
+[[nodiscard]] Setting<T> vendor_default(T value, std::string why) {  // NOLINT(performance-unnecessary-value-param)
   Setting<T> setting;
   setting.value = std::move(value);
   setting.by = Decided::vendor_default;

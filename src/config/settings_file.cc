@@ -10,7 +10,6 @@
 namespace weft {
 namespace {
 
-using host_text::contains;
 using host_text::Line;
 using host_text::starts_with;
 using host_text::trimmed;
