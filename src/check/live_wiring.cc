@@ -12,9 +12,10 @@ namespace {
 
 // Ports first, by number: then every end of a planned cable sorts as the plan does.
 auto end_key(const LiveEnd& end) {
+  const bool unknown = end.port == kNone<PortId>;
   return std::tuple(index_of(end.port), index_of(end.device),
-                    std::string_view(end.port == kNone<PortId> ? end.system : ""),
-                    std::string_view(end.port == kNone<PortId> ? end.name : ""));
+                    unknown ? std::string_view(end.system) : std::string_view(),
+                    unknown ? std::string_view(end.name) : std::string_view());
 }
 
 bool same_link(const LiveLink& x, const LiveLink& y) {

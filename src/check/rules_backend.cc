@@ -157,7 +157,7 @@ void laid_across(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> backend_rules() {
+std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"BE001",
        Severity::warning,

@@ -125,7 +125,7 @@ void late_scaling(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> frontend_rules() {
+std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"FE001",
        Severity::warning,

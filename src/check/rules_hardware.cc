@@ -138,7 +138,7 @@ void slicing_training(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> hardware_rules() {
+std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"HW001",
        Severity::warning,

@@ -9,7 +9,7 @@ std::vector<Rule> host_rules() {
   std::vector<Rule> all;
   for (auto part : {host_network_rules, host_job_rules, host_placement_rules, host_service_rules, host_policy_rules,
                     host_slurm_rules, host_file_rules}) {
-    for (Rule& rule : part()) all.push_back(std::move(rule));
+    for (const Rule& rule : part()) all.push_back(rule);
   }
   return all;
 }

@@ -242,7 +242,7 @@ void no_tcp_ecn(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> host_file_rules() {
+std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a table
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO100",

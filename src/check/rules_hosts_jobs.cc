@@ -331,7 +331,7 @@ void host_network(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> host_job_rules() {
+std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a table
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO020",

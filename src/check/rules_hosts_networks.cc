@@ -317,7 +317,7 @@ void link_type(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> host_network_rules() {
+std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): a table
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO001",

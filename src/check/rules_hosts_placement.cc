@@ -205,7 +205,7 @@ void two_schedulers(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> host_placement_rules() {
+std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size): a table
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO040",

@@ -300,7 +300,7 @@ void missing_claim(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> host_policy_rules() {
+std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a table
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO060",

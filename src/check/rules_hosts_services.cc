@@ -204,7 +204,7 @@ void old_bgp(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> host_service_rules() {
+std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): a table
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO050",

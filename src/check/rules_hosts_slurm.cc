@@ -300,7 +300,7 @@ void unknown_hosts(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> host_slurm_rules() {
+std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a table
   constexpr auto kConfig = RuleNeeds::config;
   return {
       {"HO080",

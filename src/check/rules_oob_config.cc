@@ -92,7 +92,7 @@ void asks_in_band(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> oob_config_rules() {
+std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"OB033",
        Severity::error,

@@ -108,7 +108,7 @@ void unreadable_lines(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> operations_rules() {
+std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"OP001",
        Severity::warning,

@@ -48,7 +48,7 @@ void Grouped::report(Report& report) const {
   }
 }
 
-std::vector<Rule> qos_rules() {
+std::vector<Rule> qos_rules() {  // NOLINT(readability-function-size): a table
   std::vector<Rule> all;
   for (auto table :
        {qos_design_rules, qos_marking_rules, qos_trace_rules, qos_buffer_rules, qos_port_rules, qos_switch_rules}) {

@@ -298,7 +298,7 @@ void watchdog_lets_through(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> qos_buffer_rules() {
+std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a table
   static constexpr std::string_view kLeaf = "running/be-train-u001-leaf1.json";
   return {
       {"QO060",

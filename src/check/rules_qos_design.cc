@@ -280,7 +280,7 @@ Bytes bandwidth_delay(BitRate speed) {
   return Bytes(multiply_divide(speed.count(), kRoundTrip, 8'000'000));
 }
 
-std::vector<Rule> qos_design_rules() {
+std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"QO001",
        Severity::error,

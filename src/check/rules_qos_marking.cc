@@ -103,7 +103,7 @@ void ecn_hardly_marks(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> qos_marking_rules() {
+std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"QO012",
        Severity::warning,

@@ -112,7 +112,7 @@ void unmarked_is_lossless(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> qos_switch_rules() {
+std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"QO090",
        Severity::error,

@@ -145,7 +145,8 @@ struct Loose {
   std::set<std::string> rules_found(std::string* all = nullptr) {
     const CheckInput input(nullptr, config, sources, false);
     Report report;
-    for (const Rule& rule : qos_rules()) {
+    static const std::vector<Rule> kRules = qos_rules();
+    for (const Rule& rule : kRules) {
       if (rule.needs != RuleNeeds::config) continue;
       report.begin(rule);
       rule.run(input, report);

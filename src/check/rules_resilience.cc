@@ -283,7 +283,7 @@ void same_seeds(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> resilience_site_rules() {
+std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"RE001",
        Severity::error,
@@ -457,7 +457,7 @@ std::vector<Rule> resilience_site_rules() {
   };
 }
 
-std::vector<Rule> resilience_rules() {
+std::vector<Rule> resilience_rules() {  // NOLINT(readability-function-size): a table
   std::vector<Rule> all = resilience_site_rules();
   std::vector<Rule> more = resilience_data_rules();
   std::move(more.begin(), more.end(), std::back_inserter(all));

@@ -184,7 +184,7 @@ void blocked_upgrade(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> resilience_data_rules() {
+std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"RE019",
        Severity::warning,

@@ -284,7 +284,7 @@ void quota_of_nothing(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> scheduling_rules() {
+std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"SC001",
        Severity::warning,

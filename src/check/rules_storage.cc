@@ -203,7 +203,7 @@ void oversubscribed(const CheckInput& input, Report& report) {
 
 }  // namespace
 
-std::vector<Rule> storage_rules() {
+std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a table
   return {
       {"ST001",
        Severity::error,
