@@ -12,8 +12,6 @@
 namespace weft {
 namespace {
 
-using host_text::contains;
-
 constexpr std::int64_t kShortestTimeout = 60;  // seconds; a long answer streams for 5 to 30
 
 // The objects of one kind by namespace.
@@ -66,7 +64,7 @@ bool shows_services(const ConfigSet& set) {
 Setting<std::int64_t> fewest_replicas(const ObjectsBySpace& scalers, const AppConfig& app) {
   if (const KubeObject* scaler = scaler_of(scalers, app)) {
     for (const char* path : {"spec.minReplicas", "spec.minReplicaCount"}) {
-      const Setting<std::int64_t> least = integer_setting(scaler->at(path), path);
+      Setting<std::int64_t> least = integer_setting(scaler->at(path), path);
       if (least.known()) return least;
     }
     Setting<std::int64_t> fallback = vendor_default(std::int64_t{1}, "minReplicas is 1 unless set");

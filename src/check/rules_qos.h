@@ -40,7 +40,7 @@ class Grouped {
   // Findings with one key are equal. `text` must not lead with the device's name: that is put before it.
   void add(const std::string& key, const std::string& device, const Place& place, std::string text,
            std::vector<Finding::Related> related = {});
-  void add(const std::string& device, const Place& place, std::string text) { add(text, device, place, text); }
+  void add(const std::string& device, const Place& place, const std::string& text) { add(text, device, place, text); }
   void report(Report& report) const;
 
  private:

@@ -46,7 +46,7 @@ Place place_of(const TraceStep& step) { return step.place.known() ? step.place :
 
 // Every device that runs the file a step was decided in, so that a template for a hundred leaves is one finding.
 std::string subject_of(const CheckInput& input, const TraceStep& step) {
-  const std::string own = step.device.empty() ? step.hop : step.device;
+  std::string own = step.device.empty() ? step.hop : step.device;
   if (!input.has_cluster() || step.said_by == SaidBy::intent) return own;
   const FileId file = place_of(step).file;
   for (const SwitchConfig& config : input.config().switches) {

@@ -34,6 +34,7 @@ std::string range_of(const Cluster& cluster, const std::vector<DeviceId>& device
 
 std::string range_of(const Cluster& cluster, const std::vector<RackId>& racks) {
   std::vector<std::string> names;
+  names.reserve(racks.size());
   for (const RackId id : racks) names.push_back(cluster.rack(id).name);
   return fold_hosts(std::move(names));
 }
