@@ -99,6 +99,7 @@ struct Topic {
 [[nodiscard]] Command show_command();
 [[nodiscard]] Command checklist_command();
 [[nodiscard]] Command check_command();
+[[nodiscard]] Command render_command();
 [[nodiscard]] Command rules_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] std::vector<Command> trace_commands();

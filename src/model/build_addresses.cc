@@ -118,10 +118,18 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
   const std::uint32_t rails = rails_[slot];
   const auto planes = static_cast<std::uint32_t>(fabric.planes.value);
   const bool routed = fabric.network.value == NetworkKind::ethernet;
-  // Host numbers of a slice: the largest unit, with room for network, gateway and broadcast.
+  // Host numbers of a slice: the largest unit, and room for network, gateway and broadcast. On the backend also its
+  // pods, each of which has a virtual function with an address of its own; storage is mounted by hosts, and pods that
+  // want it take what the slice has left.
   std::uint32_t hosts = 0;
   const auto per_rail = [&](const FabricMember& m) { return (m.links + rails - 1) / rails; };
-  for (const FabricMember& member : members) hosts = std::max(hosts, member.address_size * per_rail(member));
+  const auto pods = [&](const FabricMember& m) -> std::uint32_t {
+    const bool has_pods = kind == FabricKind::backend && spec_.control_plane->kind.value != ControlKind::slurm;
+    const bool has_gpus = cluster_->groups_[m.group].server->gpus.value > 0;
+    return has_pods && has_gpus ? static_cast<std::uint32_t>(spec_.pools.value[m.pool].pods_per_node.value) : 0U;
+  };
+  const auto per_server = [&](const FabricMember& m) { return per_rail(m) * (1 + pods(m)); };
+  for (const FabricMember& member : members) hosts = std::max(hosts, member.address_size * per_server(member));
   const unsigned slice_bits = bits_for(std::uint64_t{hosts} + 3);
   for (std::uint32_t rail = 0; rail < rails; ++rail) {
     const Ipv4Prefix whole = fabric.subnets.value[rail];
@@ -153,7 +161,7 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
       std::vector<std::uint32_t> size_of_pool(spec_.pools->size(), 0);
       for (const FabricMember& member : members) {
         if (first.contains(member.pool)) continue;  // the shared leaves repeat a pool
-        size_of_pool[member.pool] = (((1U << slice_bits) - 3) / per_rail(member));
+        size_of_pool[member.pool] = (((1U << slice_bits) - 3) / per_server(member));
         const std::uint32_t each = std::min(size_of_pool[member.pool], member.address_size);
         size_of_pool[member.pool] = each;
         const std::uint32_t count = (cluster_->groups_[member.group].count + each - 1) / each;
@@ -165,6 +173,11 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
           Subnet subnet;
           subnet.prefix = space.sub(static_cast<std::uint8_t>(32 - slice_bits), start + u);
           subnet.gateway = subnet.prefix.at(1);
+          const std::uint64_t after_servers = 2 + std::uint64_t{each} * per_rail(member);
+          if (after_servers + 1 < subnet.prefix.size()) {
+            subnet.pods_first = subnet.prefix.at(after_servers);
+            subnet.pods_last = subnet.prefix.at(subnet.prefix.size() - 2);
+          }
           subnet.fabric = kind;
           subnet.rail = static_cast<std::uint8_t>(rail);
           subnet.vlan = static_cast<std::uint16_t>(fabric.vlan.value + rail);

@@ -131,6 +131,8 @@ struct Subnet {
   Ipv4Prefix prefix;
   Ipv6Prefix ipv6;  // length 0 when the fabric is IPv4 only
   Ipv4 gateway;     // none where nothing routes
+  Ipv4 pods_first;  // free for virtual functions of pods: no server of the pool ever gets one of these
+  Ipv4 pods_last;
   FabricKind fabric = FabricKind::oob;
   std::uint8_t rail = 0;
   std::uint16_t vlan = 0;

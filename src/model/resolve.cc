@@ -22,6 +22,8 @@ void Resolver::site() {
     diagnostics_.error(site.row_pitch.value > metres(100) ? site.row_pitch.place : site.cable_slack.place,
                        "more than 100m is not a distance between rows, or slack");
   }
+  site.domain.derive(spec_.name->text + ".internal");
+  dns_name(site.domain);
   std::set<std::string> seen;
   for (const RackSpec& rack : spec_.racks.value) {
     if (!seen.insert(rack.name.value).second) {

@@ -214,6 +214,12 @@ void Resolver::subnets_apart() {
   add(fabrics.storage.value, "storage");
   add(fabrics.frontend.value, "frontend");
   all.push_back({fabrics.oob->subnet.value, fabrics.oob->subnet.place, "oob"});
+  // What the control plane takes by default is never a reason to refuse a file: it may have none at all.
+  const ControlPlaneSpec& control = spec_.control_plane.value;
+  if (control.pod_subnet.from_file()) all.push_back({control.pod_subnet.value, control.pod_subnet.place, "pods"});
+  if (control.service_subnet.from_file()) {
+    all.push_back({control.service_subnet.value, control.service_subnet.place, "services"});
+  }
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = i + 1; j < all.size(); ++j) {
       if (!all[i].prefix.overlaps(all[j].prefix)) continue;

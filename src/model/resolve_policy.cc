@@ -4,11 +4,68 @@
 #include "model/resolver.h"
 
 namespace weft {
+namespace {
+
+bool is_dns_label(std::string_view label) {
+  const auto letter_or_digit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !label.empty() && label.size() <= 63 && letter_or_digit(label.front()) && letter_or_digit(label.back()) &&
+         std::all_of(label.begin(), label.end(), [&](char c) { return letter_or_digit(c) || c == '-'; });
+}
+
+bool is_dns_name(std::string_view name) {
+  if (name.empty() || name.size() > 253) return false;
+  while (true) {
+    const std::size_t dot = name.find('.');
+    if (!is_dns_label(name.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+// Names that the drivers register under, from their own manifests.
+std::string usual_provisioner(StorageKind kind, const std::string& domain) {
+  switch (kind) {
+    case StorageKind::lustre:
+      return "lustre-csi.hpe.com";
+    case StorageKind::gpfs:
+      return "spectrumscale.csi.ibm.com";
+    case StorageKind::beegfs:
+      return "beegfs.csi.netapp.com";
+    case StorageKind::weka:
+      return "csi.weka.io";
+    case StorageKind::vast:
+      return "csi.vastdata.com";
+    case StorageKind::nfs:
+      return "nfs.csi.k8s.io";
+    case StorageKind::nvmeof:
+    case StorageKind::object:
+      break;
+  }
+  return "csi." + domain;
+}
+
+}  // namespace
+
+void Resolver::dns_name(const Given<std::string>& given) {
+  if (is_dns_name(given.value)) return;
+  diagnostics_.error(given.place, fmt::format("`{}` is not a DNS name", given.value),
+                     "lower-case letters, digits and hyphens, in labels of at most 63 with dots between",
+                     given->size());
+}
+
+void Resolver::plain_reference(const Given<std::string>& given, const char* what) {
+  const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\'' && c != '`' && c != '\\'; };
+  if (!given.value.empty() && std::all_of(given.value.begin(), given.value.end(), plain)) return;
+  diagnostics_.error(given.place, fmt::format("`{}` is not {}", given.value, what), "no blanks, quotes or backslashes",
+                     given->size());
+}
 
 void Resolver::storage() {
   unique_names(spec_.storage.value, "storage system");
   std::set<std::string> volumes;
   for (StorageSpec& system : spec_.storage.value) {
+    system.provisioner.derive(usual_provisioner(system.kind.value, spec_.site->domain.value));
+    dns_name(system.provisioner);
     if (const PoolSpec* pool = find_pool(system.pool)) {
       if (pool->role.value != PoolRole::storage && system.tier.value != StorageTier::hot) {
         diagnostics_.error(
@@ -59,6 +116,11 @@ void Resolver::storage() {
 
 void Resolver::control_plane() {
   ControlPlaneSpec& control = spec_.control_plane.value;
+  control.asn.derive(4'203'000'000);
+  control.pod_subnet.derive(Ipv4Prefix{Ipv4{(172U << 24U) | (16U << 16U)}, 12});
+  control.service_subnet.derive(Ipv4Prefix{Ipv4{(10U << 24U) | (96U << 16U)}, 12});
+  spec_.security.value.registry.derive("registry." + spec_.site->domain.value);
+  plain_reference(spec_.security->registry, "the name of a registry");
   if (!control.pool.has_value()) {
     for (const PoolSpec& pool : spec_.pools.value) {
       if (pool.role.value == PoolRole::infrastructure) {
@@ -153,6 +215,10 @@ void Resolver::scheduling() {
 void Resolver::services() {
   unique_names(spec_.services.value, "service");
   for (ServiceSpec& service : spec_.services.value) {
+    service.host.derive(service.name->text + "." + spec_.site->domain.value);
+    dns_name(service.host);
+    service.image.derive(spec_.security->registry.value + "/vllm/vllm-openai:v0.11.0");
+    plain_reference(service.image, "a container image");
     const PoolSpec* pool = find_pool(service.pool);
     if (service.tenant.has_value()) {
       bool found = false;

@@ -110,6 +110,10 @@ class Resolver {
   void more_than_nothing(const Given<Quantity>& given, const char* why) {
     if (given.from_file() && given->count() <= 0) diagnostics_.error(given.place, why);
   }
+  // A name as in RFC 1123: labels of at most 63 letters, digits and hyphens.
+  void dns_name(const Given<std::string>& given);
+  // A reference that goes into other programs' files: printable, no blanks or quotes.
+  void plain_reference(const Given<std::string>& given, const char* what);
   void check_priority(const Given<std::string>& name) {
     if (!name.has_value()) return;
     for (const PrioritySpec& priority : spec_.priorities.value) {

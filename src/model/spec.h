@@ -7,71 +7,16 @@
 #include <vector>
 
 #include "model/catalog.h"
+#include "model/spec_choices.h"
+#include "model/spec_policy.h"
 
 namespace weft {
-
-enum class Profile { split, converged };
-enum class PoolRole { training, inference, infrastructure, cpu, storage, login, management, jump };
-enum class Wiring { rail_optimized, rail_only, tor, dual_tor, pairs };
-enum class TierChoice { automatic, one, two, three };
-enum class SwitchPlacement { central, row };
-enum class LinkAddressing { unnumbered, numbered };
-enum class StorageKind { nvmeof, lustre, gpfs, beegfs, weka, vast, nfs, object };
-enum class StorageTier { hot, warm, cold };
-enum class Multipath { active_standby, round_robin, queue_depth };
-enum class VolumePurpose { dataset, checkpoint, scratch, home };
-enum class StorageSecurity { sys, krb5p, tls };
-enum class ControlKind { kubernetes, slurm, both };
-enum class Allocator { kubernetes, slurm, weft };
-enum class DataClass { good, better, best };
-enum class ChecklistState { done, not_done };
-enum class TrustMode { dscp, pcp };
-enum class PfcMode { on, automatic, off };
-enum class WatchdogAction { drop, forward, alert };
-enum class LoadBalancing { ecmp, adaptive, spray };
-enum class Whereabouts { none, oob, frontend, site };
-enum class OobEntry { vpn, cellular, console, frontend };
-enum class Handling { automatic, manual };
-enum class SignOn { oidc, directory, none };
-enum class SecretStore { vault, kubernetes, files };
-enum class PolicyDefault { deny, allow };
-enum class RestAuth { jwt, none };
-enum class Balancing { least_connections, round_robin };
-enum class Probe { http, tcp, none };
-
-const std::vector<std::pair<std::string_view, Profile>>& choices_of(Profile);
-const std::vector<std::pair<std::string_view, PoolRole>>& choices_of(PoolRole);
-const std::vector<std::pair<std::string_view, Wiring>>& choices_of(Wiring);
-const std::vector<std::pair<std::string_view, TierChoice>>& choices_of(TierChoice);
-const std::vector<std::pair<std::string_view, SwitchPlacement>>& choices_of(SwitchPlacement);
-const std::vector<std::pair<std::string_view, LinkAddressing>>& choices_of(LinkAddressing);
-const std::vector<std::pair<std::string_view, StorageKind>>& choices_of(StorageKind);
-const std::vector<std::pair<std::string_view, StorageTier>>& choices_of(StorageTier);
-const std::vector<std::pair<std::string_view, Multipath>>& choices_of(Multipath);
-const std::vector<std::pair<std::string_view, VolumePurpose>>& choices_of(VolumePurpose);
-const std::vector<std::pair<std::string_view, StorageSecurity>>& choices_of(StorageSecurity);
-const std::vector<std::pair<std::string_view, ControlKind>>& choices_of(ControlKind);
-const std::vector<std::pair<std::string_view, Allocator>>& choices_of(Allocator);
-const std::vector<std::pair<std::string_view, DataClass>>& choices_of(DataClass);
-const std::vector<std::pair<std::string_view, ChecklistState>>& choices_of(ChecklistState);
-const std::vector<std::pair<std::string_view, TrustMode>>& choices_of(TrustMode);
-const std::vector<std::pair<std::string_view, PfcMode>>& choices_of(PfcMode);
-const std::vector<std::pair<std::string_view, WatchdogAction>>& choices_of(WatchdogAction);
-const std::vector<std::pair<std::string_view, LoadBalancing>>& choices_of(LoadBalancing);
-const std::vector<std::pair<std::string_view, Whereabouts>>& choices_of(Whereabouts);
-const std::vector<std::pair<std::string_view, OobEntry>>& choices_of(OobEntry);
-const std::vector<std::pair<std::string_view, Handling>>& choices_of(Handling);
-const std::vector<std::pair<std::string_view, SignOn>>& choices_of(SignOn);
-const std::vector<std::pair<std::string_view, SecretStore>>& choices_of(SecretStore);
-const std::vector<std::pair<std::string_view, PolicyDefault>>& choices_of(PolicyDefault);
-const std::vector<std::pair<std::string_view, RestAuth>>& choices_of(RestAuth);
-const std::vector<std::pair<std::string_view, Balancing>>& choices_of(Balancing);
-const std::vector<std::pair<std::string_view, Probe>>& choices_of(Probe);
 
 // The floor: rows of racks, power feeds, and where switches stand.
 struct SiteSpec {
   using IsRecord = void;
   Place place;
+  Given<std::string> domain;             // DNS domain of the cluster; unset: <name>.internal
   Given<std::int64_t> feeds{2};          // independent power feeds, A, B, ...
   Given<std::int64_t> row_length{16};    // server racks in a row
   Given<Length> row_pitch{metres(3)};    // row to row, aisle included
@@ -282,160 +227,6 @@ struct FabricsSpec {
   Given<FabricSpec> storage{FabricSpec{}};
   Given<FabricSpec> frontend{FabricSpec{}};
   Given<OobSpec> oob{OobSpec{}};
-};
-
-struct VolumeSpec {
-  using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<VolumePurpose> purpose{VolumePurpose::dataset};
-  Given<Bytes> size;
-  Given<std::int64_t> replicas{1};
-  Given<std::string> replicate_to;  // another storage system
-  Given<Duration> snapshots;
-  Given<bool> read_only{false};
-  Given<std::int64_t> files;  // about how many it holds
-};
-
-struct StorageSpec {
-  using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<StorageKind> kind{StorageKind::nvmeof};
-  Given<StorageTier> tier{StorageTier::warm};
-  Given<std::string> pool;
-  Given<std::int64_t> targets;  // OSTs, namespaces; unset: one a server
-  Given<std::int64_t> metadata_servers{0};
-  Given<bool> metadata_striping{true};  // large directories are spread over the metadata servers
-  Given<std::int64_t> stripe_count{8};
-  Given<Bytes> stripe_size{Bytes(std::int64_t{1} << 20)};
-  Given<ByteRate> read;  // whole system; unset: from the servers and their links
-  Given<ByteRate> write;
-  Given<Bytes> capacity;
-  Given<Multipath> multipath{Multipath::active_standby};
-  Given<StorageSecurity> security{StorageSecurity::tls};
-  Given<std::vector<VolumeSpec>> volumes{std::vector<VolumeSpec>{}};
-};
-
-struct ControlPlaneSpec {
-  using IsRecord = void;
-  Place place;
-  Given<ControlKind> kind{ControlKind::kubernetes};
-  Given<std::string> pool;
-  Given<std::int64_t> etcd_members{3};
-  Given<Allocator> allocator;  // who owns the GPUs; unset: the kind's own, slurm for both
-  Given<bool> node_feature_discovery{true};
-  Given<bool> signed_images{true};
-  Given<bool> api_limits{true};  // the API server bounds what one client can ask of it
-  Given<std::int64_t> ingress_replicas{2};
-};
-
-struct QuotaSpec {
-  using IsRecord = void;
-  Place place;
-  Given<std::int64_t> gpus;
-  Given<NamedValues<std::int64_t>> mig;
-  Given<std::int64_t> cpus;
-  Given<Bytes> memory;
-  Given<Bytes> storage;
-  Given<std::int64_t> volume_claims;
-};
-
-struct TenantSpec {
-  using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<QuotaSpec> quota{QuotaSpec{}};
-  Given<std::vector<std::string>> partitions{std::vector<std::string>{}};
-  Given<std::string> priority;
-  Given<std::int64_t> gpus_per_container{8};
-};
-
-struct PartitionSpec {
-  using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<std::vector<std::string>> pools;
-  Given<std::vector<std::string>> constraints{std::vector<std::string>{}};  // labels key=value every job must ask for
-  Given<Duration> time_limit;
-  Given<std::string> priority;
-};
-
-struct PrioritySpec {
-  using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<std::int64_t> value;
-  Given<bool> preemptible{true};
-};
-
-struct ServiceSpec {
-  using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<std::string> pool;
-  Given<std::string> tenant;
-  Given<std::int64_t> gpus;
-  Given<std::string> mig;  // profile of one replica, instead of gpus
-  Given<std::int64_t> min_replicas{2};
-  Given<std::int64_t> max_replicas{4};
-  Given<std::int64_t> port{8000};
-  Given<std::string> priority;
-  Given<std::int64_t> target_percent{70};
-  Given<Duration> timeout{Duration(300'000'000'000)};
-  Given<Balancing> balancing{Balancing::least_connections};
-  Given<bool> sticky{true};
-  Given<Probe> probe{Probe::http};
-  Given<std::int64_t> min_available{1};  // replicas that a rolling upgrade leaves running
-};
-
-struct WorkloadSpec {
-  using IsRecord = void;
-  Place place;
-  Given<std::int64_t> training_percent{100};
-  Given<std::int64_t> inference_percent{0};
-  Given<DataClass> data{DataClass::better};
-  Given<Bytes> working_set;  // of one node, for node-local scratch
-  Given<Bytes> checkpoint;   // one checkpoint, all ranks
-  Given<Duration> checkpoint_time{Duration(90'000'000'000)};
-  Given<Duration> checkpoint_interval{Duration(1'800'000'000'000)};
-  Given<bool> elastic{true};  // jobs go on with fewer nodes and restart from their last checkpoint
-  Given<std::int64_t> max_restarts{3};
-  Given<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // given to every job: NCCL_IB_TC, ...
-};
-
-// How the cluster is kept running after the first day.
-struct OperationsSpec {
-  using IsRecord = void;
-  Place place;
-  Given<Handling> configuration{Handling::automatic};
-  Given<Handling> remediation{Handling::automatic};
-  Given<bool> monitoring{true};
-  Given<bool> gpu_metrics{true};
-  Given<bool> checkpoint_recovery_tested{false};
-  Given<bool> failure_drills{false};
-};
-
-struct SecuritySpec {
-  using IsRecord = void;
-  Place place;
-  Given<SignOn> sign_on{SignOn::oidc};
-  Given<SecretStore> secrets{SecretStore::vault};
-  Given<PolicyDefault> network_policy{PolicyDefault::deny};
-  Given<bool> rdma_policies{false};  // network policies on RDMA interfaces, which bypass them
-  Given<RestAuth> slurm_rest{RestAuth::jwt};
-  Given<std::string> munge_key_mode{std::string("0400")};
-  Given<bool> audit{true};
-};
-
-// A finding of `weft check` that is accepted, with the reason.
-struct SuppressionSpec {
-  using IsRecord = void;
-  Place place;
-  Given<std::string> rule;
-  Given<std::string> subject;  // device, pool, fabric or file, with * as a wildcard; unset: all
-  Given<std::string> reason;
-  Given<std::string> until;  // 2027-03-31: from the next day on it no longer counts
 };
 
 struct RackSpec {

@@ -73,6 +73,7 @@ WEFT_CHOICES(Probe, {"http", Probe::http}, {"tcp", Probe::tcp}, {"none", Probe::
   }
 
 WEFT_SCHEMA(SiteSpec, "site", "The floor: rows of racks, power feeds, and where switches stand.")
+b.field("domain", &R::domain, "DNS domain of the cluster; default: <name>.internal");
 b.field("feeds", &R::feeds, "independent power feeds").range(1, 8);
 b.field("row_length", &R::row_length, "server racks in a row").range(1, 200);
 b.field("row_pitch", &R::row_pitch, "distance from row to row, aisle included");
@@ -287,6 +288,7 @@ b.field("write", &R::write, "write throughput of the whole system");
 b.field("capacity", &R::capacity, "usable capacity; default: from its servers");
 b.field("multipath", &R::multipath, "how clients use their paths");
 b.field("security", &R::security, "how clients are authenticated");
+b.field("provisioner", &R::provisioner, "CSI driver that makes volumes of it; default: the usual one of its kind");
 b.field("volumes", &R::volumes, "its volumes");
 WEFT_SCHEMA_END
 
@@ -299,6 +301,9 @@ b.field("node_feature_discovery", &R::node_feature_discovery, "whether hardware 
 b.field("signed_images", &R::signed_images, "whether unsigned images are refused");
 b.field("api_limits", &R::api_limits, "the API server bounds what one client may ask");
 b.field("ingress_replicas", &R::ingress_replicas, "copies of the gateway").range(1, 1000);
+b.field("asn", &R::asn, "BGP number of the nodes that announce service addresses").range(1, 4'294'967'294);
+b.field("pod_subnet", &R::pod_subnet, "addresses of pods on the primary network");
+b.field("service_subnet", &R::service_subnet, "virtual addresses of services inside the cluster");
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(QuotaSpec, "quota", "What a tenant may hold at once.")
@@ -348,6 +353,8 @@ b.field("balancing", &R::balancing, "how requests are spread over replicas");
 b.field("sticky", &R::sticky, "a session stays with its replica");
 b.field("probe", &R::probe, "how a replica shows that it is ready");
 b.field("min_available", &R::min_available, "replicas that an upgrade leaves running").range(0, 100000);
+b.field("host", &R::host, "name that clients use; default: <name>.<site.domain>");
+b.field("image", &R::image, "container image; default: vLLM from the site's registry");
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(WorkloadSpec, "workload", "What the cluster is for; storage is sized by it.")
@@ -380,6 +387,7 @@ b.field("rdma_policies", &R::rdma_policies, "network policies are meant to cover
 b.field("slurm_rest", &R::slurm_rest, "how slurmrestd knows its callers");
 b.field("munge_key_mode", &R::munge_key_mode, "file mode of the MUNGE key, in octal");
 b.field("audit", &R::audit, "every action is logged");
+b.field("registry", &R::registry, "where container images come from; default: registry.<site.domain>");
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(SuppressionSpec, "suppression", "A finding of `weft check` that is accepted.")

@@ -1,0 +1,203 @@
+// weft render.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/yaml.h"
+#include "cli/context.h"
+#include "cli/render_tree.h"
+
+namespace weft {
+namespace {
+
+bool read_options(Context& context, RenderOptions& options) {
+  for (const std::string& assignment : context.arguments().values("set")) {
+    const Status status = options.set(assignment);
+    if (status.ok()) continue;
+    context.failed(status.error());
+    return false;
+  }
+  return true;
+}
+
+// Every target that was named, in the table's order; all of them when none was.
+bool chosen_targets(Context& context, std::vector<const RenderTarget*>& chosen) {
+  const std::vector<std::string>& names = context.arguments().values("target");
+  for (const std::string& name : names) {
+    if (!find_targets(name).empty()) continue;
+    std::vector<std::string_view> known;
+    for (const RenderTarget& target : all_targets()) known.push_back(target.name);
+    context.misused(fmt::format("there is no target `{}`", name),
+                    {did_you_mean(name, known), "`weft render --list` lists them"});
+    return false;
+  }
+  for (const RenderTarget& target : all_targets()) {
+    const bool wanted = names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+                          const auto found = find_targets(name);
+                          return std::find(found.begin(), found.end(), &target) != found.end();
+                        });
+    if (wanted) chosen.push_back(&target);
+  }
+  return true;
+}
+
+// Jobs in the order of the command line. False when one cannot be used; the reasons are in the diagnostics.
+bool read_jobs(Context& context, Loaded& loaded, std::vector<JobSpec>& jobs) {
+  for (const std::string& path : context.arguments().values("job")) {
+    const Result<std::string> text = read_file(path);
+    if (!text.ok()) {
+      context.failed(text.error());
+      return false;
+    }
+    const FileId file = loaded.sources.add(path, *text);
+    const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
+    if (!root) continue;
+    std::optional<JobSpec> job = read_job(*root, loaded.diagnostics);
+    if (!job) continue;
+    resolve(*job, *loaded.cluster, loaded.diagnostics);
+    jobs.push_back(std::move(*job));
+  }
+  return !loaded.diagnostics.has_errors();
+}
+
+Exit list_targets(Context& context) {
+  TableSection table;
+  table.key = "targets";
+  table.title = "Targets";
+  table.columns = {{.key = "target", .title = "Target"},
+                   {.key = "consumer", .title = "Read by"},
+                   {.key = "summary", .title = "What it writes"}};
+  for (const RenderTarget& target : all_targets()) table.rows.push_back({target.name, target.consumer, target.summary});
+  TableSection choices;
+  choices.key = "choices";
+  choices.title = "Choices for --set";
+  choices.columns = {{.key = "key", .title = "Key"},
+                     {.key = "values", .title = "Values, the default first"},
+                     {.key = "summary", .title = "What it decides"}};
+  for (const RenderChoice& choice : render_choices()) {
+    std::string values;
+    for (const std::string_view value : choice.values) values += (values.empty() ? "" : " | ") + std::string(value);
+    choices.rows.push_back({choice.key, values, choice.summary});
+  }
+  Document document;
+  document.kind = "targets";
+  document.sections.emplace_back(std::move(table));
+  document.sections.emplace_back(std::move(choices));
+  return context.deliver(document);
+}
+
+Document summary_of(const Manifest& manifest, const std::string& folder) {
+  TableSection table;
+  table.key = "targets";
+  table.title = "Rendered";
+  table.columns = {{.key = "target", .title = "Target"},
+                   {.key = "files", .title = "Files", .align = Column::Align::right},
+                   {.key = "bytes", .title = "Bytes", .align = Column::Align::right},
+                   {.key = "consumer", .title = "Read by"}};
+  std::int64_t all = 0;
+  for (const std::string& name : manifest.targets) {
+    std::int64_t files = 0;
+    std::int64_t bytes = 0;
+    for (const ManifestEntry& entry : manifest.files) {
+      if (entry.target != name) continue;
+      ++files;
+      bytes += static_cast<std::int64_t>(entry.bytes);
+    }
+    all += files;
+    table.rows.push_back({name, files, bytes, find_targets(name).front()->consumer});
+  }
+  Document document;
+  document.kind = "render";
+  document.sections.emplace_back(std::move(table));
+  document.notes.push_back(
+      fmt::format("{} files in {}; {}/{} says who reads each, how it is applied and in which order.", all, folder,
+                  folder, kManifestName));
+  for (const std::string& remark : manifest.remarks) document.notes.push_back(remark);
+  return document;
+}
+
+Exit run_render(Context& context) {
+  const Arguments& arguments = context.arguments();
+  if (arguments.has("list")) return list_targets(context);
+  RenderOptions options;
+  std::vector<const RenderTarget*> targets;
+  if (!read_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
+  if (arguments.word(0).empty()) return context.misused("which cluster?", {usage_of(context.command())});
+  if (!arguments.has("out"))
+    return context.misused("render into which folder? Give --out DIR", {usage_of(context.command())});
+  const std::unique_ptr<Loaded> loaded = context.open_cluster(arguments.word(0));
+  std::vector<JobSpec> jobs;
+  const bool readable = loaded->cluster != nullptr && read_jobs(context, *loaded, jobs);
+  if (!context.report(*loaded) || !readable) return Exit::usage;
+
+  const RenderPlan plan(*loaded->cluster);
+  const RenderInput input{*loaded->cluster, plan, options, jobs};
+  RenderRequest request;
+  request.targets = std::move(targets);
+  request.folder = arguments.value("out");
+  request.force = arguments.has("force");
+  request.progress = [&](const RenderTarget& target) { context.detail(fmt::format("rendering {}", target.name)); };
+  const Result<Manifest> manifest = render_tree(input, request);
+  if (!manifest.ok()) return context.failed(manifest.error());
+  return context.deliver(summary_of(*manifest, request.folder), manifest->remarks.empty() ? Exit::ok : Exit::partial);
+}
+
+}  // namespace
+
+Command render_command() {
+  Command command;
+  command.name = "render";
+  command.summary = "Write every configuration the cluster runs on";
+  command.usage = "CLUSTER --out DIR [--target NAME]... [--job FILE]... [OPTIONS]";
+  command.description = {
+      "Renders the compiled cluster into a tree of files: switches, hosts, Kubernetes, Slurm, storage, monitoring, "
+      "automation. The tree is complete or absent: it is written aside and moved into place. manifest.json in it says "
+      "of "
+      "every file who reads it, where it goes, how it is put into effect, what that does to traffic, and in which "
+      "order.",
+      "Secrets are never written: files refer to a Secret, a Vault path or a file that a generator in the tree makes.",
+      "Exit code 3 when something of the cluster could not be rendered; the remarks say what."};
+  command.examples = {
+      {"weft render cluster.yaml -o out/", "Everything"},
+      {"weft render cluster.yaml -o out/ --target sonic --target slurm", "Some of it"},
+      {"weft render cluster.yaml -o out/ --job train.yaml --set job=pytorchjob", "With a training job"},
+      {"weft render --list", "What there is"},
+  };
+  Argument cluster = cluster_argument();
+  cluster.required = false;
+  command.arguments = {cluster};
+  Option output = output_option();
+  output.letter = 0;  // -o is the folder
+  command.options = {
+      {.name = "out",
+       .letter = 'o',
+       .value = "DIR",
+       .help = "the folder to write; replaced as a whole",
+       .hint = Hint::file},
+      {.name = "target",
+       .letter = 't',
+       .value = "NAME",
+       .help = "render this target only, or a group such as kubernetes",
+       .repeatable = true},
+      {.name = "job",
+       .letter = 'j',
+       .value = "FILE",
+       .help = "a job file to render too",
+       .hint = Hint::file,
+       .repeatable = true},
+      {.name = "set",
+       .value = "KEY=VALUE",
+       .help = "a choice that the cluster file does not make; see --list",
+       .repeatable = true},
+      {.name = "force", .help = "replace the folder even if it holds files that weft did not make"},
+      {.name = "list", .help = "list the targets and the choices, and stop"},
+      output,
+      file_option(),
+      catalog_option(),
+  };
+  command.run = run_render;
+  return command;
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+// Rendered trees on disk, for weft render and weft diff.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "render/manifest.h"
+#include "render/target.h"
+
+namespace weft {
+
+struct RenderRequest {
+  std::vector<const RenderTarget*> targets;
+  std::string folder;
+  bool force = false;                                   // replace a folder even if something in it would be lost
+  std::function<void(const RenderTarget&)> progress{};  // called before each target
+};
+
+// Renders into the folder, in one step. Nothing is left behind when it fails.
+[[nodiscard]] Result<Manifest> render_tree(const RenderInput& input, const RenderRequest& request);
+
+// What would be lost if `folder` were replaced: files that its manifest does not know or that were changed since.
+// Empty when there is no such folder, it is empty, or it is as weft left it.
+[[nodiscard]] Result<std::vector<std::string>> own_changes(const std::string& folder);
+
+}  // namespace weft

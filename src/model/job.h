@@ -1,0 +1,48 @@
+// A job file: what to run, on how many servers, with which data. One meaning for every form a job takes (PyTorchJob,
+// TrainJob, Indexed Job, sbatch). What the file leaves open is filled in from the cluster.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/cluster.h"
+
+namespace weft {
+
+struct JobMountSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::string> volume;  // a volume of the cluster file
+  Given<std::string> path;    // where ranks see it; unset: /data, /checkpoints, /scratch or /home by purpose
+  Given<bool> read_only;      // unset: as the volume says; datasets are read
+};
+
+struct JobSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::int64_t> job;  // version of the format: 1
+  Given<Name> name;
+  Given<std::string> tenant;          // namespace and account; unset: the only tenant, or the first of the partition
+  Given<std::string> pool;            // unset: the first training pool
+  Given<std::string> partition;       // unset: the first that holds the pool
+  Given<std::int64_t> nodes;          // servers
+  Given<std::int64_t> min_nodes;      // fewest it goes on with; unset: nodes (not elastic)
+  Given<std::int64_t> gpus_per_node;  // unset: all of the server
+  Given<std::string> image;           // unset: PyTorch from the site's registry
+  Given<std::vector<std::string>> command;  // script and arguments that torchrun starts on every GPU
+  Given<std::string> resume;                // checkpoint to go on from: becomes --resume_from_checkpoint PATH
+  Given<std::int64_t> max_restarts;         // unset: workload.max_restarts
+  Given<Duration> time_limit;               // unset: the partition's
+  Given<std::string> priority;              // unset: the tenant's
+  Given<Bytes> shared_memory{Bytes(std::int64_t{64} << 30)};
+  Given<std::vector<JobMountSpec>> mounts;  // unset: every dataset and checkpoint volume
+  Given<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // beside the cluster's own
+};
+
+// Reads a job file; reports everything that is wrong with its form.
+[[nodiscard]] std::optional<JobSpec> read_job(const YamlNode& root, Diagnostics& diagnostics);
+// Fills in what it leaves open and checks it against the cluster: pool, partition, tenant, volumes, counts.
+void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics);
+
+}  // namespace weft

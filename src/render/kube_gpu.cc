@@ -1,0 +1,10 @@
+// Not written yet.
+#include "render/targets.h"
+
+namespace weft {
+
+bool applies_kube_gpu(const RenderInput& /*input*/) { return false; }
+
+void render_kube_gpu(const RenderInput& /*input*/, FileSink& /*sink*/) {}
+
+}  // namespace weft
