@@ -28,6 +28,7 @@ struct Set {
 inline Set set_of(std::string_view file) {
   if (file.starts_with("running-nexus/")) return {"nexus8.yaml", "running-nexus"};
   if (file.starts_with("running/")) return {"pod16.yaml", "running"};
+  if (file.starts_with("rendered/")) return {"pod16.yaml", "rendered"};
   return {std::string(file), ""};
 }
 
@@ -43,8 +44,8 @@ inline const std::string& text_of(const std::string& file) {
 inline std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(kFolder / folder, missing)) {
-    files.push_back(folder + "/" + entry.path().filename().string());
+  for (const auto& entry : fs::recursive_directory_iterator(kFolder / folder, missing)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(kFolder).generic_string());
   }
   EXPECT_FALSE(missing) << folder;
   std::sort(files.begin(), files.end());
@@ -66,11 +67,18 @@ inline Outcome check(const Set& set, const Edit& edit) {
   const auto content = [&](const std::string& file) { return file == edit.file ? edit.text : text_of(file); };
   const std::unique_ptr<Loaded> loaded = load_cluster_text(set.cluster, content(set.cluster));
   ConfigSet config;
+  ConfigSet::Tree tree;
+  if (set.folder == "rendered") {
+    tree.folder = "rendered/";
+    tree.manifest = loaded->sources.add("rendered/manifest.json", content("rendered/manifest.json"));
+  }
   if (!set.folder.empty()) {
     for (const std::string& file : files_in(set.folder)) {
-      read_config_text(file, content(file), loaded->sources, config, config.problems);
+      read_config_text(file, content(file), loaded->sources, config, config.problems, {},
+                       tree.manifest != 0 ? &tree : nullptr);
     }
   }
+  if (tree.manifest != 0) config.trees.push_back(std::move(tree));
   Outcome outcome;
   outcome.compiled = loaded->cluster != nullptr;
   if (loaded->diagnostics.error_count() + loaded->diagnostics.warning_count() > 0 || !outcome.compiled) {

@@ -19,6 +19,7 @@ const std::vector<RuleArea>& rule_areas() {
       {"OP", "operations and the check itself"},
       {"QO", "lossless classes, marking and buffers"},
       {"RE", "single points of failure and recovery"},
+      {"RN", "rendered trees against what would be rendered now"},
       {"SC", "scheduling and tenants"},
       {"SE", "security"},
       {"ST", "storage"},
@@ -31,7 +32,7 @@ const std::vector<Rule>& all_rules() {
     std::vector<Rule> all;
     for (auto table :
          {backend_rules, storage_rules, frontend_rules, hardware_rules, qos_rules, isolation_rules, resilience_rules,
-          oob_rules, scheduling_rules, security_rules, operations_rules, host_rules, live_rules}) {
+          oob_rules, scheduling_rules, security_rules, operations_rules, host_rules, live_rules, rendered_rules}) {
       std::vector<Rule> some = table();
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }

@@ -59,6 +59,7 @@ struct RuleArea {
 [[nodiscard]] std::vector<Rule> security_rules();    // SE
 [[nodiscard]] std::vector<Rule> operations_rules();  // OP
 [[nodiscard]] std::vector<Rule> host_rules();        // HO: hosts, pods, jobs as configured
+[[nodiscard]] std::vector<Rule> rendered_rules();    // RN: rendered trees against what would be rendered now
 [[nodiscard]] std::vector<Rule> live_rules();        // LV: what runs against what was designed
 
 }  // namespace weft

@@ -12,6 +12,7 @@ std::vector<Command> make_commands() {
   commands.push_back(show_command());
   commands.push_back(check_command());
   commands.push_back(render_command());
+  commands.push_back(diff_command());
   commands.push_back(rules_command());
   commands.push_back(explain_command());
   for (Command& command : trace_commands()) commands.push_back(std::move(command));

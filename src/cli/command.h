@@ -100,6 +100,7 @@ struct Topic {
 [[nodiscard]] Command checklist_command();
 [[nodiscard]] Command check_command();
 [[nodiscard]] Command render_command();
+[[nodiscard]] Command diff_command();
 [[nodiscard]] Command rules_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] std::vector<Command> trace_commands();

@@ -3,63 +3,11 @@
 
 #include <algorithm>
 
-#include "base/file.h"
-#include "base/yaml.h"
-#include "cli/context.h"
+#include "cli/render_jobs.h"
 #include "cli/render_tree.h"
 
 namespace weft {
 namespace {
-
-bool read_options(Context& context, RenderOptions& options) {
-  for (const std::string& assignment : context.arguments().values("set")) {
-    const Status status = options.set(assignment);
-    if (status.ok()) continue;
-    context.failed(status.error());
-    return false;
-  }
-  return true;
-}
-
-// Every target that was named, in the table's order; all of them when none was.
-bool chosen_targets(Context& context, std::vector<const RenderTarget*>& chosen) {
-  const std::vector<std::string>& names = context.arguments().values("target");
-  for (const std::string& name : names) {
-    if (!find_targets(name).empty()) continue;
-    std::vector<std::string_view> known;
-    for (const RenderTarget& target : all_targets()) known.push_back(target.name);
-    context.misused(fmt::format("there is no target `{}`", name),
-                    {did_you_mean(name, known), "`weft render --list` lists them"});
-    return false;
-  }
-  for (const RenderTarget& target : all_targets()) {
-    const bool wanted = names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-                          const auto found = find_targets(name);
-                          return std::find(found.begin(), found.end(), &target) != found.end();
-                        });
-    if (wanted) chosen.push_back(&target);
-  }
-  return true;
-}
-
-// Jobs in the order of the command line. False when one cannot be used; the reasons are in the diagnostics.
-bool read_jobs(Context& context, Loaded& loaded, std::vector<JobSpec>& jobs) {
-  for (const std::string& path : context.arguments().values("job")) {
-    const Result<std::string> text = read_file(path);
-    if (!text.ok()) {
-      context.failed(text.error());
-      return false;
-    }
-    const FileId file = loaded.sources.add(path, *text);
-    const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
-    if (!root) continue;
-    std::optional<JobSpec> job = read_job(*root, loaded.diagnostics);
-    if (!job) continue;
-    resolve(*job, *loaded.cluster, loaded.diagnostics);
-    jobs.push_back(std::move(*job));
-  }
-  return !loaded.diagnostics.has_errors();
-}
 
 Exit list_targets(Context& context) {
   TableSection table;
@@ -122,7 +70,7 @@ Exit run_render(Context& context) {
   if (arguments.has("list")) return list_targets(context);
   RenderOptions options;
   std::vector<const RenderTarget*> targets;
-  if (!read_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
+  if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
   if (arguments.word(0).empty()) return context.misused("which cluster?", {usage_of(context.command())});
   if (!arguments.has("out"))
     return context.misused("render into which folder? Give --out DIR", {usage_of(context.command())});
@@ -135,6 +83,9 @@ Exit run_render(Context& context) {
   const RenderInput input{*loaded->cluster, plan, options, jobs};
   RenderRequest request;
   request.targets = std::move(targets);
+  for (const JobSpec& job : jobs) {
+    request.jobs.emplace_back(job.name->text, loaded->sources.text(job.place.file));
+  }
   request.folder = arguments.value("out");
   request.force = arguments.has("force");
   request.progress = [&](const RenderTarget& target) { context.detail(fmt::format("rendering {}", target.name)); };

@@ -105,6 +105,17 @@ Result<Manifest> render_tree(const RenderInput& input, const RenderRequest& requ
     target->render(input, sink);
     if (!sink.status().ok()) return sink.status().error();
   }
+  sink.begin(kJobsTarget);
+  for (const auto& [name, text] : request.jobs) {
+    RenderedFile file;
+    file.path = "jobs/" + name + ".job.yaml";
+    file.content = text;
+    file.consumer = "weft";
+    file.stage = Stage::workloads;
+    sink.add(std::move(file));
+  }
+  if (!sink.status().ok()) return sink.status().error();
+  manifest.options = input.options.chosen();
   finish(manifest, input.cluster);
   const Status listed = folder->add(kManifestName, write_manifest(manifest));
   if (!listed.ok()) return listed.error();

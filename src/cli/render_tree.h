@@ -13,6 +13,7 @@ namespace weft {
 
 struct RenderRequest {
   std::vector<const RenderTarget*> targets;
+  std::vector<std::pair<std::string, std::string>> jobs{};  // name and text of the job files, to be kept in the tree
   std::string folder;
   bool force = false;                                   // replace a folder even if something in it would be lost
   std::function<void(const RenderTarget&)> progress{};  // called before each target

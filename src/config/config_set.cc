@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxDepth = 16;
-constexpr std::size_t kMaxFiles = 20'000;
+constexpr std::size_t kMaxFiles = 65'000;
 constexpr std::size_t kMaxBytes = 64U << 20U;                           // of one file
 constexpr std::size_t kMaxTotal = std::size_t{2} * 1024 * 1024 * 1024;  // of all below one directory
 
@@ -32,6 +32,7 @@ void read_as(ConfigKind kind, const Sources& sources, FileId file, ConfigSet& se
   using Settings = SettingsFile::Kind;
   switch (kind) {
     case ConfigKind::unknown:
+    case ConfigKind::manifest:
       return;
     case ConfigKind::sonic:
       return take(read_sonic(sources, file, diagnostics), set.switches);
@@ -85,7 +86,10 @@ class ArgumentReader {
   ArgumentReader(std::string applies_to, Sources& sources, ConfigSet& set, Diagnostics& diagnostics)
       : applies_to_(std::move(applies_to)), sources_(sources), set_(set), diagnostics_(diagnostics) {}
 
+  void enter(ConfigSet::Tree* tree) { tree_ = tree; }
+
   void read_text(std::string path, std::string text, bool below_directory) {
+    if (tree_ != nullptr) return read_in_tree(std::move(path), std::move(text));
     const ConfigKind kind = detect_kind(path, text);
     if (kind == ConfigKind::unknown && below_directory) {
       note(diagnostics_, fmt::format("{} is passed over: it is no configuration that weft knows", in_backticks(path)));
@@ -123,10 +127,46 @@ class ArgumentReader {
       return;
     }
     root_ = real;
+    const std::string folder = root.string() + (root.string().back() == '/' ? "" : "/");
+    open_tree(folder);
     walk(root, 0);
+    if (tree_ != nullptr) set_.trees.push_back(std::move(own_tree_));
+    tree_ = nullptr;
   }
 
  private:
+  // A folder with a manifest of ours is read by what that says of each file.
+  void open_tree(const std::string& folder) {
+    auto text = read_file(folder + "manifest.json", kMaxBytes * 16);
+    if (!text || detect_kind("manifest.json", *text) != ConfigKind::manifest) return;
+    own_tree_.folder = folder;
+    own_tree_.manifest = sources_.add(folder + "manifest.json", std::move(*text));
+    tree_ = &own_tree_;
+  }
+
+  void read_in_tree(std::string path, std::string text) {
+    const std::string relative = path.substr(std::min(tree_->folder.size(), path.size()));
+    if (relative == "manifest.json") return;
+    ConfigKind kind = has_reader(relative) ? detect_kind(path, text) : ConfigKind::unknown;
+    if (relative.starts_with("nxos/")) kind = ConfigKind::nxos;
+    const FileId file = sources_.add(std::move(path), std::move(text));
+    if (file == 0) {
+      diagnostics_.error({}, "too many files: at most 65,535 are read");
+      return;
+    }
+    tree_->files.emplace(relative, file);
+    if (kind == ConfigKind::unknown) return;
+    set_.files.push_back({file, kind, applies_to_, sources_.path(file)});
+    read_as(kind, sources_, file, set_, diagnostics_);
+  }
+  // Targets whose files some reader knows; the others only look like such (FRR like NX-OS).
+  static bool has_reader(std::string_view relative) {
+    for (const char* target : {"sonic/", "nvue/", "nxos/", "kubernetes/", "slurm/", "host/"}) {
+      if (relative.starts_with(target)) return true;
+    }
+    return false;
+  }
+
   void walk(const fs::path& directory, int depth) {
     if (depth > kMaxDepth) {
       diagnostics_.error({},
@@ -191,6 +231,8 @@ class ArgumentReader {
   std::size_t files_ = 0;
   std::size_t total_ = 0;
   bool stopped_ = false;
+  ConfigSet::Tree own_tree_;
+  ConfigSet::Tree* tree_ = nullptr;
 };
 
 }  // namespace
@@ -221,9 +263,10 @@ void read_config(const std::string& argument, Sources& sources, ConfigSet& set, 
 }
 
 void read_config_text(std::string shown_path, std::string text, Sources& sources, ConfigSet& set,
-                      Diagnostics& diagnostics, std::string applies_to) {
-  ArgumentReader(std::move(applies_to), sources, set, diagnostics)
-      .read_text(std::move(shown_path), std::move(text), false);
+                      Diagnostics& diagnostics, std::string applies_to, ConfigSet::Tree* tree) {
+  ArgumentReader reader(std::move(applies_to), sources, set, diagnostics);
+  reader.enter(tree);
+  reader.read_text(std::move(shown_path), std::move(text), false);
   link_address_pools(set);
 }
 

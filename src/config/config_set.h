@@ -2,6 +2,8 @@
 // holds, not by its name; `kind_of` says what it was taken for.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,7 @@ enum class ConfigKind : std::uint8_t {
   lldp,
   ibnetdiscover,
   iblinkinfo,
+  manifest,  // of a tree that `weft render` wrote
 };
 [[nodiscard]] std::string_view to_text(ConfigKind kind);
 
@@ -53,6 +56,13 @@ struct ConfigSet {
   std::vector<HostFacts> hosts;
   std::vector<LldpReport> lldp;
   std::vector<IbFabric> infiniband;
+  // A tree that `weft render` wrote. Files in it that no reader of ours knows are kept for comparison.
+  struct Tree {
+    std::string folder;  // as shown to users
+    FileId manifest = 0;
+    std::map<std::string, FileId, std::less<>> files{};  // by path below the folder
+  };
+  std::vector<Tree> trees;
   Diagnostics problems;  // what the readers could not make sense of, for the rule that reports it
 
   [[nodiscard]] bool empty() const { return files.empty(); }
@@ -65,8 +75,8 @@ struct ConfigSet {
 // Reads "PATH" or "DEVICE=PATH" into the set: a file, or every file below a directory in name order (hidden ones left
 // out; what is not recognised there is passed over with a note, named directly it is an error).
 void read_config(const std::string& argument, Sources& sources, ConfigSet& set, Diagnostics& diagnostics);
-// The same for a text in memory.
+// The same for a text in memory; `tree` when it stands in a rendered tree whose manifest was read before.
 void read_config_text(std::string shown_path, std::string text, Sources& sources, ConfigSet& set,
-                      Diagnostics& diagnostics, std::string applies_to = {});
+                      Diagnostics& diagnostics, std::string applies_to = {}, ConfigSet::Tree* tree = nullptr);
 
 }  // namespace weft

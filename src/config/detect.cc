@@ -350,6 +350,7 @@ ConfigKind detect_kind_of_text(std::string_view path, std::string_view text) {
 }  // namespace
 
 ConfigKind detect_kind(std::string_view path, std::string_view text) {
+  if (text.substr(0, 200).find("\"kind\": \"weft-render\"") != std::string_view::npos) return ConfigKind::manifest;
   return is_prose_or_source(path) ? ConfigKind::unknown : detect_kind_of_text(path, text);
 }
 
@@ -357,6 +358,8 @@ std::string_view to_text(ConfigKind kind) {
   switch (kind) {
     case ConfigKind::unknown:
       return "unknown";
+    case ConfigKind::manifest:
+      return "manifest of a rendered tree";
     case ConfigKind::sonic:
       return "SONiC configuration database";
     case ConfigKind::nxos:

@@ -126,6 +126,7 @@ std::string write_manifest(const Manifest& manifest) {
                                 {"kind", "weft-render"},
                                 {"cluster", manifest.cluster},
                                 {"targets", Value::texts(manifest.targets)},
+                                {"options", Value::texts(manifest.options)},
                                 {"remarks", Value::texts(manifest.remarks)},
                                 {"files", std::move(files)}}));
 }
@@ -141,6 +142,7 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& shown_p
   Manifest manifest;
   manifest.cluster = text_at(*tree, "cluster");
   manifest.targets = texts_at(*tree, "targets");
+  manifest.options = texts_at(*tree, "options");
   manifest.remarks = texts_at(*tree, "remarks");
   for (const YamlNode& node : tree->find("files")->items) {
     manifest.files.push_back(read_entry(node));

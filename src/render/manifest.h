@@ -14,6 +14,7 @@
 namespace weft {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
+inline constexpr std::string_view kJobsTarget = "jobs";  // job files, kept in the tree as they were
 
 struct ManifestEntry {
   std::string path;
@@ -36,6 +37,7 @@ struct ManifestEntry {
 struct Manifest {
   std::string cluster;
   std::vector<std::string> targets;
+  std::vector<std::string> options;  // choices that were made: "ipam=nv-ipam"
   std::vector<std::string> remarks;
   std::vector<ManifestEntry> files;  // by path
 };

@@ -85,6 +85,15 @@ Status RenderOptions::set(std::string_view assignment) {
   return {};
 }
 
+std::vector<std::string> RenderOptions::chosen() const {
+  std::vector<std::string> out;
+  for (const RenderChoice& choice : kChoices) {
+    const std::string_view value = (*this)[choice.key];
+    if (value != choice.values.front()) out.push_back(fmt::format("{}={}", choice.key, value));
+  }
+  return out;
+}
+
 std::vector<const RenderTarget*> find_targets(std::string_view name) {
   std::vector<const RenderTarget*> found;
   for (const RenderTarget& target : all_targets()) {

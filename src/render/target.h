@@ -32,6 +32,8 @@ class RenderOptions {
   [[nodiscard]] std::string_view operator[](std::string_view key) const;
   // Refuses unknown keys and values, saying what there is.
   [[nodiscard]] Status set(std::string_view assignment);
+  // What was chosen, as set() takes it, by key.
+  [[nodiscard]] std::vector<std::string> chosen() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> chosen_;

@@ -1,0 +1,84 @@
+#include "base/folder.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/file.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "weft_folder_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  [[nodiscard]] std::string at(const std::string& name) const { return (root_ / name).string(); }
+  [[nodiscard]] std::string text(const std::string& name) const { return read_file(at(name)).value_or("(none)"); }
+  [[nodiscard]] std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(root_), fs::directory_iterator()));
+  }
+
+  fs::path root_;
+};
+
+TEST_F(Folder, ShowsNothingUntilItIsWhole) {
+  auto folder = FolderWriter::begin(at("out/"));
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(folder->add("a/b/file", "one").ok());
+  ASSERT_TRUE(folder->add("run.sh", "#!/bin/sh\n", 0755).ok());
+  EXPECT_FALSE(fs::exists(at("out")));
+  ASSERT_TRUE(folder->commit().ok());
+  EXPECT_EQ(text("out/a/b/file"), "one");
+  EXPECT_EQ(::access(at("out/run.sh").c_str(), X_OK), 0);
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Folder, TakesThePlaceOfAnother) {
+  for (const char* content : {"old", "new"}) {
+    auto folder = FolderWriter::begin(at("out"));
+    ASSERT_TRUE(folder.ok());
+    ASSERT_TRUE(folder->add(content, content).ok());
+    ASSERT_TRUE(folder->commit().ok());
+  }
+  EXPECT_FALSE(fs::exists(at("out/old")));
+  EXPECT_EQ(text("out/new"), "new");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Folder, LeavesNothingBehindWhenGivenUp) {
+  {
+    auto folder = FolderWriter::begin(at("out"));
+    ASSERT_TRUE(folder.ok());
+    ASSERT_TRUE(folder->add("file", "x").ok());
+  }
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Folder, RefusesPathsThatLeadOutside) {
+  auto folder = FolderWriter::begin(at("out"));
+  ASSERT_TRUE(folder.ok());
+  for (const char* path : {"", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/.", "a\nb", "a/"}) {
+    EXPECT_FALSE(folder->add(path, "x").ok()) << path;
+  }
+  EXPECT_TRUE(folder->add("a/..b", "x").ok());
+  EXPECT_FALSE(folder->add("a/..b", "x").ok()) << "twice";
+}
+
+TEST_F(Folder, SaysWhyItCannotBegin) {
+  ASSERT_TRUE(write_file(at("file"), "x").ok());
+  EXPECT_FALSE(FolderWriter::begin(at("file/out")).ok());
+  EXPECT_FALSE(FolderWriter::begin("/").ok());
+}
+
+}  // namespace
+}  // namespace weft
