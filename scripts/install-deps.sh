@@ -6,7 +6,9 @@ set -euo pipefail
 run_packages=(g++ make cmake ninja-build libyaml-dev libfmt-dev nlohmann-json3-dev libssl-dev)
 test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 clang-tidy-14 libclang-rt-14-dev
   libgtest-dev libgmock-dev libbenchmark-dev python3 git
-  iproute2 lldpd ibsim-utils opensm infiniband-diags)
+  iproute2 lldpd ibsim-utils opensm infiniband-diags
+  slurmctld slurmd slurm-client slurmrestd slurm-wlm-basic-plugins slurm-wlm-jwt-plugin munge
+  prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io)
 
 case "${1:-test}" in
   run) packages=("${run_packages[@]}") ;;
@@ -38,6 +40,13 @@ if ((EUID != 0)); then
     exit 1
   fi
   as_root=(sudo)
+fi
+
+# The tests start daemons themselves, on private ports and paths: none of those packages may start one of its own.
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 0755 /dev/stdin "$policy"
+  trap '"${as_root[@]}" rm -f "$policy"' EXIT
 fi
 
 echo "install-deps: installing ${missing[*]}"

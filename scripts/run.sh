@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/run.sh: designs an example cluster into out/, compiles, shows and checks it, and draws its racks and
-# four fabrics.
+# scripts/run.sh: designs an example cluster into out/, compiles, shows and checks it, draws its racks and
+# four fabrics, and renders every configuration of another.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,6 +25,12 @@ show failures out/cluster.yaml --matrix -f out/resiliency.txt
 show check out/cluster.yaml -f out/findings.txt || [[ $? == 1 ]] # findings are what it is for
 cat out/findings.txt
 show check examples/pod16.yaml --live examples/running
+show render examples/pod16.yaml --job examples/train.job.yaml -o out/rendered
+show check examples/pod16.yaml --config out/rendered
+sed 's/dscp: 26/dscp: 28/' examples/pod16.yaml >out/changed.yaml
+show diff out/changed.yaml out/rendered --job examples/train.job.yaml -f out/diff.txt || [[ $? == 1 ]]
+tail -n 40 out/diff.txt
 echo
 echo "out/ holds the cluster file, the bill of materials, the cabling and address plans, five pictures, the"
-echo "resiliency matrix and the findings of the check."
+echo "resiliency matrix and the findings of the check; out/rendered every configuration of examples/pod16.yaml, and"
+echo "out/diff.txt what another DSCP would change, in a safe order."
