@@ -12,6 +12,8 @@ if ! cmake --preset "$preset" >"$log" 2>&1; then
   cat "$log"
   exit 1
 fi
+# ccache sees through precompiled headers only when told to.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 arguments=(--build --preset "$preset" -j "${JOBS:-$(nproc)}")
 if (($# > 0)); then
   arguments+=(--target "$@")

@@ -18,6 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src"
 STAMPS = ROOT / "build" / "tidy"
+PRECOMPILED = re.compile(r"\s-(Winvalid-pch|include\s+\S*cmake_pch\.hxx)(?=\s)")
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
@@ -50,8 +51,15 @@ def main():
         sys.exit("lint: no build/dev/compile_commands.json; run: cmake --preset dev")
     tool_version = subprocess.run([tool, "--version"], check=True, capture_output=True).stdout
 
+    # Precompiled headers are GCC's own, and would hide a missing #include.
+    entries = json.loads(database.read_text())
+    for entry in entries:
+        entry["command"] = PRECOMPILED.sub(" ", entry["command"])
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    (STAMPS / "compile_commands.json").write_text(json.dumps(entries))
+
     work, total = [], 0
-    for entry in json.loads(database.read_text()):
+    for entry in entries:
         source = pathlib.Path(entry["file"])
         if SOURCES not in source.parents or source.stem.endswith(("_test", "_bench")) or not source.is_file():
             continue
@@ -65,7 +73,7 @@ def main():
         source, stamp, key = job
         # The commands are GCC's; clang does not know all of its warnings.
         done = subprocess.run(
-            [tool, "-p", str(database.parent), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(source)],
+            [tool, "-p", str(STAMPS), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(source)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode == 0:
             stamp.parent.mkdir(parents=True, exist_ok=True)

@@ -45,7 +45,8 @@ class RenderTree : public ::testing::Test {
   static std::map<std::string, std::string> tree_of(const fs::path& folder) {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file()) files[entry.path().lexically_relative(folder).generic_string()] = Lab::contents(entry.path());
+      if (entry.is_regular_file())
+        files[entry.path().lexically_relative(folder).generic_string()] = Lab::contents(entry.path());
     }
     return files;
   }
@@ -150,10 +151,10 @@ TEST_F(RenderTree, DiffSaysTheRiskAndASafeOrder) {
     const bool leaf = std::string(step["subject"]).find("leaf") != std::string::npos;
     EXPECT_EQ(std::string(step["before"]).find("train[001-016]") != std::string::npos, leaf) << step;
   }
-  EXPECT_THAT(switches, ElementsAre("be-spine001", "be-spine002", "be-spine003", "be-spine004", "be-train-u001-leaf1",
-                                    "be-train-u001-leaf2", "be-train-u001-leaf3", "be-train-u001-leaf4",
-                                    "be-train-u001-leaf5", "be-train-u001-leaf6", "be-train-u001-leaf7",
-                                    "be-train-u001-leaf8"));
+  EXPECT_THAT(switches,
+              ElementsAre("be-spine001", "be-spine002", "be-spine003", "be-spine004", "be-train-u001-leaf1",
+                          "be-train-u001-leaf2", "be-train-u001-leaf3", "be-train-u001-leaf4", "be-train-u001-leaf5",
+                          "be-train-u001-leaf6", "be-train-u001-leaf7", "be-train-u001-leaf8"));
   for (const Json& change : found["changes"]) {
     EXPECT_THAT(std::string(change["file"]), Not(::testing::StartsWith("nxos/oob"))) << change;
   }
@@ -166,7 +167,8 @@ TEST_F(RenderTree, DiffAgainstWhatASwitchRuns) {
   running["PORT"][port]["mtu"] = "1500";
   running["CRM"]["Config"]["polling_interval"] = "300";  // a table that weft does not write
   lab_.put("spine.json", running.dump());
-  const Outcome diff = weft({"diff", example("pod16.yaml"), "be-spine001=" + path("spine.json"), "-t", "sonic", "--output", "json"});
+  const Outcome diff =
+      weft({"diff", example("pod16.yaml"), "be-spine001=" + path("spine.json"), "-t", "sonic", "--output", "json"});
   ASSERT_EQ(diff.code, 1) << diff.out;
   const Json found = Json::parse(diff.out);
   ASSERT_EQ(found["changes"].size(), 1U) << diff.out;
