@@ -4,7 +4,7 @@
 
 namespace weft {
 
-const FabricSpec* fabric_spec(const Cluster& cluster, FabricKind kind) {
+const FabricSpec* switch_fabric(const Cluster& cluster, FabricKind kind) {
   const FabricsSpec& fabrics = cluster.spec().fabrics.value;
   switch (kind) {
     case FabricKind::backend:
@@ -21,7 +21,7 @@ const FabricSpec* fabric_spec(const Cluster& cluster, FabricKind kind) {
 
 std::string_view system_of(const Cluster& cluster, const DeviceGroup& group) {
   if (group.kind != DeviceKind::network_switch || group.network_switch == nullptr) return {};
-  const FabricSpec* fabric = fabric_spec(cluster, group.fabric);
+  const FabricSpec* fabric = switch_fabric(cluster, group.fabric);
   const Given<std::string>& wanted = fabric != nullptr ? fabric->system : cluster.spec().fabrics->oob->system;
   const std::vector<std::string>& able = group.network_switch->systems.value;
   if (able.empty() || std::find(able.begin(), able.end(), wanted.value) != able.end()) return wanted.value;

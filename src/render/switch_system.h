@@ -9,7 +9,7 @@
 namespace weft {
 
 // The fabric's part of the file; none for the out-of-band network, which has a spec of its own.
-[[nodiscard]] const FabricSpec* fabric_spec(const Cluster& cluster, FabricKind kind);
+[[nodiscard]] const FabricSpec* switch_fabric(const Cluster& cluster, FabricKind kind);
 
 // The name as in the catalogue ("sonic", "nxos", "eos", "cumulus", "junos"); "" for what is no switch. InfiniBand
 // switches answer too ("mlnx-os").
