@@ -1,27 +1,10 @@
 // SONiC: how a switch is managed, and which services it runs.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "render/sonic_tables.h"
 
 namespace weft::sonic_render {
 namespace {
-
-// An address or a name as ietf-inet-types takes it (RFC 6991, host): anything else is no place to log to.
-bool is_host(std::string_view text) {
-  if (parse_ipv4(text).ok() || parse_ipv6(text).ok()) return true;
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
-  if (text.empty() || text.size() > 253) return false;
-  char before = '.';
-  for (const char c : text) {
-    const bool edge = before == '.' || c == '.';
-    if (!plain(c) && c != '-' && c != '.') return false;
-    if (edge && (c == '-' || (c == '.' && !plain(before)))) return false;
-    before = c;
-  }
-  return plain(before);
-}
 
 Value state(bool on) {
   Value row = Value::map();
@@ -51,7 +34,7 @@ void add_management(Tables& tables) {
         fmt::format("eth0|{}/{}", to_text(plan.management), plan.management_subnet.length), std::move(gateway));
   }
   const SwitchServices services = switch_services(tables.cluster());
-  if (is_host(services.syslog)) {
+  if (is_host_text(services.syslog)) {
     Value row = Value::map();
     row.put("vrf", vrf);
     tables.root["SYSLOG_SERVER"].put(services.syslog, std::move(row));

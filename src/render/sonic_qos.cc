@@ -215,22 +215,39 @@ Reserved add_lossless_profiles(Tables& tables, const ClassPlan& classes, Value& 
   return out;
 }
 
+struct QueueRange {
+  std::string numbers;  // "4-7"
+  bool lossless = false;
+};
+std::vector<QueueRange> queue_ranges(const ClassPlan& classes) {
+  std::vector<QueueRange> out;
+  for (int first = 0; first < kClassCount;) {
+    int last = first;
+    while (last + 1 < kClassCount && is_lossless(classes, last + 1) == is_lossless(classes, first)) ++last;
+    out.push_back(
+        {first == last ? std::to_string(first) : fmt::format("{}-{}", first, last), is_lossless(classes, first)});
+    first = last + 1;
+  }
+  return out;
+}
+
 void add_buffer_rows(Tables& tables, const ClassPlan& classes) {
   Value groups = Value::map();
   Value queues = Value::map();
   Value lengths = Value::map();
-  const auto put = [](Value& to, const std::string& name, int number, std::string profile) {
+  const auto put = [](Value& to, const std::string& name, const std::string& numbers, std::string profile) {
     Value row = Value::map();
     row.put("profile", std::move(profile));
-    to.put(fmt::format("{}|{}", name, number), std::move(row));
+    to.put(fmt::format("{}|{}", name, numbers), std::move(row));
   };
+  const std::vector<QueueRange> ranges = queue_ranges(classes);
   for (std::size_t i = 0; i < tables.plan.ports.size(); ++i) {
     const std::string& name = tables.names[i];
     const SwitchPort& port = tables.plan.ports[i];
-    put(groups, name, classes.best_effort, "ingress_lossy_profile");
-    for (const int priority : classes.pfc) put(groups, name, priority, profile_name(port));
-    for (int number = 0; number < kClassCount; ++number) {
-      put(queues, name, number, is_lossless(classes, number) ? "egress_lossless_profile" : "egress_lossy_profile");
+    put(groups, name, std::to_string(classes.best_effort), "ingress_lossy_profile");
+    for (const int priority : classes.pfc) put(groups, name, std::to_string(priority), profile_name(port));
+    for (const QueueRange& range : ranges) {
+      put(queues, name, range.numbers, range.lossless ? "egress_lossless_profile" : "egress_lossy_profile");
     }
     lengths.put(name, fmt::format("{}m", metres_up(port.cable)));
   }

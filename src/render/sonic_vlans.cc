@@ -94,6 +94,7 @@ void add_vlans(Tables& tables) {
     } else if (!vlan.subnets.empty()) {
       Value svi = Value::map();
       svi.put("vrf_name", tables.vrf);
+      if (plan.stretched) svi.put("proxy_arp", "enabled");
       interfaces.put(vlan_name(vlan.id), std::move(svi));
       add_addresses(tables, vlan, interfaces);
     }

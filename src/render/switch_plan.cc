@@ -197,6 +197,7 @@ SwitchPlan plan_switch(const RenderPlan& plan, DeviceId id) {
     if (place.lanes > 0) out.ports.push_back(plan_port(cluster, out, port, place));
   }
   if (out.group->fabric == FabricKind::frontend && out.group->tier == Tier::leaf) {
+    out.stretched = cluster.fabric(FabricKind::frontend).leaves > 2;
     out.pair_number = leaf_number(cluster, out) / 2 + 1;
   }
   plan_pair(cluster, out);
@@ -257,6 +258,20 @@ Stage stage_of(FabricKind kind) {
       break;
   }
   return Stage::oob;
+}
+
+bool is_host_text(std::string_view text) {
+  if (parse_ipv4(text).ok() || parse_ipv6(text).ok()) return true;
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  if (text.empty() || text.size() > 253) return false;
+  char before = '.';
+  for (const char c : text) {
+    const bool edge = before == '.' || c == '.';
+    if (!plain(c) && c != '-' && c != '.') return false;
+    if (edge && (c == '-' || (c == '.' && !plain(before)))) return false;
+    before = c;
+  }
+  return plain(before);
 }
 
 std::string fabric_source(FabricKind kind) { return fmt::format("fabrics.{}", to_text(kind)); }

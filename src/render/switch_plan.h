@@ -81,6 +81,7 @@ struct SwitchPlan {
   DeviceId pair = kNone<DeviceId>;  // the other switch, where servers are bonded over both
   std::uint32_t pair_number = 0;    // from 1, among the pairs of the fabric
   bool pair_first = false;
+  bool stretched = false;  // a leaf whose hosts' subnet goes on behind other leaves
 
   [[nodiscard]] bool oob() const { return fabric == nullptr; }
   [[nodiscard]] bool lossless() const {
@@ -110,6 +111,8 @@ struct ClassPlan {
 
 // Stage in which the files of a fabric's switches are applied.
 [[nodiscard]] Stage stage_of(FabricKind kind);
+// An address or a name as RFC 6991 (host) takes it: what the file's free text must be to stand in a configuration.
+[[nodiscard]] bool is_host_text(std::string_view text);
 // A fabric's key in the cluster file: "fabrics.backend".
 [[nodiscard]] std::string fabric_source(FabricKind kind);
 
