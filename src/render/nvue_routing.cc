@@ -139,7 +139,8 @@ void add_access_lists(Commands& commands, const RenderPlan& render, const Switch
   if (services.dns != Ipv4{}) service(to_text(services.dns), "53");
   if (oob.services->dhcp.value == Whereabouts::oob) {
     const std::string rule = next();
-    commands.set_at(rule, {"match", "ip", "source-ip", "0.0.0.0/32"});
+    commands.set_at(rule, {"match", "ip", "source-ip", "0.0.0.0/32"});  // RFC 2131: from no address yet, to all
+    commands.set_at(rule, {"match", "ip", "dest-ip", "255.255.255.255/32"});
     commands.set_at(rule, {"match", "ip", "protocol", "udp"});
     commands.set_at(rule, {"match", "ip", "udp", "dest-port", "67"});
     commands.set_at(rule, {"action", "permit"});

@@ -55,7 +55,7 @@ void add_management(Tables& tables) {
   features.put("bgp", state(plan.routes()));
   if (plan.pair != kNone<DeviceId>) features.put("iccpd", state(true));
   features.put("lldp", state(true));
-  if (plan.oob()) features.put("stp", state(true));
+  if (tables.root.find("STP") != nullptr) features.put("stp", state(true));
   tables.root.put("FEATURE", std::move(features));
 }
 

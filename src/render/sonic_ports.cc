@@ -74,6 +74,21 @@ std::string alias_of(const SwitchPlan& plan, const SwitchPort& port) {
 // have none.
 bool has_rs_fec(BitRate speed) { return speed == gigabits(25) || speed == gigabits(50) || speed >= gigabits(100); }
 
+Value port_row(const Tables& tables, const SwitchPort& port, bool cabled) {
+  const bool copper = port.form == FormFactor::rj45;
+  Value row = Value::map();
+  row.put("index", text(port.cage + 1));
+  row.put("lanes", lanes_text(tables.plan, port));
+  row.put("alias", alias_of(tables.plan, port));
+  if (cabled) row.put("description", fmt::format("{} {}", tables.cluster().name_of(port.peer), port.peer_port));
+  row.put("speed", text(port.speed.count() / 1'000'000));
+  row.put("mtu", text(tables.plan.mtu));
+  if (!copper) row.put("fec", has_rs_fec(port.speed) ? "rs" : "none");
+  row.put("autoneg", copper ? "on" : "off");  // 1000BASE-T cannot do without (IEEE 802.3 clause 40)
+  row.put("admin_status", cabled ? "up" : "down");
+  return row;
+}
+
 }  // namespace
 
 Hardware hardware_of(const SwitchModel& model) {
@@ -128,26 +143,22 @@ void add_ports(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   Value ports = Value::map();
   Value breakouts = Value::map();
-  std::uint32_t last_cage = UINT32_MAX;
-  for (std::size_t i = 0; i < plan.ports.size(); ++i) {
-    const SwitchPort& port = plan.ports[i];
-    const bool copper = port.form == FormFactor::rj45;
-    Value row = Value::map();
-    row.put("index", text(port.cage + 1));
-    row.put("lanes", lanes_text(plan, port));
-    row.put("alias", alias_of(plan, port));
-    row.put("description", fmt::format("{} {}", tables.cluster().name_of(port.peer), port.peer_port));
-    row.put("speed", text(port.speed.count() / 1'000'000));
-    row.put("mtu", text(plan.mtu));
-    if (!copper) row.put("fec", has_rs_fec(port.speed) ? "rs" : "none");
-    row.put("autoneg", copper ? "on" : "off");  // 1000BASE-T cannot do without (IEEE 802.3 clause 40)
-    row.put("admin_status", "up");
-    ports.put(tables.names[i], std::move(row));
-    if (port.cage == last_cage || port.cage_lanes == 1) continue;
-    last_cage = port.cage;
-    Value mode = Value::map();
-    mode.put("brkout_mode", fmt::format("{}x{}", port.pieces(), to_text(port.speed)));
-    breakouts.put(fmt::format("Ethernet{}", port.first_lane), std::move(mode));
+  for (std::size_t i = 0; i < plan.ports.size();) {
+    const SwitchPort& first = plan.ports[i];
+    if (first.cage_lanes > 1) {
+      Value mode = Value::map();
+      mode.put("brkout_mode", fmt::format("{}x{}", first.pieces(), to_text(first.speed)));
+      breakouts.put(fmt::format("Ethernet{}", first.first_lane), std::move(mode));
+    }
+    // A split cage has all of its pieces as ports, those without a cable too.
+    for (std::uint32_t piece = 0; piece < first.pieces(); ++piece) {
+      SwitchPort spare = first;
+      spare.lane = piece * first.lanes;
+      const bool cabled = i < plan.ports.size() && plan.ports[i].cage == first.cage && plan.ports[i].lane == spare.lane;
+      const SwitchPort& port = cabled ? plan.ports[i] : spare;
+      ports.put(port_name(port), port_row(tables, port, cabled));
+      if (cabled) ++i;
+    }
   }
   tables.root.put("PORT", std::move(ports));
   if (!breakouts.empty()) tables.root.put("BREAKOUT_CFG", std::move(breakouts));

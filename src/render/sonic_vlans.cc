@@ -118,28 +118,35 @@ void add_vlans(Tables& tables) {
 // Out-of-band leaves hang on two switches each: a loop, which the spanning tree opens. Hosts' ports never take part.
 void add_spanning_tree(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
-  if (!plan.oob() || plan.vlans.empty()) return;
+  const auto vlan = static_cast<std::uint16_t>(tables.cluster().spec().fabrics->oob->vlan.value);
+  const bool carries =
+      std::any_of(plan.vlans.begin(), plan.vlans.end(), [&](const SwitchVlan& one) { return one.id == vlan; });
+  if (!carries) return;
   // The switch above is the root; multiples of 4096 (IEEE 802.1D 9.2.5).
-  const int priority = plan.group->tier == Tier::leaf ? 32768 : plan.group->tier == Tier::spine ? 8192 : 4096;
+  const bool leaf = plan.oob() && plan.group->tier == Tier::leaf;
+  const int priority = leaf ? 32768 : plan.group->tier == Tier::core ? 4096 : 8192;
   Value global = Value::map();
   global.put("mode", "pvst");
   global.put("priority", text(priority));
   tables.root["STP"].put("GLOBAL", std::move(global));
-  for (const SwitchVlan& vlan : plan.vlans) {
-    Value row = Value::map();
-    row.put("vlanid", text(vlan.id));
-    row.put("enabled", "true");
-    row.put("priority", text(priority));
-    tables.root["STP_VLAN"].put(vlan_name(vlan.id), std::move(row));
-  }
+  Value row = Value::map();
+  row.put("vlanid", text(vlan));
+  row.put("enabled", "true");
+  row.put("priority", text(priority));
+  tables.root["STP_VLAN"].put(vlan_name(vlan), std::move(row));
   Value ports = Value::map();
+  bool pair_done = false;
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
-    const bool edge = plan.ports[i].use == SwitchPort::Use::host;
-    Value row = Value::map();
-    row.put("enabled", "true");
-    row.put("portfast", edge ? "true" : "false");
-    row.put("bpdu_guard", edge ? "true" : "false");
-    ports.put(tables.names[i], std::move(row));
+    const SwitchPort& port = plan.ports[i];
+    const bool pair_link = port.use == SwitchPort::Use::pair_link;
+    if (pair_link ? pair_done : port.vlan != vlan) continue;
+    pair_done = pair_done || pair_link;
+    const bool edge = port.use == SwitchPort::Use::host;
+    Value one = Value::map();
+    one.put("enabled", "true");
+    one.put("portfast", edge ? "true" : "false");
+    one.put("bpdu_guard", edge ? "true" : "false");
+    ports.put(pair_link ? bundle_name(port) : tables.names[i], std::move(one));
   }
   tables.root.put("STP_PORT", std::move(ports));
 }

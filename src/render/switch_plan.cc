@@ -9,6 +9,7 @@
 namespace weft {
 namespace {
 
+constexpr std::uint64_t kSyslogNumber = 10;
 constexpr std::uint64_t kTimeNumber = 11;
 constexpr std::uint64_t kDnsNumber = 12;
 // Numbers of the frontend's subnet below this belong to gateways; cluster.h gives hosts those from ten on.
@@ -171,7 +172,7 @@ void plan_vlans(const Cluster& cluster, SwitchPlan& plan) {
 SwitchServices switch_services(const Cluster& cluster) {
   const OobSpec& oob = cluster.spec().fabrics->oob.value;
   SwitchServices out;
-  if (oob.syslog.has_value()) out.syslog = oob.syslog.value;
+  out.syslog = oob.syslog.has_value() ? oob.syslog.value : to_text(oob.subnet->at(kSyslogNumber));
   if (oob.services->time.value == Whereabouts::oob) out.time = oob.subnet->at(kTimeNumber);
   if (oob.services->dns.value == Whereabouts::oob) out.dns = oob.subnet->at(kDnsNumber);
   return out;

@@ -56,12 +56,12 @@ struct SwitchVlan {
 
 // Where the services are that a switch leans on, over the out-of-band network.
 struct SwitchServices {
-  std::string syslog;  // as the file says; "" for none
+  std::string syslog;  // as the file says; free text, see is_host_text()
   Ipv4 time;           // none where the file puts it elsewhere
   Ipv4 dns;
 };
 // Addresses of the out-of-band network's own services are among the first sixteen of its subnet, which no device gets:
-// 11 for time, 12 for names.
+// 10 for logs unless the file says otherwise, 11 for time, 12 for names.
 [[nodiscard]] SwitchServices switch_services(const Cluster& cluster);
 
 struct SwitchPlan {
