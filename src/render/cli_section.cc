@@ -49,6 +49,7 @@ bool CliWriter::put(CliTokens tokens) {
     refused_.push_back(shown(tokens));
     return false;
   }
+  after_comment_ = false;
   text_.append(depth_ * style_.indent, ' ');
   bool first = true;
   for (const CliToken& token : tokens) {
@@ -64,11 +65,9 @@ void CliWriter::line(CliTokens tokens) { (void)put(tokens); }
 
 CliWriter::Section CliWriter::section(CliTokens tokens) {
   if (depth_ == 0) {
-    separate();
-  } else if (!style_.nested_separator.empty() && skip_ == 0) {
-    text_.append(depth_ * style_.indent, ' ');
-    text_ += style_.nested_separator;
-    text_ += '\n';
+    if (!after_comment_) separate();  // a comment belongs to what follows it
+  } else {
+    separate_nested();
   }
   if (!put(tokens)) ++skip_;
   ++depth_;
@@ -84,8 +83,16 @@ void CliWriter::close() {
 void CliWriter::separate() {
   if (skip_ > 0 || text_.empty()) return;
   const std::string line = std::string(style_.separator) + '\n';
+  after_comment_ = false;
   if (text_.ends_with("\n" + line)) return;
   text_ += line;
+}
+
+void CliWriter::separate_nested() {
+  if (style_.nested_separator.empty() || skip_ > 0) return;
+  text_.append(depth_ * style_.indent, ' ');
+  text_ += style_.nested_separator;
+  text_ += '\n';
 }
 
 void CliWriter::comment(std::string_view text) {
@@ -99,6 +106,7 @@ void CliWriter::comment(std::string_view text) {
     text_ += '\n';
     at = end + 1;
   }
+  after_comment_ = true;
 }
 
 std::string cli_ranges(std::vector<std::uint32_t> numbers) {

@@ -17,10 +17,10 @@ namespace weft {
 // One word of a command, or the free text that ends one.
 class CliToken {
  public:
-  CliToken(const char* text) : text_(text) {}       // NOLINT(google-explicit-constructor)
-  CliToken(std::string_view text) : text_(text) {}  // NOLINT(google-explicit-constructor)
-  CliToken(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
-  CliToken(Ipv4 address) : text_(to_text(address)) {}     // NOLINT(google-explicit-constructor)
+  CliToken(const char* text) : text_(text) {}                     // NOLINT(google-explicit-constructor)
+  CliToken(std::string_view text) : text_(text) {}                // NOLINT(google-explicit-constructor)
+  CliToken(std::string text) : text_(std::move(text)) {}          // NOLINT(google-explicit-constructor)
+  CliToken(Ipv4 address) : text_(to_text(address)) {}             // NOLINT(google-explicit-constructor)
   CliToken(const Ipv4Prefix& prefix) : text_(to_text(prefix)) {}  // NOLINT(google-explicit-constructor)
   template <std::integral Number>
   CliToken(Number number) : text_(std::to_string(number)) {}  // NOLINT(google-explicit-constructor)
@@ -66,8 +66,9 @@ class CliWriter {
     CliWriter& writer_;
   };
   [[nodiscard]] Section section(CliTokens tokens);
-  // Between groups of top-level lines.
+  // Between groups of top-level lines, and of lines in a block.
   void separate();
+  void separate_nested();
   void comment(std::string_view text);
 
   [[nodiscard]] const std::vector<std::string>& refused() const { return refused_; }
@@ -81,6 +82,7 @@ class CliWriter {
   std::string text_;
   std::size_t depth_ = 0;
   std::size_t skip_ = 0;  // open blocks whose heading was refused
+  bool after_comment_ = false;
   std::vector<std::string> refused_;
 };
 

@@ -9,13 +9,6 @@ namespace weft {
 namespace cli {
 namespace {
 
-bool has_use(const SwitchView& view, LinkUse use) {
-  for (const SwitchLink& link : view.links) {
-    if (link.use == use) return true;
-  }
-  return false;
-}
-
 void features(CliWriter& out, const SwitchView& view) {
   out.separate();
   if (view.routed() || view.node_asn != 0) out.line({"feature", "bgp"});
@@ -44,20 +37,17 @@ void services(CliWriter& out, const NxosInput& input) {
   out.line({"ip", "domain-name", input.cluster().spec().site->domain.value});
   if (const std::string syslog = input.survey.syslog(); !syslog.empty()) {
     out.line({"logging", "server", syslog, 6, "use-vrf", vrf});  // 6: informational and worse
-    out.line({"logging", "source-interface", input.view.is_oob() ? fmt::format("Vlan{}", input.survey.oob().vlan.value)
-                                                                 : std::string("mgmt0")});
+    out.line({"logging", "source-interface",
+              input.view.is_oob() ? fmt::format("Vlan{}", input.survey.oob().vlan.value) : std::string("mgmt0")});
   }
-  if (const Ipv4 time = input.survey.time_server(); time.bits != 0)
-    out.line({"ntp", "server", time, "use-vrf", vrf});
+  if (const Ipv4 time = input.survey.time_server(); time.bits != 0) out.line({"ntp", "server", time, "use-vrf", vrf});
   if (const Ipv4 names = input.survey.name_server(); names.bits != 0)
     out.line({"ip", "name-server", names, "use-vrf", vrf});
 }
 
 }  // namespace
 
-std::string NxosInput::vrf() const {
-  return view.is_oob() ? survey.oob().vrf->text : view.fabric->vrf->text;
-}
+std::string NxosInput::vrf() const { return view.is_oob() ? survey.oob().vrf->text : view.fabric->vrf->text; }
 
 std::string NxosInput::management_vrf() const { return view.is_oob() ? vrf() : std::string("management"); }
 
@@ -81,9 +71,7 @@ void nxos_system(CliWriter& out, const NxosInput& input) {
     }
     if (view.fabric->bfd.value) out.line({"bfd", "interval", 100, "min_rx", 100, "multiplier", 3});
   }
-  if (view.is_oob() && has_use(view, LinkUse::trunk)) {
-    // The aggregation is the root, so that no leaf carries the others' traffic.
-    const int priority = view.group->tier == Tier::leaf ? 32768 : view.device->index == 0 ? 4096 : 8192;
+  if (const int priority = view.root_priority(); priority != 0) {
     out.separate();
     out.line({"spanning-tree", "vlan", input.survey.oob().vlan.value, "priority", priority});
   }
@@ -91,7 +79,7 @@ void nxos_system(CliWriter& out, const NxosInput& input) {
 
 // Security Configuration Guide, "Configuring IP ACLs".
 void nxos_guard(CliWriter& out, const NxosInput& input) {
-  if (!input.view.is_oob() || input.survey.guard().empty()) return;
+  if (!input.view.is_oob() || !input.survey.guarded()) return;
   if (input.view.group->tier == Tier::leaf) {
     out.separate();
     out.comment("Room for port access lists; takes effect with the next reload");
@@ -106,7 +94,7 @@ void nxos_guard(CliWriter& out, const NxosInput& input) {
   const auto end = [](const Ipv4Prefix& prefix) {
     return prefix.length == 32 ? fmt::format("host {}", to_text(prefix.base)) : to_text(prefix);
   };
-  for (const GuardRule& rule : input.survey.guard()) {
+  for (const GuardRule& rule : input.survey.guard_of(input.view)) {
     std::string text = end(rule.source);
     if (rule.source_port != 0) text += fmt::format(" eq {}", rule.source_port);
     text += " " + end(rule.destination);

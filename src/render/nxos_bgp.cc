@@ -1,5 +1,5 @@
-// NX-OS: BGP between the tiers (RFC 7938: a number for each leaf, one for the spines of a pod), with BFD. Unicast Routing
-// Configuration Guide, "Configuring Basic BGP", "Configuring Advanced BGP".
+// NX-OS: BGP between the tiers (RFC 7938: a number for each leaf, one for the spines of a pod), with BFD. Unicast
+// Routing Configuration Guide, "Configuring Basic BGP", "Configuring Advanced BGP".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,8 +44,7 @@ void fabric_neighbors(CliWriter& out, const NxosInput& input) {
   for (const SwitchLink& link : input.view.links) {
     if (link.use != LinkUse::fabric) continue;
     const bool numbered = link.own.bits != 0;
-    const auto neighbor =
-        out.section({"neighbor", numbered ? to_text(link.far_address) : nxos_port_name(link)});
+    const auto neighbor = out.section({"neighbor", numbered ? to_text(link.far_address) : nxos_port_name(link)});
     if (input.view.fabric->bfd.value) out.line({"bfd"});
     out.line({"remote-as", link.far_asn});
     out.line({"description", CliToken::rest(input.cluster().name_of(link.far_device))});

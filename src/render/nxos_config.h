@@ -25,11 +25,11 @@ inline constexpr std::string_view kNxosGuard = "JUMP-ONLY";
 [[nodiscard]] BitRate nxos_usual_speed(const SwitchView& view);
 [[nodiscard]] bool nxos_has_qos(const SwitchView& view);
 
-void nxos_system(CliWriter& out, const NxosInput& input);       // features, names, management services
-void nxos_guard(CliWriter& out, const NxosInput& input);        // the access list of the out-of-band network
+void nxos_system(CliWriter& out, const NxosInput& input);  // features, names, management services
+void nxos_guard(CliWriter& out, const NxosInput& input);   // the access list of the out-of-band network
 void nxos_qos(CliWriter& out, const NxosInput& input);
-void nxos_vlans(CliWriter& out, const NxosInput& input);        // VLANs, VRFs, static routes
-void nxos_pair(CliWriter& out, const NxosInput& input);         // vPC domain
+void nxos_vlans(CliWriter& out, const NxosInput& input);  // VLANs, VRFs, static routes
+void nxos_pair(CliWriter& out, const NxosInput& input);   // vPC domain
 void nxos_interfaces(CliWriter& out, const NxosInput& input);
 void nxos_bgp(CliWriter& out, const NxosInput& input);
 

@@ -86,7 +86,7 @@ void front_port(CliWriter& out, const NxosInput& input, const SwitchLink& link) 
   if (link.form != FormFactor::rj45) out.line({"speed", link.speed.count() / 1'000'000});
   qos_lines(out, view, link);
   if (routed) routed_lines(out, input, link);
-  const bool guarded = view.is_oob() && link.use == LinkUse::host && !input.survey.guard().empty();
+  const bool guarded = view.is_oob() && link.use == LinkUse::host && input.survey.guarded();
   if (guarded) out.line({"ip", "port", "access-group", kNxosGuard, "in"});
   if (link.use == LinkUse::host && link.channel == 0) edge_lines(out);
   if (link.channel != 0) out.line({"channel-group", link.channel, "mode", "active"});
@@ -103,6 +103,7 @@ void bundles(CliWriter& out, const SwitchView& view) {
     const auto bundle = out.section({"interface", channel_name(channel)});
     out.line({"description", CliToken::rest(pair ? std::string("vPC peer-link, ") + link->far : link->far)});
     switchport_lines(out, view, link->use, link->vlan);
+    if (link->form != FormFactor::rj45) out.line({"speed", link->speed.count() / 1'000'000});
     if (pair) {
       out.line({"spanning-tree", "port", "type", "network"});
       out.line({"vpc", "peer-link"});
@@ -164,7 +165,7 @@ void svi(CliWriter& out, const NxosInput& input, const SwitchSegment& segment) {
                                      [](const SwitchGateway& gateway) { return gateway.stretched; });
   // Hosts of the subnet on other leaves are behind this gateway too.
   if (stretched) out.line({"ip", "local-proxy-arp"});
-  if (view.is_oob() && !input.survey.guard().empty()) {
+  if (view.is_oob() && input.survey.guarded()) {
     out.line({"ip", "access-group", kNxosGuard, "in"});
     out.line({"ip", "access-group", kNxosGuard, "out"});
   }

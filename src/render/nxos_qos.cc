@@ -52,9 +52,9 @@ void network(CliWriter& out, const QosSpec& qos, std::int64_t mtu) {
   const auto policy = out.section({"policy-map", "type", "network-qos", "ROCE-LOSSLESS"});
   for (const std::int64_t priority : qos.pfc_priorities.value) {
     if (qos.pfc.value == PfcMode::off) break;
-    const auto entry = out.section(
-        {"class", "type", "network-qos",
-         priority == 0 ? std::string("c-8q-nq-default") : fmt::format("c-8q-nq{}", priority)});
+    const auto entry =
+        out.section({"class", "type", "network-qos",
+                     priority == 0 ? std::string("c-8q-nq-default") : fmt::format("c-8q-nq{}", priority)});
     out.line({"mtu", mtu});
     out.line({"pause", "pfc-cos", priority});
   }
@@ -116,9 +116,10 @@ void nxos_qos(CliWriter& out, const NxosInput& input) {
   if (!nxos_has_qos(view)) return;
   const QosSpec& qos = view.fabric->qos.value;
   out.separate();
-  out.comment(fmt::format("RDMA data is DSCP {}, class {}, lossless. Congestion notifications are DSCP {}, class {}, "
-                          "strict.",
-                          qos.dscp.value, qos.priority.value, qos.cnp_dscp.value, qos.cnp_priority.value));
+  out.comment(
+      fmt::format("RDMA data is DSCP {}, class {}, lossless. Congestion notifications are DSCP {}, class {}, "
+                  "strict.",
+                  qos.dscp.value, qos.priority.value, qos.cnp_dscp.value, qos.cnp_priority.value));
   if (qos.pfc_watchdog.value) {
     const NxosWatchdog watchdog = watchdog_of(qos, static_cast<std::int64_t>(view.links.size()));
     out.line({"priority-flow-control", "watch-dog-interval", "on"});

@@ -42,6 +42,12 @@ Ipv4Prefix host_prefix(Ipv4 address) { return {address, 32}; }
 
 }  // namespace
 
+int SwitchView::root_priority() const {
+  if (!is_oob() || group->tier == Tier::leaf) return 0;
+  const int first = group->tier == Tier::core ? 4096 : 12288;
+  return first + (device->index == 0 ? 0 : 4096);
+}
+
 SwitchSurvey::SwitchSurvey(const RenderInput& input) : input_(input) {
   find_pairs();
   find_homes();
@@ -109,6 +115,24 @@ void SwitchSurvey::make_guard() {
   if (logs.ok()) service(logs.value(), 514);
   service(time_server(), 123);
   service(name_server(), 53);
+  if (oob().services->dhcp.value != Whereabouts::oob) return;
+  const Ipv4Prefix everyone{Ipv4{0xFFFFFFFFU}, 32};
+  guard_.push_back({true, host_prefix(Ipv4{}), 68, everyone, 67});  // RFC 2131: before it has an address
+  guard_.push_back({true, all, 68, all, 67});
+  guard_.push_back({true, all, 67, all, 68});
+}
+
+std::vector<GuardRule> SwitchSurvey::guard_of(const SwitchView& view) const {
+  std::vector<GuardRule> rules = guard_;
+  if (rules.empty()) return rules;
+  for (const SwitchLink& link : view.links) {
+    const auto pair = pairs_.find(index_of(link.far_device));
+    if (link.use != LinkUse::host || pair == pairs_.end() || pair->second.mate == kNone<DeviceId>) continue;
+    const Ipv4 here = input_.cluster.oob_address(link.far_device);
+    const Ipv4 there = input_.cluster.oob_address(pair->second.mate);
+    if (here.bits != 0 && there.bits != 0) rules.push_back({false, host_prefix(here), 0, host_prefix(there), 0});
+  }
+  return rules;
 }
 
 std::string SwitchSurvey::syslog() const { return oob().syslog.has_value() ? oob().syslog.value : std::string(); }
@@ -214,8 +238,8 @@ void SwitchSurvey::add_gateway(SwitchView& view, const Subnet& subnet, SubnetId 
   auto segment = std::find_if(view.segments.begin(), view.segments.end(), same);
   if (segment == view.segments.end()) {
     const bool frontend = subnet.fabric == FabricKind::frontend;
-    std::string name = frontend ? std::string("frontend")
-                                : fmt::format("{}-rail{}", to_text(subnet.fabric), subnet.rail + 1);
+    std::string name =
+        frontend ? std::string("frontend") : fmt::format("{}-rail{}", to_text(subnet.fabric), subnet.rail + 1);
     view.segments.push_back({subnet.vlan, std::move(name), {}});
     segment = view.segments.end() - 1;
   }
@@ -267,7 +291,8 @@ void SwitchSurvey::bundle_hosts(SwitchView& view) const {
   for (SwitchLink& link : view.links) {
     if (link.use != LinkUse::host) continue;
     const auto at = std::lower_bound(bonded.begin(), bonded.end(), link.far_device);
-    if (at != bonded.end() && *at == link.far_device) link.channel = static_cast<std::uint32_t>(at - bonded.begin()) + 1;
+    if (at != bonded.end() && *at == link.far_device)
+      link.channel = static_cast<std::uint32_t>(at - bonded.begin()) + 1;
   }
 }
 
@@ -304,11 +329,14 @@ void remark_group(const SwitchSurvey& survey, const DeviceGroup& group, FileSink
                             group.name));
   }
   if (fabric == nullptr && survey.oob().gateway.value != Whereabouts::none) {
-    sink.remark(fmt::format("{}: the way out of the out-of-band network ({}) is not configured: its next hop is the "
-                            "site's", group.name, to_text(survey.oob().subnet.value)));
+    sink.remark(
+        fmt::format("{}: the way out of the out-of-band network ({}) is not configured: its next hop is the "
+                    "site's",
+                    group.name, to_text(survey.oob().subnet.value)));
   }
   if (fabric != nullptr && fabric->load_balancing.value != LoadBalancing::ecmp) {
-    sink.remark(fmt::format("{}: adaptive routing or spraying is not configured: it depends on the release", group.name));
+    sink.remark(
+        fmt::format("{}: adaptive routing or spraying is not configured: it depends on the release", group.name));
   }
 }
 

@@ -1,6 +1,6 @@
 // What one Ethernet switch is told, whatever its command line: its links with their far ends, the segments it is a
-// gateway for, its pair, who may reach what is managed. Worked out once from the Cluster so that NX-OS and EOS files say
-// the same; see nxos.cc and eos.cc for the words.
+// gateway for, its pair, who may reach what is managed. Worked out once from the Cluster so that NX-OS and EOS files
+// say the same; see nxos.cc and eos.cc for the words.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ struct SwitchGateway {
   Ipv4 own;
   Ipv4 shared;  // the gateway of a pair; none where `own` is it
   Ipv6Prefix ipv6;
-  bool stretched = false;      // other leaves have hosts of it too: each announces its own as /32
-  std::vector<Ipv4> hosts{};   // of a stretched subnet: those on this switch or its pair
+  bool stretched = false;     // other leaves have hosts of it too: each announces its own as /32
+  std::vector<Ipv4> hosts{};  // of a stretched subnet: those on this switch or its pair
 };
 
 struct SwitchSegment {
@@ -88,6 +88,9 @@ struct SwitchView {
   [[nodiscard]] bool lossless() const { return fabric != nullptr && fabric->qos->lossless.value; }
   // Hash seed of the tier: leaves 1, spines 2, cores 3 (hash polarisation; see rule RE018).
   [[nodiscard]] int hash_seed() const { return static_cast<int>(group->tier); }
+  // Spanning tree of the out-of-band network: its top tier is the root, so that no leaf carries others' traffic. 0: as
+  // switches have it by default.
+  [[nodiscard]] int root_priority() const;
 };
 
 // One walk over the cluster, then a view of any switch at the cost of its ports.
@@ -96,8 +99,11 @@ class SwitchSurvey {
   explicit SwitchSurvey(const RenderInput& input);
 
   [[nodiscard]] SwitchView view(DeviceId id) const;
-  // Jump hosts to what is managed and back, and what managed devices ask of services there.
-  [[nodiscard]] const std::vector<GuardRule>& guard() const { return guard_; }
+  // What passes an out-of-band switch: jump hosts to what is managed and back, what managed devices ask of services
+  // there, and the keepalive between the leaves of a pair whose management ports are on this switch. Empty where the
+  // file has no such list.
+  [[nodiscard]] std::vector<GuardRule> guard_of(const SwitchView& view) const;
+  [[nodiscard]] bool guarded() const { return !guard_.empty(); }
   [[nodiscard]] const OobSpec& oob() const { return input_.cluster.spec().fabrics->oob.value; }
   [[nodiscard]] const RenderInput& input() const { return input_; }
   // Where switches log to, get the time and ask for names; none where the file has no such service out-of-band.
