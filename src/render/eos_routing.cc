@@ -25,7 +25,8 @@ void forwarding(CliWriter& out, const EosInput& input) {
   } else {
     out.line({"ip", "routing", "vrf", input.vrf()});
   }
-  if (view.fabric->ipv6.has_value()) out.line({"ipv6", "unicast-routing", "vrf", input.vrf()});
+  const bool ipv6 = view.fabric->ipv6.has_value() || (view.routed() && !numbered(view));
+  if (ipv6) out.line({"ipv6", "unicast-routing", "vrf", input.vrf()});
   // Chips of this family take a seed from 0 to 5; each tier has one of its own.
   const std::string& asic = view.group->network_switch->asic.value;
   const bool seeded = asic.find("Tomahawk") != std::string::npos || asic.find("Trident") != std::string::npos;
@@ -120,7 +121,7 @@ void family_ipv6(CliWriter& out, const SwitchView& view) {
   out.line({"neighbor", kFabricPeers, "activate"});
   for (const SwitchSegment& segment : view.segments) {
     for (const SwitchGateway& gateway : segment.gateways) {
-      if (gateway.ipv6.length != 0) out.line({"network", to_text(gateway.ipv6)});
+      if (gateway.ipv6.length != 0 && !gateway.stretched) out.line({"network", to_text(gateway.ipv6)});
     }
   }
 }
@@ -133,7 +134,7 @@ void bgp(CliWriter& out, const EosInput& input) {
   peer_groups(out, view);
   const auto vrf = out.section({"vrf", input.vrf()});
   if (view.device->loopback.bits != 0) out.line({"router-id", view.device->loopback});
-  const auto paths = std::clamp<std::uint32_t>(view.fabric_links, 1, 128);
+  const std::uint32_t paths = view.equal_paths();
   out.line({"maximum-paths", paths, "ecmp", paths});
   if (view.node_asn != 0) {
     out.line({"bgp", "listen", "range", view.fabric->subnets->front(), "peer-group", kNodePeers, "remote-as",

@@ -20,19 +20,21 @@ void networks(CliWriter& out, const SwitchView& view) {
     for (const SwitchGateway& gateway : segment.gateways) {
       if (!gateway.stretched) out.line({"network", gateway.prefix});
       for (const Ipv4 host : gateway.hosts) out.line({"network", Ipv4Prefix{host, 32}});
+      // Nodes of other pairs reach this leaf's own address, which they peer with, by its local route.
+      if (gateway.stretched && view.node_asn != 0) out.line({"network", Ipv4Prefix{gateway.own, 32}});
     }
   }
-  out.line({"maximum-paths", std::clamp<std::uint32_t>(view.fabric_links, 1, 64)});
+  out.line({"maximum-paths", view.equal_paths()});
 }
 
 void networks_ipv6(CliWriter& out, const SwitchView& view) {
   const auto family = out.section({"address-family", "ipv6", "unicast"});
   for (const SwitchSegment& segment : view.segments) {
     for (const SwitchGateway& gateway : segment.gateways) {
-      if (gateway.ipv6.length != 0) out.line({"network", to_text(gateway.ipv6)});
+      if (gateway.ipv6.length != 0 && !gateway.stretched) out.line({"network", to_text(gateway.ipv6)});
     }
   }
-  out.line({"maximum-paths", std::clamp<std::uint32_t>(view.fabric_links, 1, 64)});
+  out.line({"maximum-paths", view.equal_paths()});
 }
 
 void families(CliWriter& out, const SwitchView& view, bool unnumbered) {

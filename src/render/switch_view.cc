@@ -42,6 +42,12 @@ Ipv4Prefix host_prefix(Ipv4 address) { return {address, 32}; }
 
 }  // namespace
 
+std::uint32_t SwitchView::equal_paths() const {
+  constexpr std::uint32_t kMost = 64;  // what both systems take
+  constexpr std::uint32_t kNodes = 16;
+  return std::clamp<std::uint32_t>(std::max(fabric_links, node_asn != 0 ? kNodes : 1U), 1, kMost);
+}
+
 int SwitchView::root_priority() const {
   if (!is_oob() || group->tier == Tier::leaf) return 0;
   const int first = group->tier == Tier::core ? 4096 : 12288;
@@ -76,6 +82,14 @@ std::uint32_t SwitchSurvey::home_of(DeviceId leaf) const {
   const auto pair = pairs_.find(index_of(leaf));
   if (pair == pairs_.end() || pair->second.mate == kNone<DeviceId>) return index_of(leaf);
   return std::min(index_of(leaf), index_of(pair->second.mate));
+}
+
+bool SwitchSurvey::is_stretched(FabricKind fabric) const {
+  const auto subnets = input_.cluster.subnets();
+  for (std::size_t i = 0; i < subnets.size(); ++i) {
+    if (subnets[i].fabric == fabric && homes_[i] == kEverywhere) return true;
+  }
+  return false;
 }
 
 void SwitchSurvey::find_homes() {
@@ -327,6 +341,12 @@ void remark_group(const SwitchSurvey& survey, const DeviceGroup& group, FileSink
   if (external) {
     sink.remark(fmt::format("{}: links to the site carry no address and no BGP session yet: the site's side decides",
                             group.name));
+  }
+  if (group.fabric == FabricKind::frontend && fabric->ipv6.has_value() && survey.is_stretched(group.fabric)) {
+    sink.remark(
+        fmt::format("{}: IPv6 of the one subnet that spans several pairs of leaves stays within a pair: hosts are "
+                    "announced one by one in IPv4 alone",
+                    group.name));
   }
   if (fabric == nullptr && survey.oob().gateway.value != Whereabouts::none) {
     sink.remark(

@@ -88,6 +88,8 @@ struct SwitchView {
   [[nodiscard]] bool lossless() const { return fabric != nullptr && fabric->qos->lossless.value; }
   // Hash seed of the tier: leaves 1, spines 2, cores 3 (hash polarisation; see rule RE018).
   [[nodiscard]] int hash_seed() const { return static_cast<int>(group->tier); }
+  // Routes to one destination used side by side: all uplinks, and the nodes that share the address of a service.
+  [[nodiscard]] std::uint32_t equal_paths() const;
   // Spanning tree of the out-of-band network: its top tier is the root, so that no leaf carries others' traffic. 0: as
   // switches have it by default.
   [[nodiscard]] int root_priority() const;
@@ -104,6 +106,8 @@ class SwitchSurvey {
   // file has no such list.
   [[nodiscard]] std::vector<GuardRule> guard_of(const SwitchView& view) const;
   [[nodiscard]] bool guarded() const { return !guard_.empty(); }
+  // Whether a subnet of the fabric has hosts on several leaves (or pairs of them).
+  [[nodiscard]] bool is_stretched(FabricKind fabric) const;
   [[nodiscard]] const OobSpec& oob() const { return input_.cluster.spec().fabrics->oob.value; }
   [[nodiscard]] const RenderInput& input() const { return input_; }
   // Where switches log to, get the time and ask for names; none where the file has no such service out-of-band.
