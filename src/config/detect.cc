@@ -154,6 +154,17 @@ std::optional<ConfigKind> detect_neighbors(const std::vector<std::string_view>& 
   return std::nullopt;
 }
 
+// EOS reads much like NX-OS and is not read here: what only EOS writes at the start of a line.
+bool looks_like_eos(const std::vector<std::string_view>& lines) {
+  static constexpr std::array kOnlyEos = {"vrf instance ",   "mlag configuration",  "service routing protocols model ",
+                                          "management api ", "management ssh",      "logging vrf ",
+                                          "ntp server vrf ", "ip name-server vrf ", "dns domain ",
+                                          "! device: "};
+  return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    return std::any_of(kOnlyEos.begin(), kOnlyEos.end(), [&](const char* start) { return starts_with(line, start); });
+  });
+}
+
 // What stands at the start of lines in a running configuration of NX-OS.
 bool looks_like_nxos(const std::vector<std::string_view>& lines) {
   std::size_t score = 0;
@@ -341,7 +352,7 @@ ConfigKind detect_kind_of_text(std::string_view path, std::string_view text) {
   for (const auto& detect : {detect_neighbors, detect_yaml}) {
     if (const auto kind = detect(lines)) return *kind;
   }
-  if (looks_like_nxos(lines)) return ConfigKind::nxos;
+  if (looks_like_nxos(lines)) return looks_like_eos(lines) ? ConfigKind::unknown : ConfigKind::nxos;
   if (const auto kind = detect_script(lines)) return *kind;
   if (const auto kind = detect_slurm(path, lines)) return *kind;
   return detect_lines(path, lines).value_or(ConfigKind::unknown);

@@ -1,0 +1,138 @@
+// NX-OS: lossless class, congestion notifications, marking and the PFC watchdog. Quality of Service Configuration
+// Guide, "Configuring Priority Flow Control", "Configuring Queuing and Scheduling", "Configuring Network QoS"; the
+// arrangement is that of Cisco's "Data Center Networking Blueprint for AI/ML Applications".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "render/nxos_config.h"
+
+namespace weft::cli {
+namespace {
+
+// The watchdog counts in steps of one interval, 100 to 1000 ms; a queue is shut after 1 to 10 of them and released
+// after 0 to 100 quiet ones.
+struct NxosWatchdog {
+  std::int64_t interval_ms = 100;
+  std::int64_t shutdown = 1;
+  std::int64_t restore = 1;
+};
+
+NxosWatchdog watchdog_of(const QosSpec& qos, std::int64_t ports) {
+  const WatchdogTimes times = watchdog_times(qos, ports);
+  const auto milli = [](Duration time) { return time.count() / 1'000'000; };
+  NxosWatchdog out;
+  out.interval_ms = std::clamp<std::int64_t>((milli(times.poll) + 50) / 100 * 100, 100, 1000);
+  const auto steps = [&](Duration time) { return (milli(time) + out.interval_ms - 1) / out.interval_ms; };
+  out.shutdown = std::clamp<std::int64_t>(steps(times.detection), 1, 10);
+  out.restore = std::clamp<std::int64_t>(steps(times.restoration), 1, 100);
+  return out;
+}
+
+void classify(CliWriter& out, const QosSpec& qos) {
+  const bool by_dscp = qos.trust.value == TrustMode::dscp;
+  const auto match = [&](std::string_view name, std::int64_t dscp, std::int64_t priority) {
+    const auto map = out.section({"class-map", "type", "qos", "match-all", name});
+    out.line({"match", by_dscp ? "dscp" : "cos", by_dscp ? dscp : priority});
+  };
+  match("RDMA", qos.dscp.value, qos.priority.value);
+  match("CNP", qos.cnp_dscp.value, qos.cnp_priority.value);
+  const auto policy = out.section({"policy-map", "type", "qos", "ROCE-IN"});
+  const auto set = [&](std::string_view name, std::int64_t group) {
+    const auto entry = out.section({"class", name});
+    out.line({"set", "qos-group", group});
+  };
+  set("RDMA", qos.priority.value);
+  set("CNP", qos.cnp_priority.value);
+  set("class-default", 0);
+}
+
+void network(CliWriter& out, const QosSpec& qos, std::int64_t mtu) {
+  const auto policy = out.section({"policy-map", "type", "network-qos", "ROCE-LOSSLESS"});
+  for (const std::int64_t priority : qos.pfc_priorities.value) {
+    if (qos.pfc.value == PfcMode::off) break;
+    const auto entry =
+        out.section({"class", "type", "network-qos",
+                     priority == 0 ? std::string("c-8q-nq-default") : fmt::format("c-8q-nq{}", priority)});
+    out.line({"mtu", mtu});
+    out.line({"pause", "pfc-cos", priority});
+  }
+  const auto& paused = qos.pfc_priorities.value;
+  if (std::find(paused.begin(), paused.end(), 0) != paused.end() && qos.pfc.value != PfcMode::off) return;
+  const auto rest = out.section({"class", "type", "network-qos", "c-8q-nq-default"});
+  out.line({"mtu", mtu});
+}
+
+void queuing(CliWriter& out, const QosSpec& qos, BitRate speed) {
+  const auto policy = out.section({"policy-map", "type", "queuing", nxos_queuing_name(speed)});
+  {
+    const auto notes = out.section({"class", "type", "queuing", fmt::format("c-out-8q-q{}", qos.cnp_priority.value)});
+    out.line({"priority", "level", 1});
+  }
+  {
+    const auto data = out.section({"class", "type", "queuing", fmt::format("c-out-8q-q{}", qos.priority.value)});
+    out.line({"bandwidth", "remaining", "percent", qos.bandwidth_percent.value});
+    if (qos.ecn.value) {
+      const EcnThresholds marks = ecn_thresholds(qos, speed);
+      const auto kilo = [](Bytes bytes) { return std::max<std::int64_t>(1, bytes.count() / 1000); };
+      out.line({"random-detect", "minimum-threshold", kilo(marks.min), "kbytes", "maximum-threshold", kilo(marks.max),
+                "kbytes", "drop-probability", qos.ecn_percent.value, "weight", 0, "ecn"});
+    }
+  }
+  const auto rest = out.section({"class", "type", "queuing", "c-out-8q-q-default"});
+  out.line({"bandwidth", "remaining", "percent", 100 - qos.bandwidth_percent.value});
+}
+
+std::map<BitRate, std::size_t> speeds_of(const SwitchView& view) {
+  std::map<BitRate, std::size_t> counts;
+  for (const SwitchLink& link : view.links) {
+    if (link.use == LinkUse::host || link.use == LinkUse::fabric) ++counts[link.speed];
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::string nxos_queuing_name(BitRate speed) { return fmt::format("ROCE-OUT-{}", to_text(speed)); }
+
+bool nxos_has_qos(const SwitchView& view) {
+  return view.lossless() && view.group->network_switch->lossless.value && !view.links.empty();
+}
+
+BitRate nxos_usual_speed(const SwitchView& view) {
+  BitRate usual;
+  std::size_t most = 0;
+  for (const auto& [speed, count] : speeds_of(view)) {
+    if (count < most) continue;
+    usual = speed;
+    most = count;
+  }
+  return usual;
+}
+
+void nxos_qos(CliWriter& out, const NxosInput& input) {
+  const SwitchView& view = input.view;
+  if (!nxos_has_qos(view)) return;
+  const QosSpec& qos = view.fabric->qos.value;
+  out.separate();
+  out.comment(
+      fmt::format("RDMA data is DSCP {}, class {}, lossless. Congestion notifications are DSCP {}, class {}, "
+                  "strict.",
+                  qos.dscp.value, qos.priority.value, qos.cnp_dscp.value, qos.cnp_priority.value));
+  if (qos.pfc_watchdog.value) {
+    const NxosWatchdog watchdog = watchdog_of(qos, static_cast<std::int64_t>(view.links.size()));
+    out.line({"priority-flow-control", "watch-dog-interval", "on"});
+    out.line({"priority-flow-control", "watch-dog", "interval", watchdog.interval_ms});
+    out.line({"priority-flow-control", "watch-dog", "shutdown-multiplier", watchdog.shutdown});
+    out.line({"priority-flow-control", "auto-restore", "multiplier", watchdog.restore});
+  }
+  classify(out, qos);
+  network(out, qos, view.fabric->switch_mtu.value > 1500 ? 9216 : 1500);
+  for (const auto& [speed, count] : speeds_of(view)) queuing(out, qos, speed);
+  const auto system = out.section({"system", "qos"});
+  out.line({"service-policy", "type", "network-qos", "ROCE-LOSSLESS"});
+  out.line({"service-policy", "type", "queuing", "output", nxos_queuing_name(nxos_usual_speed(view))});
+}
+
+}  // namespace weft::cli
