@@ -142,19 +142,32 @@ constexpr std::string_view kUnit =
     "[Install]\n"
     "WantedBy=multi-user.target\n";
 
+void add_unit(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
+  LineFile unit(input.cluster, "Sets up the NICs of " + pool.name() + " at every start.");
+  sink.add({.path = fmt::format("host/{}/systemd/weft-nic-qos@.service", pool.name()),
+            .content = unit.take() + std::string(kUnit),
+            .device = pool.name(),
+            .consumer = "systemd",
+            .install = "/etc/systemd/system/weft-nic-qos@.service",
+            .apply = "systemctl daemon-reload",
+            .stage = Stage::hosts,
+            .sources = {"fabrics"}});
+}
+
 }  // namespace
 
 void add_nic_qos(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
   // Where Kubernetes alone runs jobs, the NIC configuration operator sets the same.
   if (input.plan.in_kubernetes(pool) && !input.plan.in_slurm(pool)) return;
-  bool any = false;
+  bool unit = false;
   for (const FabricKind fabric : {FabricKind::backend, FabricKind::storage}) {
     const NicModel* nic = nic_of(input.cluster, pool, fabric);
     const bool lossless = host_has_fabric(input.cluster, pool, fabric) &&
                           !host_fabric_is_infiniband(input.cluster, fabric) &&
                           host_fabric_spec(input.cluster, fabric).qos->lossless.value;
     if (!lossless || nic == nullptr || nic->vendor.value == "Cisco") continue;  // a VIC's classes are its profile's
-    any = true;
+    if (!unit) add_unit(input, pool, sink);                                     // known before it is enabled
+    unit = true;
     const std::string instance(to_text(fabric));
     sink.add({.path = fmt::format("host/{}/nic-qos-{}.sh", pool.name(), instance),
               .content = script(input, pool, fabric, *nic),
@@ -167,16 +180,6 @@ void add_nic_qos(const RenderInput& input, const PoolPlan& pool, FileSink& sink)
               .stage = Stage::hosts,
               .sources = {fmt::format("fabrics.{}.qos", instance)}});
   }
-  if (!any) return;
-  LineFile unit(input.cluster, "Sets up the NICs of " + pool.name() + " at every start.");
-  sink.add({.path = fmt::format("host/{}/systemd/weft-nic-qos@.service", pool.name()),
-            .content = unit.take() + std::string(kUnit),
-            .device = pool.name(),
-            .consumer = "systemd",
-            .install = "/etc/systemd/system/weft-nic-qos@.service",
-            .apply = "systemctl daemon-reload",
-            .stage = Stage::hosts,
-            .sources = {"fabrics"}});
 }
 
 }  // namespace weft

@@ -224,8 +224,6 @@ std::string_view io_policy(Multipath multipath) {
 }
 
 void add_nvme(const RenderInput& input, const PoolPlan& pool, const StorageSpec& first, FileSink& sink) {
-  add_client_file(pool, sink, "nvme-connect.sh", connections(input, pool), "weft-nvme-connect.service",
-                  "/usr/local/sbin/weft-nvme-connect", "systemctl enable --now weft-nvme-connect", "0755");
   LineFile unit(input.cluster, "Connects NVMe targets before file systems are mounted.");
   unit.line("[Unit]")
       .line("Description=NVMe over Fabrics connections")
@@ -240,6 +238,8 @@ void add_nvme(const RenderInput& input, const PoolPlan& pool, const StorageSpec&
       .line("WantedBy=remote-fs-pre.target");
   add_client_file(pool, sink, "systemd/weft-nvme-connect.service", unit.take(), "systemd",
                   "/etc/systemd/system/weft-nvme-connect.service", "systemctl daemon-reload");
+  add_client_file(pool, sink, "nvme-connect.sh", connections(input, pool), "weft-nvme-connect.service",
+                  "/usr/local/sbin/weft-nvme-connect", "systemctl enable --now weft-nvme-connect", "0755");
   LineFile rules(input.cluster, "How the kernel spreads requests over the paths of an NVMe subsystem.");
   rules.line(fmt::format(
       R"(ACTION=="add|change", SUBSYSTEM=="nvme-subsystem", ATTR{{subsystype}}=="nvm", ATTR{{iopolicy}}="{}")",
