@@ -1,0 +1,162 @@
+// What the parts of the host target ask of the cluster: ports, addresses, the names of switch ports.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "render/host_parts.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kRelays = 2;
+
+// Lanes before a cage, as SONiC counts them through the whole switch.
+struct CagePlace {
+  std::uint32_t lanes_before = 0;
+  std::uint32_t lanes = 1;
+  bool pluggable_lanes = false;  // a cage of several lanes (QSFP, OSFP)
+  std::int64_t ports_before = 0;
+};
+
+CagePlace place_of_cage(const SwitchModel& model, std::uint32_t cage) {
+  CagePlace place;
+  std::uint32_t first = 0;
+  for (const CageGroup& row : model.cages.value) {
+    const auto count = static_cast<std::uint32_t>(row.count.value);
+    const auto lanes = static_cast<std::uint32_t>(row.lanes.value);
+    place.lanes = lanes;
+    place.pluggable_lanes = lanes > 1;
+    if (cage < first + count) {
+      place.lanes_before += (cage - first) * lanes;
+      return place;
+    }
+    place.lanes_before += count * lanes;
+    first += count;
+  }
+  return place;
+}
+
+// The number that a subnet manager gives a port: through all cages, each counting the pieces it is split into, and as
+// many as at the vendor's radix where it has no cable (a QM9700's 32 cages are 64 ports).
+std::uint32_t infiniband_number(const Cluster& cluster, const Port& port) {
+  const SwitchModel& model = *cluster.group_of(port.device).network_switch;
+  std::int64_t cages = 0;
+  for (const CageGroup& row : model.cages.value) cages += row.count.value;
+  const auto usual =
+      static_cast<std::uint32_t>(std::max<std::int64_t>(model.radix.value / std::max<std::int64_t>(cages, 1), 1));
+  std::uint32_t number = 0;
+  std::uint32_t next = 0;  // cage
+  for (const PortId id : cluster.ports_of(port.device)) {
+    const Port& other = cluster.port(id);
+    if (other.cage < next) continue;  // another piece of the same cage
+    if (other.cage >= port.cage) break;
+    number += (other.cage - next) * usual;
+    number += std::max(place_of_cage(model, other.cage).lanes / std::max<std::uint32_t>(other.lanes, 1), 1U);
+    next = other.cage + 1U;
+  }
+  number += (port.cage - next) * usual;
+  return number + port.lane / std::max<std::uint32_t>(port.lanes, 1) + 1;
+}
+
+}  // namespace
+
+const FabricSpec& host_fabric_spec(const Cluster& cluster, FabricKind fabric) {
+  const FabricsSpec& fabrics = cluster.spec().fabrics.value;
+  if (fabric == FabricKind::backend) return fabrics.backend.value;
+  return fabric == FabricKind::storage ? fabrics.storage.value : fabrics.frontend.value;
+}
+
+bool host_fabric_is_infiniband(const Cluster& cluster, FabricKind fabric) {
+  return fabric != FabricKind::oob && cluster.fabric(fabric).network == NetworkKind::infiniband;
+}
+
+DeviceId host_member(const DeviceGroup& group, std::uint32_t index) {
+  return static_cast<DeviceId>(index_of(group.first) + index);
+}
+
+bool host_is_system_port(const Port& port) { return port.fabric != FabricKind::oob || port.rail > 0; }
+
+bool host_has_fabric(const Cluster& cluster, const PoolPlan& pool, FabricKind fabric) {
+  const auto ports = cluster.ports_of(pool.group->first);
+  return std::any_of(ports.begin(), ports.end(), [&](PortId id) {
+    return cluster.port(id).fabric == fabric && host_is_system_port(cluster.port(id));
+  });
+}
+
+std::string_view host_role_name(PoolRole role) {
+  for (const auto& [name, value] : choices_of(PoolRole{})) {
+    if (value == role) return name;
+  }
+  return "";
+}
+
+Ipv4 host_jump_address(const Cluster& cluster, DeviceId server) {
+  for (const PortId id : cluster.ports_of(server)) {
+    const Port& port = cluster.port(id);
+    if (port.fabric == FabricKind::oob && port.rail > 0 && port.address != Ipv4{}) return port.address;
+  }
+  return {};
+}
+
+Ipv4 host_management_address(const Cluster& cluster, const RenderPlan& plan, DeviceId server) {
+  const Ipv4 frontend = plan.frontend_address(server);
+  if (frontend != Ipv4{}) return frontend;
+  for (const PortId id : cluster.ports_of(server)) {
+    const Port& port = cluster.port(id);
+    if (port.fabric == FabricKind::storage && port.address != Ipv4{}) return port.address;
+  }
+  return host_jump_address(cluster, server);
+}
+
+std::vector<DeviceId> host_relays(const RenderInput& input) {
+  const PoolPlan* chosen = nullptr;
+  for (const PoolPlan& pool : input.plan.pools()) {
+    if (!host_has_fabric(input.cluster, pool, FabricKind::frontend)) continue;
+    if (!host_has_fabric(input.cluster, pool, FabricKind::storage)) continue;
+    const bool login = pool.spec->role.value == PoolRole::login;
+    if (chosen == nullptr || (login && chosen->spec->role.value != PoolRole::login)) chosen = &pool;
+  }
+  std::vector<DeviceId> relays;
+  for (std::uint32_t i = 0; chosen != nullptr && i < chosen->group->count && relays.size() < kRelays; ++i) {
+    relays.push_back(host_member(*chosen->group, i));
+  }
+  return relays;
+}
+
+std::string_view host_switch_system(const Cluster& cluster, const DeviceGroup& group) {
+  const FabricsSpec& fabrics = cluster.spec().fabrics.value;
+  const Given<std::string>& wanted =
+      group.fabric == FabricKind::oob ? fabrics.oob->system : host_fabric_spec(cluster, group.fabric).system;
+  const std::vector<std::string>& able = group.network_switch->systems.value;
+  if (able.empty() || std::find(able.begin(), able.end(), wanted.value) != able.end()) return wanted.value;
+  return able.front();
+}
+
+std::vector<std::string> host_switch_port_names(const Cluster& cluster, PortId switch_port) {
+  const Port& port = cluster.port(switch_port);
+  const DeviceGroup& group = cluster.group_of(port.device);
+  const std::string_view system = host_switch_system(cluster, group);
+  const CagePlace place = place_of_cage(*group.network_switch, port.cage);
+  const unsigned cage = port.cage + 1U;
+  const unsigned piece = port.lane / std::max<unsigned>(port.lanes, 1);
+  const bool split = port.lanes != place.lanes;
+  if (group.network_switch->network.value == NetworkKind::infiniband)
+    return {std::to_string(infiniband_number(cluster, port))};
+  if (system == "sonic") {
+    const std::string alias = fmt::format("etp{}{}", cage, split ? std::string(1, static_cast<char>('a' + piece)) : "");
+    return {fmt::format("Ethernet{}", place.lanes_before + port.lane), alias};
+  }
+  if (system == "cumulus") return {split ? fmt::format("swp{}s{}", cage, piece) : fmt::format("swp{}", cage)};
+  if (system == "nxos")
+    return {split ? fmt::format("Ethernet1/{}/{}", cage, piece + 1) : fmt::format("Ethernet1/{}", cage)};
+  if (system == "eos") {
+    if (!place.pluggable_lanes) return {fmt::format("Ethernet{}", cage)};
+    std::vector<std::string> names{fmt::format("Ethernet{}/{}", cage, port.lane + 1U)};
+    if (piece != port.lane) names.push_back(fmt::format("Ethernet{}/{}", cage, piece + 1));
+    return names;
+  }
+  if (system == "junos") return {fmt::format("et-0/0/{}{}", cage - 1, split ? fmt::format(":{}", piece) : "")};
+  return {cluster.port_name(switch_port)};
+}
+
+}  // namespace weft
