@@ -235,7 +235,7 @@ TEST_F(CliTest, ManPageHasItsSections) {
 }
 
 TEST_F(CliTest, SchemasAreJsonSchemas) {
-  for (const char* format : {"cluster", "catalog", "prices"}) {
+  for (const char* format : {"cluster", "catalog", "job", "prices"}) {
     const Outcome outcome = weft({"schema", format});
     EXPECT_EQ(outcome.code, 0);
     const Json schema = Json::parse(outcome.out, nullptr, false);

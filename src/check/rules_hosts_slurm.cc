@@ -225,11 +225,22 @@ void devices_open(const CheckInput& input, Report& report) {
   }
 }
 
+// "gpu:1g.10gb:56": instances of a GPU that is cut up (MIG), which are more than there are GPUs.
+bool is_instance(std::string_view gres) {
+  const std::size_t first = gres.find(':');
+  const std::size_t last = gres.find_last_of(':');
+  if (first == last) return false;
+  const std::string_view type = gres.substr(first + 1, last - first - 1);
+  return type.size() > 4 && type.front() >= '1' && type.front() <= '9' && starts_with(type.substr(1), "g.") &&
+         contains(type, "gb");
+}
+
 // The count in "gpu:h100:8", "gpu:8" or, of several types, "gpu:h100:4,gpu:a100:4"; nothing for anything else.
 std::optional<std::int64_t> gpus_in(std::string_view gres) {
   std::optional<std::int64_t> all;
   for (const std::string_view one : host_text::split(gres, ',')) {
     if (!starts_with(one, "gpu:")) continue;
+    if (is_instance(one)) return std::nullopt;
     std::string_view last = one.substr(one.find_last_of(':') + 1);
     last = last.substr(0, last.find('('));
     if (const auto count = parse_integer(last)) all = all.value_or(0) + std::clamp<std::int64_t>(*count, 0, 4096);

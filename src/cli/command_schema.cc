@@ -2,6 +2,7 @@
 #include "cli/context.h"
 #include "design/prices.h"
 #include "model/catalog.h"
+#include "model/job.h"
 #include "model/spec.h"
 
 namespace weft {
@@ -13,12 +14,15 @@ template <>
 const Schema& schema_of<CatalogFile>();
 template <>
 const Schema& schema_of<Prices>();
+template <>
+const Schema& schema_of<JobSpec>();
 
 namespace {
 
 Exit run_schema(Context& context) {
   const std::string which = context.arguments().word(0);
   std::string text = which == "catalog"  ? json_schema(schema_of<CatalogFile>(), "weft catalogue file")
+                     : which == "job"    ? json_schema(schema_of<JobSpec>(), "weft job file")
                      : which == "prices" ? json_schema(schema_of<Prices>(), "weft price file")
                                          : json_schema(schema_of<Spec>(), "weft cluster file");
   if (!text.ends_with('\n')) text += '\n';
@@ -41,6 +45,7 @@ Command schema_command() {
                         .help = "which file format [default: cluster]",
                         .choices = {{"cluster", "cluster files"},
                                     {"catalog", "catalogue files, for --catalog"},
+                                    {"job", "job files, for `weft render --job`"},
                                     {"prices", "price files, for `weft show bom --prices`"}},
                         .required = false}};
   command.options = {file_option()};

@@ -1,10 +1,31 @@
-// Not written yet.
+// The target `slurm`: everything that controllers, nodes and users of Slurm read.
+#include "render/slurm_model.h"
 #include "render/targets.h"
 
 namespace weft {
 
-bool applies_slurm(const RenderInput& /*input*/) { return false; }
+bool applies_slurm(const RenderInput& input) { return input.plan.has_slurm(); }
 
-void render_slurm(const RenderInput& /*input*/, FileSink& /*sink*/) {}
+void render_slurm(const RenderInput& input, FileSink& sink) {
+  using namespace slurm_render;
+  const SlurmModel model(input);
+  if (model.nodes().empty()) {
+    sink.remark("Slurm has no nodes: no pool of the cluster file is in a partition.");
+    return;
+  }
+  if (model.controllers().empty()) {
+    sink.remark("Slurm has no controller: set `control_plane.pool`; slurm.conf names `slurmctld` until then.");
+  }
+  add_slurm_conf(model, sink);
+  add_gres_conf(model, sink);
+  add_topology_conf(model, sink);
+  add_hosts(model, sink);
+  add_services(model, sink);
+  if (model.has_accounting()) add_accounts(model, sink);
+  add_scripts(model, sink);
+  const std::string_view forms = input.options["job"];
+  if (forms != "all" && forms != "sbatch") return;
+  for (const JobSpec& job : input.jobs) add_batch_script(model, job, sink);
+}
 
 }  // namespace weft

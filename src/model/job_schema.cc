@@ -1,0 +1,59 @@
+// The tables of a job file: every key, its meaning and its limits. What depends on the cluster is worked out in job.cc.
+#include "model/job.h"
+
+namespace weft {
+
+template <>
+const Schema& schema_of<JobMountSpec>() {
+  static const Schema schema = [] {
+    using R = JobMountSpec;
+    SchemaBuilder<R> b("job-mount", "A volume of the cluster that the ranks see.");
+    b.field("volume", &R::volume, "a volume of the cluster file").required();
+    b.field("path", &R::path, "where ranks see it; default: /data, /checkpoints, /scratch or /home by purpose");
+    b.field("read_only", &R::read_only, "ranks may only read; default: as the volume says, datasets are read");
+    return b.build();
+  }();
+  return schema;
+}
+
+template <>
+const Schema& schema_of<JobSpec>() {
+  static const Schema schema = [] {
+    using R = JobSpec;
+    SchemaBuilder<R> b("job", "A training job: what to run, on how many servers, with which data.");
+    b.field("job", &R::job, "version of the file format").required().range(1, 1);
+    b.field("name", &R::name, "name of the job").required();
+    b.field("tenant", &R::tenant, "namespace and account; default: the first that may use the partition");
+    b.field("pool", &R::pool, "pool of servers; default: the first for training");
+    b.field("partition", &R::partition, "partition; default: the first that holds the pool");
+    b.field("nodes", &R::nodes, "servers").required().range(1, 100'000);
+    b.field("min_nodes", &R::min_nodes, "fewest servers it goes on with; default: all").range(1, 100'000);
+    b.field("gpus_per_node", &R::gpus_per_node, "GPUs of each server; default: all of them").range(1, 72);
+    b.field("image", &R::image, "container image; default: PyTorch from the site's registry");
+    b.field("command", &R::command, "script and arguments that torchrun starts on every GPU").required();
+    b.field("resume", &R::resume, "checkpoint to go on from: passed as --resume_from_checkpoint");
+    b.field("max_restarts", &R::max_restarts, "times the ranks are started again; default: workload.max_restarts")
+        .range(0, 1000);
+    b.field("time_limit", &R::time_limit, "longest time it runs; default: the partition's");
+    b.field("priority", &R::priority, "priority class; default: the tenant's");
+    b.field("shared_memory", &R::shared_memory, "size of /dev/shm on each server");
+    b.field("mounts", &R::mounts, "volumes; default: every dataset and checkpoint volume");
+    b.field("environment", &R::environment, "variables beside the cluster's own");
+    return b.build();
+  }();
+  return schema;
+}
+
+std::optional<JobSpec> read_job(const YamlNode& root, Diagnostics& diagnostics) {
+  if (root.kind == YamlNode::Kind::null) {
+    diagnostics.error(root.place, "the file is empty", "a job file starts with `job: 1`");
+    return std::nullopt;
+  }
+  const std::size_t before = diagnostics.error_count();
+  JobSpec job;
+  Codec<JobSpec>::read(root, diagnostics, job);
+  if (diagnostics.error_count() != before) return std::nullopt;
+  return job;
+}
+
+}  // namespace weft
