@@ -28,7 +28,7 @@ struct Case {
   std::string example;
   Edits edits;
   std::vector<std::string> options;
-  std::size_t least;  // documents, counted by hand from the objects that the requirements name
+  std::size_t documents;  // counted by hand: nodes, tenants, services and what each of them gets
 };
 
 const Edits kNoTenants{
@@ -51,18 +51,18 @@ const Edits kManyServices{
      "     port: 9000, host: a.b.pod16.internal}\n\noperations:\n"}};
 
 const std::vector<Case> kCases{
-    {"pod16", "pod16.yaml", {}, {}, 75},
-    {"pod16_bgp_v1", "pod16.yaml", {}, {"bgp=v1"}, 73},
-    {"pod16_ingress", "pod16.yaml", {}, {"ingress=ingress"}, 73},
-    {"pod16_route", "pod16.yaml", {}, {"ingress=route"}, 72},
-    {"pod16_kubernetes", "pod16.yaml", kKubernetes, {}, 87},
-    {"pod16_no_services", "pod16.yaml", kNoServices, {}, 60},
-    {"pod16_many_services", "pod16.yaml", kManyServices, {}, 90},
+    {"pod16", "pod16.yaml", {}, {}, 66},
+    {"pod16_bgp_v1", "pod16.yaml", {}, {"bgp=v1"}, 64},
+    {"pod16_ingress", "pod16.yaml", {}, {"ingress=ingress"}, 64},
+    {"pod16_route", "pod16.yaml", {}, {"ingress=route"}, 63},
+    {"pod16_kubernetes", "pod16.yaml", kKubernetes, {}, 78},
+    {"pod16_no_services", "pod16.yaml", kNoServices, {}, 57},
+    {"pod16_many_services", "pod16.yaml", kManyServices, {}, 89},
     {"pod16_open", "pod16.yaml", {{"network_policy: deny", "network_policy: allow"}}, {}, 60},
-    {"pod32", "pod32.yaml", {}, {}, 60},
-    {"pod32_no_tenants", "pod32.yaml", kNoTenants, {}, 50},
-    {"superpod", "superpod-h100-4su.yaml", {}, {}, 140},
-    {"nexus8", "nexus8.yaml", {}, {}, 1},
+    {"pod32", "pod32.yaml", {}, {}, 66},
+    {"pod32_no_tenants", "pod32.yaml", kNoTenants, {}, 55},
+    {"superpod", "superpod-h100-4su.yaml", {}, {}, 147},
+    {"nexus8", "nexus8.yaml", {}, {}, 34},
 };
 
 // The rendered objects, read back as `weft check` reads them.
@@ -124,6 +124,8 @@ const Case& named(std::string_view name) {
   return *found;
 }
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
 class RenderKubeB : public testing::TestWithParam<Case> {};
 
 TEST_P(RenderKubeB, EveryDocumentFitsItsSchema) {
@@ -138,7 +140,7 @@ TEST_P(RenderKubeB, EveryDocumentFitsItsSchema) {
   });
   EXPECT_TRUE(whole.ok()) << whole.text();
   EXPECT_TRUE(whole.not_understood.empty());
-  EXPECT_GE(whole.documents, GetParam().least);
+  EXPECT_EQ(whole.documents, GetParam().documents);
   std::set<std::string> once(whole.objects.begin(), whole.objects.end());
   EXPECT_EQ(once.size(), whole.objects.size()) << "an object is rendered twice";
   std::cout << whole.documents << " documents, " << whole.cel_rules << " CEL rules not evaluated\n";
@@ -176,8 +178,7 @@ TEST_P(RenderKubeB, CheckFindsNothingMore) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, RenderKubeB, testing::ValuesIn(kCases),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, RenderKubeB, testing::ValuesIn(kCases), [](const auto& one) { return one.param.name; });
 
 // ---- what objects say of each other ----
 

@@ -118,9 +118,7 @@ Value to_port(const ServiceSpec& service, Value requests) {
       {{"ports", Value::list({std::move(port)})}, {"rules", Value::map({{"http", std::move(requests)}})}})});
 }
 
-Value from_space(std::string_view space) {
-  return Value::list({match_labels("k8s:io.kubernetes.pod.namespace", space)});
-}
+Value from_space(std::string_view space) { return Value::list({match_labels("io.kubernetes.pod.namespace", space)}); }
 
 Value entrance_space(const RenderInput& input) {
   return input.options["ingress"] == "route" ? from_space("openshift-ingress") : from_space(kGatewaySpace);
