@@ -1,0 +1,516 @@
+// The Kubernetes targets for the frontend, scheduling, inference and policy: every document against the published
+// schemas, what objects say of each other against each other, what they say of the network against the cluster.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "base/quantity.h"
+#include "check/checker.h"
+#include "config/kube_objects.h"
+#include "kube_schema.h"
+#include "rendered.h"
+
+namespace weft {
+namespace {
+
+using testing_rendered::Edits;
+using testing_rendered::load_example;
+using testing_rendered::Rendering;
+
+const std::vector<std::string> kTargets{"kubernetes/frontend", "kubernetes/scheduling", "kubernetes/inference",
+                                        "kubernetes/policy"};
+
+struct Case {
+  std::string name;
+  std::string example;
+  Edits edits;
+  std::vector<std::string> options;
+  std::size_t documents;  // counted by hand: nodes, tenants, services and what each of them gets
+};
+
+const Edits kNoTenants{
+    {"tenants:\n  - {name: team-alpha, quota: {gpus: 128, cpus: 2048, memory: 64TB, storage: 200TB, "
+     "volume_claims: 50}}\n",
+     ""}};
+const Edits kNoServices{
+    {"services:\n  - {name: chat, pool: infer, tenant: team-beta, mig: 1g.10gb, min_replicas: 4, "
+     "max_replicas: 56, port: 8000,\n     priority: inference-critical, timeout: 300s, "
+     "min_available: 2}\n",
+     ""}};
+const Edits kKubernetes{{"control_plane: {kind: both, pool: infra, etcd_members: 3, allocator: slurm,",
+                         "control_plane: {kind: both, pool: infra, etcd_members: 3, allocator: kubernetes,"}};
+// Services of every shape: without a tenant, whole GPUs, time slices, a name elsewhere, no probe, round-robin.
+const Edits kManyServices{
+    {"\noperations:\n",
+     "  - {name: big, pool: infer, gpus: 4, min_replicas: 1, max_replicas: 2, host: api.example.com, probe: tcp,\n"
+     "     sticky: false, balancing: round-robin, timeout: 90500ms, image: \"ghcr.io/acme/server:1.2\"}\n"
+     "  - {name: Embed_2, pool: embed, tenant: team-beta, gpus: 1, min_replicas: 2, max_replicas: 4, probe: none,\n"
+     "     port: 9000, host: a.b.pod16.internal}\n\noperations:\n"}};
+
+const std::vector<Case> kCases{
+    {"pod16", "pod16.yaml", {}, {}, 66},
+    {"pod16_bgp_v1", "pod16.yaml", {}, {"bgp=v1"}, 64},
+    {"pod16_ingress", "pod16.yaml", {}, {"ingress=ingress"}, 64},
+    {"pod16_route", "pod16.yaml", {}, {"ingress=route"}, 63},
+    {"pod16_kubernetes", "pod16.yaml", kKubernetes, {}, 78},
+    {"pod16_no_services", "pod16.yaml", kNoServices, {}, 57},
+    {"pod16_many_services", "pod16.yaml", kManyServices, {}, 89},
+    {"pod16_open", "pod16.yaml", {{"network_policy: deny", "network_policy: allow"}}, {}, 60},
+    {"pod32", "pod32.yaml", {}, {}, 66},
+    {"pod32_no_tenants", "pod32.yaml", kNoTenants, {}, 55},
+    {"superpod", "superpod-h100-4su.yaml", {}, {}, 147},
+    {"nexus8", "nexus8.yaml", {}, {}, 34},
+};
+
+// The rendered objects, read back as `weft check` reads them.
+struct Objects {
+  std::unique_ptr<Rendering> rendering;
+  ConfigSet set;
+
+  explicit Objects(const Case& wanted) : rendering(load_example(wanted.example, wanted.edits)) {
+    if (rendering == nullptr) return;
+    for (const std::string& option : wanted.options) EXPECT_TRUE(rendering->options.set(option).ok()) << option;
+    for (const std::string& target : kTargets) rendering->render(target);
+    for (const auto& [path, file] : rendering->sink.files) {
+      read_config_text(path, file.content, rendering->loaded->sources, set, set.problems);
+    }
+  }
+  [[nodiscard]] const Cluster& cluster() const { return rendering->cluster(); }
+  [[nodiscard]] std::vector<const KubeObject*> all(std::string_view kind) const {
+    std::vector<const KubeObject*> out;
+    for (const KubeObject& object : set.objects) {
+      if (object.kind == kind) out.push_back(&object);
+    }
+    return out;
+  }
+  [[nodiscard]] const KubeObject* one(std::string_view kind, std::string_view space, std::string_view name) const {
+    for (const KubeObject* object : all(kind)) {
+      if (object->space == space && object->name == name) return object;
+    }
+    return nullptr;
+  }
+};
+
+using Labels = std::map<std::string, std::string>;
+
+Labels labels_at(const YamlNode* node) {
+  Labels out;
+  if (node == nullptr) return out;
+  for (const YamlEntry& entry : node->entries) out[entry.key] = entry.value.scalar;
+  return out;
+}
+
+bool includes(const Labels& labels, const Labels& wanted) {
+  return !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [&](const auto& pair) {
+    const auto found = labels.find(pair.first);
+    return found != labels.end() && found->second == pair.second;
+  });
+}
+
+const std::vector<YamlNode>& items_at(const YamlNode* node, std::string_view path) {
+  static const std::vector<YamlNode> kNothing;
+  const YamlNode* found = node_at(node, path);
+  return found == nullptr ? kNothing : found->items;
+}
+
+std::string text_at(const YamlNode* node, std::string_view path) { return std::string(text_of(node_at(node, path))); }
+
+const Case& named(std::string_view name) {
+  const auto found = std::find_if(kCases.begin(), kCases.end(), [&](const Case& c) { return c.name == name; });
+  EXPECT_NE(found, kCases.end());
+  return *found;
+}
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+class RenderKubeB : public testing::TestWithParam<Case> {};
+
+TEST_P(RenderKubeB, EveryDocumentFitsItsSchema) {
+  if (!kube_schema::schemas_present()) GTEST_SKIP() << "../shared/schemas is not there";
+  const Objects objects(GetParam());
+  kube_schema::ValidationReport whole;
+  for (const auto& [path, file] : objects.rendering->sink.files)
+    whole.add(kube_schema::validate_documents(path, file.content));
+  // OpenShift publishes no schema for Route among those here: the only kind that may lack one.
+  std::erase_if(whole.errors, [](const kube_schema::ValidationError& error) {
+    return error.message.find("no schema") != std::string::npos && error.object.starts_with("Route ");
+  });
+  EXPECT_TRUE(whole.ok()) << whole.text();
+  EXPECT_TRUE(whole.not_understood.empty());
+  EXPECT_EQ(whole.documents, GetParam().documents);
+  std::set<std::string> once(whole.objects.begin(), whole.objects.end());
+  EXPECT_EQ(once.size(), whole.objects.size()) << "an object is rendered twice";
+  std::cout << whole.documents << " documents, " << whole.cel_rules << " CEL rules not evaluated\n";
+}
+
+// Every namespace that an object stands in is rendered, or is one that operators bring.
+TEST_P(RenderKubeB, NamespacesAreThere) {
+  const Objects objects(GetParam());
+  std::set<std::string> known{"monitoring", "openshift-ingress"};
+  for (const KubeObject* space : objects.all("Namespace")) known.insert(space->name);
+  for (const KubeObject& object : objects.set.objects) {
+    EXPECT_TRUE(object.space.empty() || known.count(object.space) == 1) << object.kind << " " << object.name;
+  }
+}
+
+TEST_P(RenderKubeB, CheckFindsNothingMore) {
+  const Objects objects(GetParam());
+  const auto messages = [&](const ConfigSet& config, bool live) {
+    const CheckInput input(&objects.cluster(), config, objects.rendering->loaded->sources, live);
+    CheckOptions options;
+    options.today = "2026-11-15";
+    std::multiset<std::string> out;
+    for (const Finding& finding : run_checks(input, options).findings) {
+      out.insert(std::string(finding.rule->id) + " " + finding.message);
+    }
+    return out;
+  };
+  const std::multiset<std::string> design = messages(ConfigSet{}, false);
+  // Chosen on purpose: what is old by choice, and what the edits themselves did wrong.
+  const std::set<std::string> expected{"HO057", "HO052", "HO053", "HO055", "HO056", "HO065", "HO060"};
+  for (const std::string& message : messages(objects.set, true)) {
+    if (design.count(message) > 0) continue;
+    const bool by_choice = !GetParam().edits.empty() || !GetParam().options.empty();
+    EXPECT_TRUE(by_choice && expected.count(message.substr(0, 5)) > 0) << message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, RenderKubeB, testing::ValuesIn(kCases), [](const auto& one) { return one.param.name; });
+
+// ---- what objects say of each other ----
+
+void expect_service_stack(const Objects& objects, const KubeObject& route) {
+  for (const YamlNode& rule : items_at(&route.tree, "spec.rules")) {
+    for (const YamlNode& backend : items_at(&rule, "backendRefs")) {
+      const KubeObject* service = objects.one("Service", route.space, text_at(&backend, "name"));
+      ASSERT_NE(service, nullptr);
+      ASSERT_EQ(items_at(&service->tree, "spec.ports").size(), 1U);
+      const YamlNode& port = items_at(&service->tree, "spec.ports").front();
+      EXPECT_EQ(text_at(&port, "port"), text_at(&backend, "port"));
+      const Labels selector = labels_at(service->at("spec.selector"));
+      const KubeObject* deployment = objects.one("Deployment", route.space, service->name);
+      ASSERT_NE(deployment, nullptr);
+      EXPECT_TRUE(includes(labels_at(deployment->at("spec.template.metadata.labels")), selector));
+      EXPECT_EQ(labels_at(deployment->at("spec.selector.matchLabels")), selector);
+      const YamlNode& container = items_at(&deployment->tree, "spec.template.spec.containers").front();
+      EXPECT_EQ(text_at(&items_at(&container, "ports").front(), "name"), text_at(&port, "targetPort"));
+    }
+  }
+}
+
+TEST(RenderKubeBLinks, RoutesLeadToPods) {
+  const Objects objects(named("pod16_many_services"));
+  const auto routes = objects.all("HTTPRoute");
+  ASSERT_EQ(routes.size(), 4U);  // three services and the redirect
+  const KubeObject* gateway = objects.one("Gateway", "gateway", "frontend");
+  ASSERT_NE(gateway, nullptr);
+  std::map<std::string, std::string> listeners;
+  for (const YamlNode& listener : items_at(&gateway->tree, "spec.listeners")) {
+    listeners[text_at(&listener, "name")] = text_at(&listener, "hostname");
+  }
+  for (const KubeObject* route : routes) {
+    const YamlNode& parent = items_at(&route->tree, "spec.parentRefs").front();
+    ASSERT_EQ(listeners.count(text_at(&parent, "sectionName")), 1U);
+    expect_service_stack(objects, *route);
+    if (route->name == "to-https") continue;
+    // A listener's "*.x" covers every name that ends in ".x"; a name of its own covers itself.
+    const std::string host = items_at(&route->tree, "spec.hostnames").front().scalar;
+    const std::string& wanted = listeners[text_at(&parent, "sectionName")];
+    EXPECT_TRUE(host == wanted || (wanted.starts_with("*.") && host.ends_with(wanted.substr(1)))) << host;
+    const KubeObject* space = objects.one("Namespace", "", route->space);
+    ASSERT_NE(space, nullptr);
+    EXPECT_EQ(labels_at(space->at("metadata.labels"))["weft/expose"], "frontend");
+  }
+}
+
+TEST(RenderKubeBLinks, TimeoutsAreTheServices) {
+  const Objects objects(named("pod16_many_services"));
+  const auto timeout = [&](const char* space, const char* name) {
+    const KubeObject* route = objects.one("HTTPRoute", space, name);
+    return route == nullptr ? std::string()
+                            : text_at(&items_at(&route->tree, "spec.rules").front(), "timeouts.request");
+  };
+  EXPECT_EQ(timeout("team-beta", "chat"), "300s");
+  EXPECT_EQ(timeout("inference", "big"), "1m30s500ms");
+}
+
+TEST(RenderKubeBLinks, PodsFindNodes) {
+  const Objects objects(named("pod16_many_services"));
+  const auto nodes = objects.all("Node");
+  EXPECT_EQ(nodes.size(), 24U);  // 16 + 4 + 1 + 3: the pools with kubelets
+  for (const KubeObject* deployment : objects.all("Deployment")) {
+    const Labels wanted = labels_at(deployment->at("spec.template.spec.nodeSelector"));
+    std::size_t fit = 0;
+    for (const KubeObject* node : nodes) {
+      if (!includes(labels_at(node->at("metadata.labels")), wanted)) continue;
+      ++fit;
+      for (const YamlNode& taint : items_at(&node->tree, "spec.taints")) {
+        const auto& tolerations = items_at(&deployment->tree, "spec.template.spec.tolerations");
+        EXPECT_TRUE(std::any_of(tolerations.begin(), tolerations.end(), [&](const YamlNode& one) {
+          return text_at(&one, "key") == text_at(&taint, "key") && text_at(&one, "value") == text_at(&taint, "value") &&
+                 text_at(&one, "effect") == text_at(&taint, "effect");
+        })) << deployment->name;
+      }
+    }
+    EXPECT_EQ(fit, deployment->name == "embed-2" ? 1U : 4U) << deployment->name;
+  }
+}
+
+// All replicas that fit on a server's GPUs fit in its memory and cores too.
+TEST(RenderKubeBLinks, ReplicasFitTheServer) {
+  const Objects objects(named("pod16"));
+  const KubeObject* chat = objects.one("Deployment", "team-beta", "chat");
+  ASSERT_NE(chat, nullptr);
+  const YamlNode* limits = node_at(&items_at(&chat->tree, "spec.template.spec.containers").front(), "resources.limits");
+  ASSERT_NE(limits, nullptr);
+  const auto memory = parse_bytes(text_of(limits->find("memory")));
+  ASSERT_TRUE(memory.ok());
+  const PoolPlan* pool = objects.rendering->plan->pool("infer");
+  ASSERT_NE(pool, nullptr);
+  constexpr std::int64_t kReplicas = 8 * 7;  // 8 GPUs of 7 instances 1g.10gb
+  EXPECT_LE(memory->count() * kReplicas, pool->server->memory->count());
+  EXPECT_GE(memory->count() * kReplicas, pool->server->memory->count() / 2);
+  EXPECT_EQ(text_of(limits->find("nvidia.com/mig-1g.10gb")), "1");
+}
+
+TEST(RenderKubeBLinks, ScalersAskForWhatTheAdapterServes) {
+  const Objects objects(named("pod16_many_services"));
+  const KubeObject* adapter = objects.one("ConfigMap", "monitoring", "prometheus-adapter");
+  ASSERT_NE(adapter, nullptr);
+  // The dotted key is one key of the map.
+  std::string config;
+  for (const YamlEntry& entry : adapter->at("data")->entries) config += entry.value.scalar;
+  for (const KubeObject* scaler : objects.all("HorizontalPodAutoscaler")) {
+    const YamlNode& metric = items_at(&scaler->tree, "spec.metrics").front();
+    EXPECT_NE(config.find("as: " + text_at(&metric, "pods.metric.name")), std::string::npos);
+    const KubeObject* target =
+        objects.one("Deployment", scaler->space, text_at(&scaler->tree, "spec.scaleTargetRef.name"));
+    EXPECT_NE(target, nullptr);
+    // DCGM: a whole GPU in percent, the engine of an instance as a share of one.
+    const std::string value = text_at(&metric, "pods.target.averageValue");
+    EXPECT_EQ(value, scaler->name == "chat" ? "700m" : "70");
+  }
+}
+
+TEST(RenderKubeBLinks, NodePortsDiffer) {
+  const Objects objects(named("pod16_many_services"));
+  std::set<std::string> ports;
+  for (const KubeObject* service : objects.all("Service")) {
+    for (const YamlNode& port : items_at(&service->tree, "spec.ports")) {
+      const std::string number = text_at(&port, "nodePort");
+      EXPECT_TRUE(ports.insert(number).second);
+      EXPECT_GE(std::stoi(number), 30000);
+      EXPECT_LE(std::stoi(number), 32767);
+    }
+  }
+  EXPECT_EQ(ports.size(), 3U);
+}
+
+// ---- what they say of the network ----
+
+TEST(RenderKubeBNetwork, NodesPeerWithBothLeaves) {
+  for (const char* name : {"pod16", "superpod"}) {
+    const Objects objects(named(name));
+    const auto configs = objects.all("CiliumBGPClusterConfig");
+    ASSERT_EQ(configs.size(), 1U);
+    const YamlNode& instance = items_at(&configs.front()->tree, "spec.bgpInstances").front();
+    const auto& peers = items_at(&instance, "peers");
+    ASSERT_EQ(peers.size(), 2U);
+    std::set<std::string> addresses;
+    for (const YamlNode& peer : peers) {
+      const DeviceId leaf = objects.cluster().find_device(text_at(&peer, "name"));
+      ASSERT_NE(leaf, kNone<DeviceId>);
+      EXPECT_EQ(text_at(&peer, "peerASN"), std::to_string(objects.cluster().device(leaf).asn));
+      addresses.insert(text_at(&peer, "peerAddress"));
+    }
+    EXPECT_EQ(addresses.size(), 2U);
+    const Labels wanted = labels_at(configs.front()->at("spec.nodeSelector.matchLabels"));
+    std::size_t announcing = 0;
+    for (const KubeObject* node : objects.all("Node")) {
+      announcing += includes(labels_at(node->at("metadata.labels")), wanted) ? 1U : 0U;
+    }
+    EXPECT_EQ(announcing, std::string_view(name) == "pod16" ? 3U : 2U);  // the infrastructure pool; the first two DGX
+  }
+}
+
+TEST(RenderKubeBNetwork, ServiceAddressesAreNobodyElses) {
+  for (const char* name : {"pod16", "pod32", "superpod"}) {
+    const Objects objects(named(name));
+    const auto pools = objects.all("CiliumLoadBalancerIPPool");
+    ASSERT_EQ(pools.size(), 1U);
+    const YamlNode& block = items_at(&pools.front()->tree, "spec.blocks").front();
+    const auto first = parse_ipv4(text_at(&block, "start"));
+    const auto last = parse_ipv4(text_at(&block, "stop"));
+    ASSERT_TRUE(first.ok() && last.ok());
+    EXPECT_LT(*first, *last);
+    for (const Port& port : objects.cluster().ports()) {
+      EXPECT_FALSE(port.address >= *first && port.address <= *last) << to_text(port.address);
+    }
+    const KubeObject* gateway = objects.one("Gateway", "gateway", "frontend");
+    const auto address = parse_ipv4(text_at(&items_at(&gateway->tree, "spec.addresses").front(), "value"));
+    ASSERT_TRUE(address.ok());
+    EXPECT_TRUE(*address >= *first && *address <= *last);
+  }
+}
+
+// Whether some egress rule of the namespace's policies lets a pod reach the address.
+bool reachable(const Objects& objects, const std::string& space, Ipv4 address) {
+  for (const KubeObject* policy : objects.all("NetworkPolicy")) {
+    if (policy->space != space) continue;
+    for (const YamlNode& rule : items_at(&policy->tree, "spec.egress")) {
+      for (const YamlNode& peer : items_at(&rule, "to")) {
+        const auto range = parse_ipv4_prefix(text_at(&peer, "ipBlock.cidr"));
+        if (!range.ok() || !range->contains(address)) continue;
+        const auto& except = items_at(&peer, "ipBlock.except");
+        if (std::none_of(except.begin(), except.end(), [&](const YamlNode& item) {
+              const auto prefix = parse_ipv4_prefix(item.scalar);
+              return prefix.ok() && prefix->contains(address);
+            })) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+TEST(RenderKubeBNetwork, NoPodReachesTheFabrics) {
+  for (const char* name : {"pod16", "pod16_open", "pod32"}) {
+    const Objects objects(named(name));
+    std::size_t looked = 0;
+    for (const KubeObject* space : objects.all("Namespace")) {
+      for (const Port& port : objects.cluster().ports()) {
+        if (port.address == Ipv4{} || port.fabric == FabricKind::frontend) continue;
+        EXPECT_FALSE(reachable(objects, space->name, port.address)) << space->name << " " << to_text(port.address);
+        ++looked;
+      }
+      // The site and the frontend are there for everyone.
+      EXPECT_TRUE(reachable(objects, space->name, *parse_ipv4("198.51.100.7")));
+      EXPECT_TRUE(reachable(objects, space->name, objects.rendering->plan->service_address(0)));
+    }
+    EXPECT_GT(looked, 500U);
+  }
+}
+
+// Beside a rule of Cilium that limits paths no other policy may open the same pods to other namespaces.
+TEST(RenderKubeBNetwork, NothingWidensTheLimitsOnPaths) {
+  const Objects objects(named("pod16_many_services"));
+  EXPECT_EQ(objects.all("CiliumNetworkPolicy").size(), 3U);
+  for (const KubeObject* policy : objects.all("NetworkPolicy")) {
+    for (const YamlNode& rule : items_at(&policy->tree, "spec.ingress")) {
+      for (const YamlNode& peer : items_at(&rule, "from")) {
+        EXPECT_EQ(peer.find("namespaceSelector"), nullptr) << policy->space;
+        EXPECT_EQ(peer.find("ipBlock"), nullptr) << policy->space;
+      }
+    }
+  }
+}
+
+// ---- queues ----
+
+TEST(RenderKubeBQueues, QuotasAreTheTenants) {
+  const Objects objects(named("pod16_kubernetes"));
+  const auto queues = objects.all("ClusterQueue");
+  ASSERT_EQ(queues.size(), 2U);
+  const std::map<std::string, std::pair<std::string, std::int64_t>> wanted{
+      {"team-alpha", {"nvidia.com/gpu", 96}}, {"team-beta", {"nvidia.com/mig-1g.10gb", 56}}};
+  for (const KubeObject* queue : queues) {
+    const auto& [resource, amount] = wanted.at(std::string(queue->name));
+    std::int64_t sum = 0;
+    for (const YamlNode& group : items_at(&queue->tree, "spec.resourceGroups")) {
+      const std::size_t covered = items_at(&group, "coveredResources").size();
+      for (const YamlNode& flavor : items_at(&group, "flavors")) {
+        EXPECT_NE(objects.one("ResourceFlavor", "", text_at(&flavor, "name")), nullptr);
+        EXPECT_EQ(items_at(&flavor, "resources").size(), covered);
+        for (const YamlNode& one : items_at(&flavor, "resources")) {
+          if (text_at(&one, "name") == resource) sum += std::stoll(text_at(&one, "nominalQuota"));
+        }
+      }
+    }
+    EXPECT_EQ(sum, amount) << queue->name;
+    const KubeObject* local = objects.one("LocalQueue", queue->name, "default");
+    ASSERT_NE(local, nullptr);
+    EXPECT_EQ(text_at(&local->tree, "spec.clusterQueue"), queue->name);
+  }
+}
+
+// Kueue places by topology only on nodes that carry every label of it.
+TEST(RenderKubeBQueues, NodesCarryTheLevelsOfTheirTopology) {
+  for (const char* name : {"pod16_kubernetes", "pod32", "superpod"}) {
+    const Objects objects(named(name));
+    ASSERT_FALSE(objects.all("ResourceFlavor").empty());
+    for (const KubeObject* flavor : objects.all("ResourceFlavor")) {
+      const KubeObject* topology = objects.one("Topology", "", text_at(&flavor->tree, "spec.topologyName"));
+      ASSERT_NE(topology, nullptr);
+      std::size_t nodes = 0;
+      for (const KubeObject* node : objects.all("Node")) {
+        const Labels labels = labels_at(node->at("metadata.labels"));
+        if (!includes(labels, labels_at(flavor->at("spec.nodeLabels")))) continue;
+        ++nodes;
+        for (const YamlNode& level : items_at(&topology->tree, "spec.levels")) {
+          const std::string label = text_at(&level, "nodeLabel");
+          EXPECT_TRUE(label == "kubernetes.io/hostname" || labels.count(label) == 1) << node->name << " " << label;
+        }
+      }
+      EXPECT_GT(nodes, 0U);
+    }
+  }
+}
+
+// A limit without a default is every container's default: the zeros keep helpers from holding GPUs.
+TEST(RenderKubeBQueues, LimitsGiveNobodyGpus) {
+  const Objects objects(named("pod16"));
+  for (const KubeObject* range : objects.all("LimitRange")) {
+    const YamlNode& limits = items_at(&range->tree, "spec.limits").front();
+    const Labels fallback = labels_at(limits.find("default"));
+    const Labels request = labels_at(limits.find("defaultRequest"));
+    for (const auto& [resource, amount] : labels_at(limits.find("max"))) {
+      ASSERT_EQ(fallback.count(resource), 1U) << resource;
+      EXPECT_EQ(fallback.at(resource), "0");
+      EXPECT_EQ(request.at(resource), "0");
+      EXPECT_GT(std::stoi(amount), 0);
+    }
+  }
+}
+
+// ---- bad input ----
+
+TEST(RenderKubeBInput, FreeTextStaysInItsPlace) {
+  const Case hostile{
+      "hostile",
+      "pod16.yaml",
+      {{"    spares: 1\n",
+        "    spares: 1\n"
+        "    labels: {good.example/key: fine, \"bad key\\n  evil: yes\": x, \"also\": \"a\\n---\\nkind: Pod\", "
+        "\"on\": \"true\"}\n"
+        "    overrides:\n      - {hosts: \"train[003-004]\", labels: {slot: \"no spaces please\", tray: \"7\"}}\n"},
+       {"[\"nvidia.com/gpu=inference:NoSchedule\"]\n    mig",
+        "[\"nvidia.com/gpu=inference:NoSchedule\", \"a b=\\\"c:NoSchedule\"]\n    mig"},
+       {"  - name: team-alpha\n", "  - name: Team_Alpha.\n"}},
+      {},
+      1};
+  const Objects objects(hostile);
+  ASSERT_NE(objects.rendering, nullptr);
+  EXPECT_TRUE(objects.all("Pod").empty());
+  EXPECT_NE(objects.one("Namespace", "", "team-alpha"), nullptr);
+  const KubeObject* node = objects.one("Node", "", "train003");
+  ASSERT_NE(node, nullptr);
+  const Labels labels = labels_at(node->at("metadata.labels"));
+  EXPECT_EQ(labels.at("good.example/key"), "fine");
+  EXPECT_EQ(labels.at("tray"), "7");
+  EXPECT_EQ(labels.at("on"), "true");
+  EXPECT_EQ(labels.count("slot"), 0U);
+  EXPECT_EQ(labels.count("also"), 0U);
+  EXPECT_GE(objects.rendering->sink.remarks.size(), 4U);
+  if (!kube_schema::schemas_present()) GTEST_SKIP() << "../shared/schemas is not there";
+  for (const auto& [path, file] : objects.rendering->sink.files) {
+    const auto report = kube_schema::validate_documents(path, file.content);
+    EXPECT_TRUE(report.ok()) << report.text();
+  }
+}
+
+}  // namespace
+}  // namespace weft
