@@ -25,6 +25,8 @@ struct Case {
   Edits edits;
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
 const std::vector<Case>& cases() {
   static const std::string fe = "frontend: {leaf: sn4600c, external: {links: 4}}";
   static const std::vector<Case> all = {

@@ -234,6 +234,8 @@ struct Case {
   bool all_eos = true;
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"oob_alone", {}, false},
@@ -243,7 +245,7 @@ const std::vector<Case>& cases() {
       {"dual_stack", {{"    spines: 4\n", "    spines: 4\n    ipv6: \"fd00:1::/48\"\n"}}},
       {"pairs",
        {{"frontend: {leaf: arista-7060dx5-64s, external: {links: 4}}",
-         "frontend: {leaf: arista-7060dx5-64s, ipv6: \"fd00:3::/48\", tiers: 2, uplinks: 56}"}}},
+         "frontend: {leaf: arista-7060dx5-64s, ipv6: \"fd00:3::/48\", tiers: 2, uplinks: 60}"}}},
       {"by_priority",
        {{"qos: {priority: 3, dscp: 26,", "qos: {trust: pcp, pfc_watchdog: false, priority: 3, dscp: 26,"}}},
   };
@@ -344,6 +346,34 @@ TEST_P(RenderedEos, EveryCabledPortIsAsDesigned) {
 
 INSTANTIATE_TEST_SUITE_P(Clusters, RenderedEos, ::testing::ValuesIn(cases()),
                          [](const auto& one) { return std::string(one.param.name); });
+
+// One subnet on several pairs of leaves: hosts are announced one by one, and answered for by the gateway.
+TEST(RenderedEosPairs, StretchedSubnet) {
+  Edits edits = arista();
+  edits.emplace_back("frontend: {leaf: arista-7060dx5-64s, external: {links: 4}}",
+                     "frontend: {leaf: arista-7060dx5-64s, tiers: 2, uplinks: 60}");
+  const auto made = load_example("nexus8.yaml", edits);
+  made->render("eos");
+  const Cluster& cluster = made->cluster();
+  ASSERT_GT(cluster.fabric(FabricKind::frontend).leaves, 2U);
+  std::size_t announced = 0;
+  for (const auto& [path, file] : made->sink.files) {
+    const DeviceGroup& group = cluster.group_of(cluster.find_device(file.device));
+    if (group.fabric != FabricKind::frontend || group.tier != Tier::leaf) continue;
+    EXPECT_NE(file.content.find("   ip local-proxy-arp\n"), std::string::npos) << path;
+    EXPECT_EQ(file.content.find("network 10.20.50.0/24"), std::string::npos) << path;
+    for (const PortId id : cluster.ports_of(cluster.find_device(file.device))) {
+      const Port& far = cluster.port(cluster.peer_of(id));
+      if (cluster.cable(cluster.cable_of(id)).role != CableRole::host_leaf || far.fabric != FabricKind::frontend)
+        continue;
+      const std::string host = to_text(made->plan->frontend_address(far.device));
+      EXPECT_NE(file.content.find("\nip route vrf frontend " + host + "/32 Vlan200 " + host + "\n"), std::string::npos);
+      EXPECT_NE(file.content.find("         network " + host + "/32\n"), std::string::npos) << path << " " << host;
+      ++announced;
+    }
+  }
+  EXPECT_GT(announced, 20U);
+}
 
 // The grammar is no wildcard.
 TEST(EosGrammar, RefusesWhatEosWould) {
