@@ -348,6 +348,9 @@ void remark_group(const SwitchSurvey& survey, const DeviceGroup& group, FileSink
                     "announced one by one in IPv4 alone",
                     group.name));
   }
+  if (fabric == nullptr && survey.guarded() && survey.input().plan.jump_hosts().empty()) {
+    sink.remark(fmt::format("{}: `jump_only` without a jump host: nobody passes the access list", group.name));
+  }
   if (fabric == nullptr && survey.oob().gateway.value != Whereabouts::none) {
     sink.remark(
         fmt::format("{}: the way out of the out-of-band network ({}) is not configured: its next hop is the "
