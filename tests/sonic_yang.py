@@ -37,7 +37,7 @@ TREE_NODE = re.compile(r"^(rw|ro|--) (?P<name>[^ ?*!]+)(?P<mark>[?*!]?)(?: +(?P<
 
 
 def parse_tree(text):
-    """The modules' tops from `yanglint -f tree`. Choices and cases are no nodes of the data: they are looked through."""
+    """The modules' tops from `yanglint -f tree`. Choices and cases are no nodes of the data: looked through."""
     tops, stack, module = {}, [], None
     for line in text.splitlines():
         if line.startswith("module: "):
@@ -314,10 +314,28 @@ def spoil(config):
             yield "INTERFACE: a port of a VLAN", mutant(route_member)
 
 
+def fewer_ports(config):
+    """The same document with its first and last four ports alone: there are many mutants, and each is read anew."""
+    ports = list(config["PORT"])
+    kept = set(ports[:4] + ports[-4:])
+
+    def stays(text):
+        return all(name in kept for name in re.findall(r"Ethernet\d+", text))
+
+    made = {}
+    for table, rows in config.items():
+        if table == "BREAKOUT_CFG":
+            continue
+        made[table] = {key: {field: [one for one in value if stays(one)] if isinstance(value, list) else value
+                             for field, value in fields.items() if stays(field)}
+                       for key, fields in rows.items() if stays(key)}
+    return {table: rows for table, rows in made.items() if rows}
+
+
 def check_mutants(schema, paths):
     names, documents, caught, bad = {}, {}, 0, []
     for path in paths:
-        config = json.loads(pathlib.Path(path).read_text())
+        config = fewer_ports(json.loads(pathlib.Path(path).read_text()))
         documents[f"m{len(names)}"] = schema.convert(config)
         names[f"m{len(names)}"] = None
         for name, made in spoil(config):

@@ -110,7 +110,7 @@ void add_routing(Commands& commands, const RenderPlan& render, const SwitchPlan&
 void add_access_lists(Commands& commands, const RenderPlan& render, const SwitchPlan& plan) {
   const OobSpec& oob = render.cluster().spec().fabrics->oob.value;
   const std::vector<Ipv4> jumps = jump_addresses(render);
-  if (!plan.oob() || !oob.jump_only.value || jumps.empty()) return;
+  if (!plan.oob() || !oob.jump_only.value) return;
   commands.comment("Only the jump hosts talk to what is managed here, and it only to them and to its services");
   const std::string list = fmt::format("acl {}", kJumpOnly);
   commands.set_at(list, {"type", "ipv4"});
@@ -125,7 +125,14 @@ void add_access_lists(Commands& commands, const RenderPlan& render, const Switch
       commands.set_at(rule, {"action", "permit"});
     }
   }
+  if (jumps.empty()) {  // the network at least keeps to itself
+    const std::string rule = next();
+    commands.set_at(rule, {"match", "ip", "source-ip", subnet});
+    commands.set_at(rule, {"match", "ip", "dest-ip", subnet});
+    commands.set_at(rule, {"action", "permit"});
+  }
   const auto service = [&](std::string_view address, std::string_view port) {
+    if (jumps.empty()) return;  // let through already
     const std::string rule = next();
     commands.set_at(rule, {"match", "ip", "source-ip", subnet});
     commands.set_at(rule, {"match", "ip", "dest-ip", fmt::format("{}/32", address)});

@@ -9,9 +9,11 @@ namespace weft::sonic_render {
 namespace {
 
 constexpr std::string_view kJumpOnly = "JUMP_ONLY";
+constexpr std::string_view kOwnAccess = "SSH_ONLY";
 constexpr int kFirstPriority = 9990;  // of rules: higher counts first
 constexpr int kUdp = 17;
 constexpr int kSyslogPort = 514;
+constexpr int kSshPort = 22;
 constexpr int kNtpPort = 123;
 constexpr int kDnsPort = 53;
 constexpr int kTcp = 6;
@@ -64,11 +66,103 @@ void add_addresses(const Tables& tables, const SwitchVlan& vlan, Value& interfac
   }
 }
 
-Value rule(int number, bool permit) {
+// Ports of what is managed; those that jump hosts work from are left free.
+Value managed_ports(const Tables& tables) {
+  const std::vector<DeviceId>& hosts = tables.input.plan.jump_hosts();
+  const Cluster& cluster = tables.cluster();
+  Value ports = Value::list();
+  for (std::size_t i = 0; i < tables.plan.ports.size(); ++i) {
+    const SwitchPort& port = tables.plan.ports[i];
+    if (port.use != SwitchPort::Use::host) continue;
+    const bool jump = std::find(hosts.begin(), hosts.end(), port.peer) != hosts.end();
+    if (!jump || cluster.port(cluster.peer_of(port.id)).rail == 0) ports.add(tables.names[i]);
+  }
+  return ports;
+}
+
+Value rule(int priority, bool permit, std::string_view source, std::string_view destination) {
   Value row = Value::map();
-  row.put("PRIORITY", text(kFirstPriority - number));
+  row.put("PRIORITY", text(priority));
   row.put("PACKET_ACTION", permit ? "FORWARD" : "DROP");
+  row.put("SRC_IP", source);
+  row.put("DST_IP", destination);
   return row;
+}
+
+// The rules of one list, numbered as they are added.
+class Rules {
+ public:
+  explicit Rules(std::string_view list) : list_(list) {}
+  void add(std::string_view source, std::string_view destination, int protocol = 0, int port = 0) {
+    Value row = rule(kFirstPriority - number_, true, source, destination);
+    if (protocol != 0) row.put("IP_PROTOCOL", text(protocol));
+    if (port != 0) row.put("L4_DST_PORT", text(port));
+    rows_.put(fmt::format("{}|RULE_{:04}", list_, ++number_ * 10), std::move(row));
+  }
+  // What no rule let through is dropped; ARP goes on.
+  Value finish() && {
+    Value last = Value::map();
+    last.put("PRIORITY", "1");
+    last.put("PACKET_ACTION", "DROP");
+    last.put("ETHER_TYPE", "2048");
+    rows_.put(fmt::format("{}|DEFAULT", list_), std::move(last));
+    return std::move(rows_);
+  }
+
+ private:
+  std::string list_;
+  int number_ = 0;
+  Value rows_ = Value::map();
+};
+
+void add_jump_rules(Tables& tables) {
+  const OobSpec& oob = tables.cluster().spec().fabrics->oob.value;
+  const std::string subnet = to_text(oob.subnet.value);
+  const std::vector<Ipv4> jumps = jump_addresses(tables.input.plan);
+  Rules rules(kJumpOnly);
+  for (const Ipv4 jump : jumps) rules.add(subnet, to_text(jump) + "/32");
+  if (jumps.empty()) rules.add(subnet, subnet);
+  const auto service = [&](Ipv4 address, std::initializer_list<int> protocols, int port) {
+    for (const int protocol : protocols) {
+      if (address != Ipv4{} && !jumps.empty()) rules.add(subnet, to_text(address) + "/32", protocol, port);
+    }
+  };
+  const SwitchServices services = switch_services(tables.cluster());
+  if (const auto syslog = parse_ipv4(services.syslog); syslog.ok()) service(*syslog, {kUdp, kTcp}, kSyslogPort);
+  service(services.time, {kUdp}, kNtpPort);
+  service(services.dns, {kUdp, kTcp}, kDnsPort);
+  // A request for an address is sent from none, to all (RFC 2131).
+  if (oob.services->dhcp.value == Whereabouts::oob)
+    rules.add("0.0.0.0/32", "255.255.255.255/32", kUdp, kDhcpServerPort);
+  Value made = std::move(rules).finish();
+  for (const Value::Entry& entry : made.entries()) tables.root["ACL_RULE"].put(entry.key, entry.value);
+}
+
+// Who may log in on the switch itself, which answers on the same VLAN (caclmgrd).
+void add_own_access(Tables& tables) {
+  const std::vector<Ipv4> jumps = jump_addresses(tables.input.plan);
+  if (jumps.empty()) return;
+  Value table = Value::map();
+  table.put("type", "CTRLPLANE");
+  table.put("stage", "ingress");
+  table.put("policy_desc", "jump hosts log in");
+  table.put("services", Value::list({"SSH"}));
+  tables.root["ACL_TABLE"].put(std::string(kOwnAccess), std::move(table));
+  int number = 0;
+  for (const Ipv4 jump : jumps) {
+    Value row = Value::map();
+    row.put("PRIORITY", text(kFirstPriority - number));
+    row.put("PACKET_ACTION", "ACCEPT");
+    row.put("SRC_IP", to_text(jump) + "/32");
+    row.put("IP_PROTOCOL", text(kTcp));
+    row.put("L4_DST_PORT", text(kSshPort));
+    tables.root["ACL_RULE"].put(fmt::format("{}|RULE_{:04}", kOwnAccess, ++number * 10), std::move(row));
+  }
+  Value last = Value::map();
+  last.put("PRIORITY", "1");
+  last.put("PACKET_ACTION", "DROP");
+  last.put("ETHER_TYPE", "2048");
+  tables.root["ACL_RULE"].put(fmt::format("{}|DEFAULT", kOwnAccess), std::move(last));
 }
 
 }  // namespace
@@ -152,71 +246,21 @@ void add_spanning_tree(Tables& tables) {
 }
 
 // Jump hosts alone talk to BMCs: what a managed port sends goes to them or to the services, anything else stops there.
+// Where the design has no jump host, the network at least keeps to itself.
 void add_access_lists(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
-  const OobSpec& oob = tables.cluster().spec().fabrics->oob.value;
-  const std::vector<Ipv4> jumps = jump_addresses(tables.input.plan);
-  if (!plan.oob() || !oob.jump_only.value || jumps.empty()) return;
-  Value ports = Value::list();
-  for (std::size_t i = 0; i < plan.ports.size(); ++i) {
-    const SwitchPort& port = plan.ports[i];
-    if (port.use != SwitchPort::Use::host) continue;
-    const std::vector<DeviceId>& hosts = tables.input.plan.jump_hosts();
-    const bool jump = std::find(hosts.begin(), hosts.end(), port.peer) != hosts.end();
-    const bool bmc = tables.cluster().port(tables.cluster().peer_of(port.id)).rail == 0;
-    if (!jump || bmc) ports.add(tables.names[i]);
+  if (!plan.oob() || !tables.cluster().spec().fabrics->oob->jump_only.value) return;
+  Value ports = managed_ports(tables);
+  if (!ports.empty()) {
+    Value table = Value::map();
+    table.put("type", "L3");
+    table.put("stage", "ingress");
+    table.put("policy_desc", "managed devices talk to jump hosts and to the services they need");
+    table.put("ports", std::move(ports));
+    tables.root["ACL_TABLE"].put(std::string(kJumpOnly), std::move(table));
+    add_jump_rules(tables);
   }
-  if (ports.empty()) return;
-  Value table = Value::map();
-  table.put("type", "L3");
-  table.put("stage", "ingress");
-  table.put("policy_desc", "managed devices talk to jump hosts and to the services they need");
-  table.put("ports", std::move(ports));
-  tables.root["ACL_TABLE"].put(std::string(kJumpOnly), std::move(table));
-  Value rules = Value::map();
-  int number = 0;
-  const std::string subnet = to_text(oob.subnet.value);
-  const auto put = [&](Value row) {
-    rules.put(fmt::format("{}|RULE_{:04}", kJumpOnly, ++number * 10), std::move(row));
-  };
-  for (const Ipv4 jump : jumps) {
-    Value row = rule(number, true);
-    row.put("SRC_IP", subnet);
-    row.put("DST_IP", to_text(jump) + "/32");
-    put(std::move(row));
-  }
-  const auto service = [&](Ipv4 address, int protocol, int port) {
-    if (address == Ipv4{}) return;
-    Value row = rule(number, true);
-    row.put("SRC_IP", subnet);
-    row.put("DST_IP", to_text(address) + "/32");
-    row.put("IP_PROTOCOL", text(protocol));
-    row.put("L4_DST_PORT", text(port));
-    put(std::move(row));
-  };
-  const SwitchServices services = switch_services(tables.cluster());
-  if (const auto syslog = parse_ipv4(services.syslog); syslog.ok()) {
-    service(syslog.value(), kUdp, kSyslogPort);
-    service(syslog.value(), kTcp, kSyslogPort);
-  }
-  service(services.time, kUdp, kNtpPort);
-  service(services.dns, kUdp, kDnsPort);
-  service(services.dns, kTcp, kDnsPort);
-  if (oob.services->dhcp.value == Whereabouts::oob) {
-    // A request is sent from no address yet, to all (RFC 2131).
-    Value row = rule(number, true);
-    row.put("SRC_IP", "0.0.0.0/32");
-    row.put("DST_IP", "255.255.255.255/32");
-    row.put("IP_PROTOCOL", text(kUdp));
-    row.put("L4_DST_PORT", text(kDhcpServerPort));
-    put(std::move(row));
-  }
-  Value last = Value::map();
-  last.put("PRIORITY", "1");
-  last.put("PACKET_ACTION", "DROP");
-  last.put("ETHER_TYPE", "2048");  // IPv4; ARP goes on
-  rules.put(fmt::format("{}|DEFAULT", kJumpOnly), std::move(last));
-  tables.root.put("ACL_RULE", std::move(rules));
+  add_own_access(tables);
 }
 
 }  // namespace weft::sonic_render
