@@ -61,6 +61,9 @@ class SwitchConfig {
     out_.line(0, fmt::format("hostname {}", name_));
     out_.line(0, "log syslog informational");
     out_.line(0, "service integrated-vtysh-config");
+    // FRR 8.4 goes on using a kernel nexthop group after the kernel has dropped members whose link went down: routes
+    // that hold their next hops themselves get them back with the session.
+    out_.line(0, "no zebra nexthop kernel enable");
     out_.gap();
     write_bfd();
     write_interfaces();
@@ -327,14 +330,14 @@ void render_frr(const RenderInput& input, FileSink& sink) {
     underlay.each_switch(fabric, [&](DeviceId id) { add_switch(underlay, fabric, id, sink); });
     if (!fabric.spec->routes_to->empty()) {
       sink.remark(
-          fmt::format("frr: the lab keeps the {} fabric apart although `routes_to` names others: switches of "
+          fmt::format("the lab keeps the {} fabric apart although `routes_to` names others: switches of "
                       "two fabrics share no cable",
                       to_text(fabric.kind)));
     }
   }
   const FabricPlan& frontend = input.cluster.fabric(FabricKind::frontend);
   if (frontend.present && frontend.tiers < 2) {
-    sink.remark("frr: the frontend is one pair of leaves that bridge; the lab leaves it out");
+    sink.remark("the frontend is one pair of leaves that bridge; the lab leaves it out");
   }
   frr::render_lab(underlay, sink);
 }

@@ -64,7 +64,7 @@ HostLine host_line(const Underlay& underlay, const FabricPart& fabric, PortId id
     line.address6 = fmt::format("{}/{}", to_text(cluster.ipv6_of(id)), subnet.ipv6.length);
     line.gateway6 = to_text(gateway_ipv6(subnet));
   }
-  for (const Ipv4Prefix& prefix : fabric.spec->subnets.value) {
+  for (const Ipv4Prefix& prefix : underlay.reach(fabric)) {
     if (prefix.contains(subnet.prefix)) line.reach = to_text(prefix);
   }
   if (fabric.spec->default_route.value) line.reach = "default";
@@ -80,7 +80,7 @@ class LabTable {
     for (const FabricPart& fabric : underlay_.fabrics()) {
       underlay_.each_switch(fabric, [&](DeviceId id) { add_switch(fabric, id); });
       for (const CableRole role : {CableRole::leaf_spine, CableRole::spine_core}) add_links(fabric, role);
-      for (const Ipv4Prefix& prefix : fabric.spec->subnets.value) row({"route", to_text(fabric.kind), to_text(prefix)});
+      for (const Ipv4Prefix& prefix : underlay_.reach(fabric)) row({"route", to_text(fabric.kind), to_text(prefix)});
       if (!underlay_.allowed_ipv6(fabric).empty()) {
         row({"route", to_text(fabric.kind), to_text(fabric.spec->ipv6.value)});
       }

@@ -41,6 +41,24 @@ Underlay::Underlay(const Cluster& cluster) : cluster_(cluster) {
     if (first == kNone<DeviceId>) first = leaf;
     if (first != leaf) shared_[index_of(subnet)] = true;
   }
+  for (const FabricPart& fabric : fabrics_) measure(fabric);
+}
+
+// The part of the address plan that a fabric uses (plans have room for more rails) and the lengths of its prefixes.
+void Underlay::measure(const FabricPart& fabric) {
+  auto& [shortest, longest] = lengths_[static_cast<std::size_t>(fabric.kind)];
+  std::vector<Ipv4Prefix>& reach = reach_[static_cast<std::size_t>(fabric.kind)];
+  for (std::size_t i = 0; i < cluster_.subnets().size(); ++i) {
+    const Subnet& subnet = cluster_.subnets()[i];
+    if (subnet.fabric != fabric.kind) continue;
+    shortest = std::min<int>(shortest, subnet.prefix.length);
+    longest = std::max<int>(longest, shared_[i] ? 32 : subnet.prefix.length);
+    if (!reach.empty() && reach.back().contains(subnet.prefix)) continue;
+    for (const Ipv4Prefix& whole : fabric.spec->subnets.value) {
+      const bool known = std::find(reach.begin(), reach.end(), whole) != reach.end();
+      if (whole.contains(subnet.prefix) && !known) reach.push_back(whole);
+    }
+  }
 }
 
 const FabricPart* Underlay::fabric(FabricKind kind) const {
@@ -94,16 +112,9 @@ std::uint32_t Underlay::most_paths(const SwitchPart& part) const {
 
 std::vector<std::string> Underlay::allowed(const FabricPart& fabric) const {
   std::vector<std::string> lines;
-  int shortest = 32;
-  int longest = 0;
-  for (std::size_t i = 0; i < cluster_.subnets().size(); ++i) {
-    const Subnet& subnet = cluster_.subnets()[i];
-    if (subnet.fabric != fabric.kind) continue;
-    shortest = std::min<int>(shortest, subnet.prefix.length);
-    longest = std::max<int>(longest, shared_[i] ? 32 : subnet.prefix.length);
-  }
-  if (!fabric.evpn && longest > 0) {
-    for (const Ipv4Prefix& prefix : fabric.spec->subnets.value) {
+  if (!fabric.evpn) {
+    for (const Ipv4Prefix& prefix : reach_[static_cast<std::size_t>(fabric.kind)]) {
+      const auto [shortest, longest] = lengths_[static_cast<std::size_t>(fabric.kind)];
       lines.push_back(within(to_text(prefix), prefix.length, shortest, longest));
     }
   }

@@ -5,6 +5,7 @@
 // its leaves: there the underlay carries loopbacks alone and EVPN stretches the subnet over VXLAN (RFC 7432, RFC 8365).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -51,6 +52,10 @@ class Underlay {
   // Prefixes that may travel in a fabric: "10.60.0.0/16 ge 26 le 26".
   [[nodiscard]] std::vector<std::string> allowed(const FabricPart& fabric) const;
   [[nodiscard]] std::vector<std::string> allowed_ipv6(const FabricPart& fabric) const;
+  // The subnets of the plan that have hosts: one a rail.
+  [[nodiscard]] const std::vector<Ipv4Prefix>& reach(const FabricPart& fabric) const {
+    return reach_[static_cast<std::size_t>(fabric.kind)];
+  }
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
 
   // Calls `visit(DeviceId)` for every switch of a fabric, leaves first.
@@ -65,12 +70,19 @@ class Underlay {
   }
 
  private:
+  void measure(const FabricPart& fabric);
   [[nodiscard]] std::uint32_t most_paths(const SwitchPart& part) const;
 
   const Cluster& cluster_;
   std::vector<FabricPart> fabrics_;
   std::vector<DeviceId> leaf_of_subnet_;  // the first leaf with a host of it
   std::vector<bool> shared_;              // by subnet: hosts on several leaves
+  std::array<std::vector<Ipv4Prefix>, kFabrics> reach_{};
+  struct Lengths {
+    int shortest = 32;
+    int longest = 0;
+  };
+  std::array<Lengths, kFabrics> lengths_{};
 };
 
 // Linux names of interfaces have at most 15 characters and no slash: "p12/2" is "p12-2" in the lab.
