@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "check/match.h"
+#include "model/infiniband.h"
 
 namespace weft {
 namespace {
@@ -37,38 +38,6 @@ std::optional<int> number_after(std::string_view text, std::string_view prefix) 
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
-}
-
-bool is_infiniband(const Cluster& cluster, FabricKind fabric) {
-  return cluster.fabric(fabric).present && cluster.fabric(fabric).network == NetworkKind::infiniband;
-}
-
-std::vector<PortId> number_ports(const Cluster& cluster, DeviceId device) {
-  const SwitchModel& model = *cluster.group_of(device).network_switch;
-  std::int64_t cages = 0;
-  for (const CageGroup& row : *model.cages) cages += *row.count;
-  const std::int64_t usual = cages == 0 ? 1 : std::max<std::int64_t>(*model.radix / cages, 1);
-  const auto ports = cluster.ports_of(device);
-  std::vector<PortId> numbered;
-  std::uint32_t cage = 0;
-  std::size_t at = 0;  // ports are in cage order
-  for (const CageGroup& row : *model.cages) {
-    for (std::int64_t i = 0; i < *row.count; ++i, ++cage) {
-      const std::size_t first = numbered.size();
-      while (at < ports.size() && cluster.port(ports[at]).cage < cage) ++at;
-      std::int64_t pieces = usual;
-      if (at < ports.size() && cluster.port(ports[at]).cage == cage) {
-        pieces = std::max<std::int64_t>(*row.lanes / std::max<std::int64_t>(cluster.port(ports[at]).lanes, 1), 1);
-      }
-      numbered.resize(first + static_cast<std::size_t>(pieces), kNone<PortId>);
-      for (; at < ports.size() && cluster.port(ports[at]).cage == cage; ++at) {
-        const Port& port = cluster.port(ports[at]);
-        const std::size_t piece = port.lane / std::max<std::size_t>(port.lanes, 1);
-        if (first + piece < numbered.size()) numbered[first + piece] = ports[at];
-      }
-    }
-  }
-  return numbered;
 }
 
 }  // namespace
@@ -128,7 +97,7 @@ PortId LiveNames::port(DeviceId device, std::initializer_list<std::string_view> 
 
 PortId LiveNames::switch_port(DeviceId device, int number) const {
   const auto [at, fresh] = numbered_.try_emplace(index_of(device));
-  if (fresh) at->second = number_ports(cluster_, device);
+  if (fresh) at->second = infiniband_ports(cluster_, device);
   const auto index = static_cast<std::size_t>(number) - 1;
   return number < 1 || index >= at->second.size() ? kNone<PortId> : at->second[index];
 }
@@ -139,12 +108,10 @@ PortId LiveNames::adapter_port(DeviceId device, std::string_view adapter, int po
   int number = -1;
   if (const auto mlx = number_after(adapter, "mlx5_")) number = *mlx;
   if (const auto hca = number_after(adapter, "HCA-")) number = *hca - 1;
-  std::vector<PortId> ports;
-  for (const FabricKind fabric : {FabricKind::backend, FabricKind::storage}) {
-    if (!is_infiniband(cluster_, fabric)) continue;
-    for (const PortId id : cluster_.ports_of(device)) {
-      if (cluster_.port(id).fabric == fabric) ports.push_back(id);
-    }
+  const std::vector<PortId> ports = infiniband_adapters(cluster_, device);
+  // Renamed after its port of the plan: mlx5_be1.
+  for (const PortId id : ports) {
+    if (adapter == "mlx5_" + cluster_.port_name(id)) return id;
   }
   if (number < 0 && ports.size() == 1) number = 0;
   // An adapter with two ports of its own counts them on.

@@ -1,0 +1,298 @@
+// The rendered underlay, run: the real FRR in network namespaces, built by the rendered lab.sh. Sessions, equal paths,
+// reachability and what a lost spine leaves are held against the compiled cluster, not against the configuration.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab.h"
+#include "rendered.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+using testing_lab::has_program;
+using testing_lab::Lab;
+using testing_rendered::load_example;
+using testing_rendered::load_rendering;
+using testing_rendered::Rendering;
+
+// Two spines, two units of two rails: four leaves, numbered links.
+constexpr const char* kSmall = R"(weft: 1
+name: bench
+pools:
+  - {name: train, role: training, server: hgx-h100, count: 4, unit: 2, links: {backend: 2}}
+  - {name: store, role: storage, server: storage-nvme-2u, count: 2, racks: service}
+fabrics:
+  backend: {leaf: sn5600, speed: 400G, wiring: rail-optimized, spines: 2, uplinks: 4, switch_links: numbered}
+  storage: {leaf: sn5600}
+  frontend: {leaf: sn4600c}
+  oob: {}
+)";
+
+enum class Probe { tcp, jumbo };
+
+// Whether a packet from `from` in a namespace gets to `to` and the answer back: a refused connection is an answer. The
+// jumbo probe is a datagram of 8,900 bytes that nobody may cut (the hosts' MTU is 9000).
+bool reaches(const std::string& space, Ipv4 from, Ipv4 to, Probe probe = Probe::tcp, int milliseconds = 1500) {
+  bool reached = false;
+  std::thread([&] {
+    const int where = ::open(("/run/netns/" + space).c_str(), O_RDONLY | O_CLOEXEC);
+    if (where < 0 || ::setns(where, CLONE_NEWNET) != 0) return;
+    ::close(where);
+    const int type = probe == Probe::tcp ? SOCK_STREAM : SOCK_DGRAM;
+    const int socket = ::socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const auto address = [](Ipv4 ip, std::uint16_t port) {
+      sockaddr_in out{};
+      out.sin_family = AF_INET;
+      out.sin_port = htons(port);
+      out.sin_addr.s_addr = htonl(ip.bits);
+      return out;
+    };
+    const sockaddr_in local = address(from, 0);
+    const sockaddr_in remote = address(to, 9);
+    const int whole = IP_PMTUDISC_DO;
+    ::setsockopt(socket, IPPROTO_IP, IP_MTU_DISCOVER, &whole, sizeof whole);
+    int code = ::bind(socket, reinterpret_cast<const sockaddr*>(&local), sizeof local);
+    if (code == 0) code = ::connect(socket, reinterpret_cast<const sockaddr*>(&remote), sizeof remote);
+    if (probe == Probe::jumbo && code == 0) {
+      const std::string packet(8900, 'x');
+      code = static_cast<int>(::send(socket, packet.data(), packet.size(), 0));
+    }
+    if (code >= 0 || errno == EINPROGRESS) {
+      pollfd waiting{socket, static_cast<short>(probe == Probe::tcp ? POLLOUT : POLLIN), 0};
+      ::poll(&waiting, 1, milliseconds);
+      int error = 0;
+      socklen_t size = sizeof error;
+      ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+      reached = error == ECONNREFUSED;
+    }
+    ::close(socket);
+  }).join();
+  return reached;
+}
+
+class RenderFrr : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* program : {"ip", "vtysh", "bash"}) {
+      if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+    }
+    if (::access("/usr/lib/frr/bgpd", X_OK) != 0) GTEST_SKIP() << "FRR is not installed";
+  }
+  void TearDown() override {
+    if (up_) (void)lab_.run({"bash", script(), "down", "--prefix", prefix_}, 30);
+  }
+  [[nodiscard]] std::string script() const { return (lab_.folder() / "frr/lab.sh").string(); }
+
+  void bring_up(Rendering& rendering, const testing_lab::Words& options) {
+    rendering.render("frr");
+    rendering.write_to(lab_.folder());
+    if (::geteuid() != 0 || lab_.space("probe").empty()) GTEST_SKIP() << "network namespaces need root";
+    testing_lab::Words words = {"bash", script(), "up", "--prefix", prefix_, "--wait", "40"};
+    words.insert(words.end(), options.begin(), options.end());
+    up_ = true;
+    const auto outcome = lab_.run(words, 60, true);
+    ASSERT_EQ(outcome.code, 0) << outcome.out;
+  }
+  [[nodiscard]] std::string space(const std::string& device) const { return prefix_ + "-" + device; }
+  Json ask(const std::string& device, const std::string& question) {
+    return Json::parse(lab_.run({"vtysh", "-N", space(device), "-c", question}).out, nullptr, false);
+  }
+  // Sessions of a switch that are up, by interface or address.
+  std::set<std::string> established(const std::string& device) {
+    const Json all = ask(device, "show bgp ipv4 unicast summary json");
+    std::set<std::string> up;
+    if (!all.is_object() || !all.contains("peers")) return up;
+    for (const auto& [name, peer] : all.at("peers").items()) {
+      if (peer.at("state") == "Established") up.insert(name);
+    }
+    return up;
+  }
+  // Next hops that the kernel has for a prefix.
+  std::size_t next_hops(const std::string& device, const Ipv4Prefix& prefix) {
+    const Json routes =
+        Json::parse(lab_.run({"ip", "-j", "-n", space(device), "route", "show", to_text(prefix)}).out, nullptr, false);
+    if (!routes.is_array() || routes.empty()) return 0;
+    const Json& route = routes.front();
+    if (!route.contains("nexthops")) return 1;
+    std::size_t alive = 0;
+    for (const Json& hop : route.at("nexthops")) {
+      bool dead = false;
+      for (const Json& flag : hop.at("flags")) dead = dead || flag == "linkdown" || flag == "dead";
+      alive += dead ? 0U : 1U;
+    }
+    return alive;
+  }
+  std::size_t routes(const std::string& device) {
+    const Json all = ask(device, "show bgp ipv4 unicast json");
+    return all.is_object() && all.contains("routes") ? all.at("routes").size() : 0;
+  }
+  void stop_daemons(const std::string& device) {
+    std::istringstream list(lab_.run({"ip", "netns", "pids", space(device)}).out);
+    for (pid_t pid = 0; list >> pid;) ::kill(pid, SIGKILL);
+  }
+
+  Lab lab_{"frr"};
+  std::string prefix_ = fmt::format("weft{}", ::getpid());
+  bool up_ = false;
+};
+
+const Port& port_of(const Cluster& cluster, const std::string& name) {
+  const PortId id = cluster.find_port(name);
+  EXPECT_NE(id, kNone<PortId>) << name;
+  return cluster.port(id);
+}
+
+TEST_F(RenderFrr, EveryConfigurationIsAccepted) {
+  for (const char* example : {"pod16.yaml", "nexus8.yaml", "superpod-h100-4su.yaml"}) {
+    const auto rendering = load_example(example);
+    ASSERT_NE(rendering, nullptr);
+    rendering->render("frr");
+    rendering->write_to(lab_.folder());
+    for (const auto& [path, file] : rendering->sink.files) {
+      if (!path.ends_with("frr.conf")) continue;
+      const auto outcome = lab_.run({"vtysh", "-C", "-f", path}, 20, true);
+      EXPECT_EQ(outcome.code, 0) << path << ": " << outcome.out;
+    }
+  }
+}
+
+TEST_F(RenderFrr, ContainerlabTopologyFitsItsSchema) {
+  const std::string schema = testing_rendered::shared_path("schemas/containerlab/clab.schema.json");
+  if (schema.empty()) GTEST_SKIP() << "the containerlab schema is not beside the repository";
+  if (lab_.run({"python3", "-c", "import jsonschema, yaml"}).code != 0) {
+    GTEST_SKIP() << "python3-jsonschema or python3-yaml is not installed";
+  }
+  const auto rendering = load_example("pod16.yaml");
+  ASSERT_NE(rendering, nullptr);
+  rendering->render("frr");
+  rendering->write_to(lab_.folder());
+  lab_.put("check.py", R"(import json, sys, yaml, jsonschema, collections
+topology = yaml.safe_load(open('frr/topology.clab.yml'))
+# Without checking the schema itself: it has patterns (\p) that Python's regular expressions do not know.
+errors = [e.message for e in jsonschema.Draft7Validator(json.load(open(sys.argv[1]))).iter_errors(topology)]
+assert not errors, errors[:5]
+ends = collections.Counter(e for link in topology['topology']['links'] for e in link['endpoints'])
+assert max(ends.values()) == 1, 'a port with two cables'
+nodes = topology['topology']['nodes']
+assert all(e.split(':')[0] in nodes and len(e.split(':')[1]) <= 15 for e in ends)
+print(len(topology['topology']['links']))
+)");
+  const auto outcome = lab_.run({"python3", "check.py", schema}, 60, true);
+  ASSERT_EQ(outcome.code, 0) << outcome.out;
+  const FabricPlan& backend = rendering->cluster().fabric(FabricKind::backend);
+  const FabricPlan& storage = rendering->cluster().fabric(FabricKind::storage);
+  EXPECT_EQ(std::stoul(outcome.out), backend.host_links + backend.leaf_spine_links + storage.host_links);
+}
+
+TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
+  const auto rendering = load_rendering(kSmall);
+  ASSERT_NE(rendering, nullptr);
+  const Cluster& cluster = rendering->cluster();
+  const FabricPlan& plan = cluster.fabric(FabricKind::backend);
+  ASSERT_EQ(plan.leaves, 4U);
+  ASSERT_EQ(plan.spines, 2U);
+  bring_up(*rendering, {});
+  if (IsSkipped()) return;
+
+  // Every leaf-spine cable is a session, seen from both ends, with the far port's address.
+  std::map<std::string, std::set<std::string>> designed;
+  for (const Cable& cable : cluster.cables()) {
+    if (cable.role != CableRole::leaf_spine || cable.fabric != FabricKind::backend) continue;
+    const Port& a = cluster.port(cable.a);
+    const Port& b = cluster.port(cable.b);
+    designed[cluster.name_of(a.device)].insert(to_text(b.address));
+    designed[cluster.name_of(b.device)].insert(to_text(a.address));
+  }
+  ASSERT_EQ(designed.size(), 6U);
+  for (const auto& [device, peers] : designed) EXPECT_EQ(established(device), peers) << device;
+
+  // A leaf has all ways to the other leaves' subnets and nothing but subnets and loopbacks of this fabric.
+  const Port& source = port_of(cluster, "train001:be1");
+  const Port& target = port_of(cluster, "train004:be2");
+  const Ipv4Prefix remote = cluster.subnet(target.subnet).prefix;
+  const std::string leaf = cluster.name_of(cluster.port(cluster.peer_of(cluster.find_port("train001:be1"))).device);
+  const std::size_t ways = std::size_t{plan.spines} * plan.links_per_spine;
+  EXPECT_TRUE(Lab::wait(10, [&] { return next_hops(leaf, remote) == ways; })) << next_hops(leaf, remote);
+  EXPECT_TRUE(Lab::wait(5, [&] { return routes(leaf) == 4U + 6U; })) << routes(leaf);
+  EXPECT_EQ(lab_.run({"ip", "-n", space(leaf), "route", "show", "default"}).out, "");
+
+  const std::string host = space("train001");
+  EXPECT_TRUE(Lab::wait(5, [&] { return reaches(host, source.address, target.address); }));
+  EXPECT_TRUE(reaches(host, source.address, target.address, Probe::jumbo));
+  // Storage is another network: nothing on the backend leads there, and its leaf has no way to the backend.
+  const Port& store = port_of(cluster, "store001:sto1");
+  ASSERT_TRUE(reaches(space("train001"), port_of(cluster, "train001:sto1").address, store.address));
+  EXPECT_FALSE(reaches(host, source.address, store.address, Probe::tcp, 500));
+  EXPECT_FALSE(reaches(space("store001"), store.address, source.address, Probe::tcp, 500));
+
+  // A spine dies without a word: BFD notices, the rest carries on. Then its links too are cut.
+  const auto spine = cluster.find_device("be-spine001");
+  ASSERT_NE(spine, kNone<DeviceId>);
+  stop_daemons("be-spine001");
+  EXPECT_TRUE(Lab::wait(5, [&] { return next_hops(leaf, remote) == ways / 2; })) << next_hops(leaf, remote);
+  for (const PortId id : cluster.ports_of(spine)) {
+    const PortId peer = cluster.peer_of(id);
+    if (cluster.port(peer).address == Ipv4{}) continue;
+    EXPECT_EQ(established(cluster.name_of(cluster.port(peer).device)).count(to_text(cluster.port(id).address)), 0U);
+  }
+  EXPECT_TRUE(reaches(host, source.address, target.address));
+}
+
+TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
+  const auto rendering = load_example("pod16.yaml");
+  ASSERT_NE(rendering, nullptr);
+  const Cluster& cluster = rendering->cluster();
+  const FabricPlan& plan = cluster.fabric(FabricKind::backend);
+  bring_up(*rendering, {"--fabric", "backend", "--unit", "train-u001", "--rails", "1,2", "--hosts", "2"});
+  if (IsSkipped()) return;
+
+  // Unnumbered sessions are called after the leaf's own ports.
+  const std::string leaf = "be-train-u001-leaf1";
+  std::set<std::string> uplinks;
+  for (const PortId id : cluster.ports_of(cluster.find_device(leaf))) {
+    if (cluster.cable(cluster.cable_of(id)).role != CableRole::leaf_spine) continue;
+    std::string name = cluster.port_name(id);
+    if (const std::size_t slash = name.find('/'); slash != std::string::npos) name[slash] = '-';
+    uplinks.insert(name);
+  }
+  ASSERT_EQ(uplinks.size(), std::size_t{plan.spines} * plan.links_per_spine);
+  EXPECT_EQ(established(leaf), uplinks);
+  const Ipv4Prefix remote = cluster.subnet(port_of(cluster, "train002:be2").subnet).prefix;
+  EXPECT_TRUE(Lab::wait(10, [&] { return next_hops(leaf, remote) == uplinks.size(); })) << next_hops(leaf, remote);
+  const Ipv4 source = port_of(cluster, "train001:be1").address;
+  const Ipv4 target = port_of(cluster, "train002:be2").address;
+  EXPECT_TRUE(Lab::wait(5, [&] { return reaches(space("train001"), source, target, Probe::jumbo); }));
+
+  const auto set_links = [&](const std::string& state) {
+    std::string batch;
+    for (const PortId id : cluster.ports_of(cluster.find_device("be-spine001"))) {
+      const std::string far = cluster.name_of(cluster.port(cluster.peer_of(id)).device);
+      if (far != leaf && far != "be-train-u001-leaf2") continue;
+      std::string name = cluster.port_name(id);
+      if (const std::size_t slash = name.find('/'); slash != std::string::npos) name[slash] = '-';
+      batch += fmt::format("link set {} {}\n", name, state);
+    }
+    lab_.put("links", batch);
+    EXPECT_EQ(lab_.run({"ip", "-n", space("be-spine001"), "-batch", "links"}).code, 0);
+  };
+  set_links("down");
+  const std::size_t left = uplinks.size() - plan.links_per_spine;
+  EXPECT_TRUE(Lab::wait(5, [&] { return next_hops(leaf, remote) == left; })) << next_hops(leaf, remote);
+  EXPECT_TRUE(Lab::wait(5, [&] { return reaches(space("train001"), source, target); }));
+  set_links("up");
+  EXPECT_TRUE(Lab::wait(20, [&] { return next_hops(leaf, remote) == uplinks.size(); })) << next_hops(leaf, remote);
+  EXPECT_TRUE(reaches(space("train001"), source, target));
+}
+
+}  // namespace
+}  // namespace weft
