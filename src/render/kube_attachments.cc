@@ -97,7 +97,9 @@ void AttachmentPlan::plan_attachments() {
     for (const auto& [rail, subnets] : rails) {
       const bool one = subnets.size() == 1 && (!by_host || subnets_.at(*subnets.begin()).hosts.size() == 1);
       attachments_.push_back({rail, space.name, one ? *subnets.begin() : kNone<SubnetId>});
-      if (!one) on_nodes_.insert(rail->attachment);
+      for (const PoolPlan* pool : space.pools) {
+        if (!one) on_nodes_.insert({pool, rail->attachment});
+      }
     }
   }
 }

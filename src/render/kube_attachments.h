@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/value.h"
@@ -50,7 +51,10 @@ class AttachmentPlan {
   [[nodiscard]] const std::vector<Attachment>& attachments() const { return attachments_; }
   [[nodiscard]] const std::vector<NodeFolder>& folders() const { return folders_; }
   [[nodiscard]] const std::map<SubnetId, PodSubnet>& subnets() const { return subnets_; }
-  [[nodiscard]] bool on_nodes(std::string_view attachment) const { return on_nodes_.count(attachment) > 0; }
+  // Whether nodes of the pool need the configuration of a network.
+  [[nodiscard]] bool on_nodes(const PoolPlan& pool, const RailPlan& rail) const {
+    return on_nodes_.count({&pool, rail.attachment}) > 0;
+  }
 
   // CNI's "ipam" for pods of the rail on the subnet; empty where the subnet has no addresses for pods. `number` is the
   // host's share with host-local.
@@ -76,7 +80,7 @@ class AttachmentPlan {
   std::map<const PoolPlan*, std::vector<std::set<SubnetId>>> used_;  // by rail of the pool
   std::map<SubnetId, PodSubnet> subnets_;
   std::vector<Attachment> attachments_;
-  std::set<std::string, std::less<>> on_nodes_;
+  std::set<std::pair<const PoolPlan*, std::string>> on_nodes_;
   std::vector<NodeFolder> folders_;
 };
 

@@ -144,7 +144,7 @@ void add_node_files(const AttachmentPlan& plan, FileSink& sink) {
     bool any = false;
     for (std::size_t i = 0; i < std::min(folder.subnets.size(), folder.pool->rails.size()); ++i) {
       const RailPlan& rail = folder.pool->rails[i];
-      if (!plan.on_nodes(rail.attachment)) continue;
+      if (!plan.on_nodes(*folder.pool, rail)) continue;
       any = true;
       const std::string name = rail.attachment + ".conflist";
       const std::uint32_t number = folder.numbers.empty() ? 0 : folder.numbers[i];
