@@ -158,6 +158,7 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
         cluster_->subnets_.push_back(subnet);
       }
       std::map<std::size_t, std::pair<std::uint64_t, SubnetId>> first;  // by pool: slice, subnet
+      std::uint64_t after_slices = 0;
       std::vector<std::uint32_t> size_of_pool(spec_.pools->size(), 0);
       for (const FabricMember& member : members) {
         if (first.contains(member.pool)) continue;  // the shared leaves repeat a pool
@@ -169,6 +170,7 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
         const std::uint64_t start = plan.add_pool(pool, pool_ordinal(member.pool), count);
         first[member.pool] = {start, static_cast<SubnetId>(cluster_->subnets_.size())};
         if (!routed) first[member.pool].second = flat;
+        after_slices = std::max(after_slices, start + count);
         for (std::uint32_t u = 0; u < count && routed && start + u < slices; ++u) {
           Subnet subnet;
           subnet.prefix = space.sub(static_cast<std::uint8_t>(32 - slice_bits), start + u);
@@ -198,6 +200,12 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
       plan.check(fmt::format("{} ({} slices of {} addresses)", to_text(space), slices, 1U << slice_bits), "slices",
                  diagnostics_);
       if (failed()) return;
+      // In a flat subnet pods have what lies behind the last slice.
+      if (!routed && after_slices < slices) {
+        Subnet& subnet = cluster_->subnets_[index_of(flat)];
+        subnet.pods_first = space.at(after_slices << slice_bits);
+        subnet.pods_last = space.at(space.size() - 2);
+      }
       std::map<std::uint32_t, std::uint32_t> seen;
       for (Port& p : cluster_->ports_) {
         if (p.fabric != kind || p.rail != rail || p.plane != plane) continue;

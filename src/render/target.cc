@@ -10,8 +10,11 @@
 namespace weft {
 namespace {
 
-const std::array<RenderChoice, 5> kChoices = {{
+const std::array<RenderChoice, 6> kChoices = {{
     {"ipam", "who gives pods their addresses on the rails", {"whereabouts", "nv-ipam", "host-local"}},
+    {"attachments",
+     "who writes the pods' network definitions: weft, or the SR-IOV operator from SriovNetwork objects",
+     {"definition", "sriovnetwork"}},
     {"bgp", "Cilium's BGP resources: v2, or v1 for Cilium before 1.19", {"v2", "v1"}},
     {"ingress",
      "how services are exposed: Gateway API, Ingress (NGINX) or OpenShift Route",

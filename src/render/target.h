@@ -22,8 +22,9 @@ struct RenderChoice {
   std::string_view summary;
   std::vector<std::string_view> values;
 };
-// ipam: whereabouts | nv-ipam | host-local; bgp: v2 | v1 (CiliumBGPPeeringPolicy); ingress: gateway | ingress | route;
-// job: all | pytorchjob | trainjob | indexed | sbatch; slurm: 22.05 | 24.05.
+// ipam: whereabouts | nv-ipam | host-local; attachments: definition | sriovnetwork; bgp: v2 | v1
+// (CiliumBGPPeeringPolicy); ingress: gateway | ingress | route; job: all | pytorchjob | trainjob | indexed | sbatch;
+// slurm: 22.05 | 24.05.
 [[nodiscard]] std::span<const RenderChoice> render_choices();
 
 class RenderOptions {

@@ -1,0 +1,200 @@
+#include "render/kube_attachments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+
+namespace weft::kube_platform {
+namespace {
+
+constexpr std::string_view kCniVersion = "1.0.0";
+
+bool has_pods_range(const Subnet& subnet) { return subnet.pods_first != Ipv4{}; }
+
+std::int64_t room_from(const Subnet& subnet, std::int64_t first) {
+  return std::int64_t{subnet.pods_last.bits} - first + 1;
+}
+
+// nv-ipam cuts a subnet into blocks from its first address on and passes over those that are excluded whole, so the
+// first block for pods begins at a whole number of blocks.
+std::int64_t first_block(const Subnet& subnet, std::int64_t block) {
+  const std::int64_t base = std::int64_t{subnet.prefix.base.bits} + 1;
+  const std::int64_t before = std::int64_t{subnet.pods_first.bits} - base;
+  return base + (before + block - 1) / block * block;
+}
+
+}  // namespace
+
+AttachmentPlan::AttachmentPlan(const RenderInput& input) : input_(input), pools_(gpu_pools(input)) {
+  survey();
+  size_blocks();
+  plan_attachments();
+  plan_folders();
+}
+
+// Of the ports in the order of PoolPlan::rails.
+std::vector<SubnetId> AttachmentPlan::subnets_of(DeviceId server) const {
+  std::vector<SubnetId> subnets;
+  for (const FabricKind fabric : {FabricKind::backend, FabricKind::storage}) {
+    for (const PortId id : input_.cluster.ports_of(server)) {
+      const Port& port = input_.cluster.port(id);
+      if (port.fabric == fabric) subnets.push_back(port.subnet);
+    }
+  }
+  return subnets;
+}
+
+void AttachmentPlan::survey() {
+  for (const PoolPlan* pool : pools_) {
+    auto& used = used_[pool];
+    used.resize(pool->rails.size());
+    for (std::uint32_t i = 0; i < pool->group->count; ++i) {
+      const auto server = static_cast<DeviceId>(index_of(pool->group->first) + i);
+      const std::vector<SubnetId> subnets = subnets_of(server);
+      for (std::size_t rail = 0; rail < std::min(subnets.size(), used.size()); ++rail) {
+        used[rail].insert(subnets[rail]);
+        PodSubnet& subnet = subnets_[subnets[rail]];
+        subnet.id = subnets[rail];
+        if (subnet.rail == nullptr) subnet.rail = &pool->rails[rail];
+        if (subnet.pools.empty() || subnet.pools.back() != pool) subnet.pools.push_back(pool);
+        subnet.hosts.push_back(input_.cluster.name_of(server));
+        subnet.pods += pool->virtual_functions;
+      }
+    }
+  }
+}
+
+// As many addresses for each host as the range has, so that a pod that starts does not wait for one that ends.
+void AttachmentPlan::size_blocks() {
+  for (auto& [id, use] : subnets_) {
+    const Subnet& subnet = input_.cluster.subnet(id);
+    if (!has_pods_range(subnet)) continue;
+    const auto hosts = static_cast<std::int64_t>(use.hosts.size());
+    std::int64_t block = room_from(subnet, subnet.pods_first.bits) / hosts;
+    while (block > 0 && room_from(subnet, first_block(subnet, block)) / block < hosts) --block;
+    use.block = block;
+    if (block > 0) use.first = Ipv4{static_cast<std::uint32_t>(first_block(subnet, block))};
+  }
+}
+
+void AttachmentPlan::plan_attachments() {
+  const bool by_host = input_.options["ipam"] == "host-local";
+  for (const Space& space : spaces_of(input_)) {
+    std::vector<std::pair<const RailPlan*, std::set<SubnetId>>> rails;  // a network each, in the order of the pools
+    for (const PoolPlan* pool : space.pools) {
+      for (std::size_t i = 0; i < pool->rails.size(); ++i) {
+        const RailPlan& rail = pool->rails[i];
+        auto found = std::find_if(rails.begin(), rails.end(),
+                                  [&](const auto& known) { return known.first->attachment == rail.attachment; });
+        if (found == rails.end()) found = rails.insert(rails.end(), {&rail, {}});
+        found->second.insert(used_.at(pool)[i].begin(), used_.at(pool)[i].end());
+      }
+    }
+    for (const auto& [rail, subnets] : rails) {
+      const bool one = subnets.size() == 1 && (!by_host || subnets_.at(*subnets.begin()).hosts.size() == 1);
+      attachments_.push_back({rail, space.name, one ? *subnets.begin() : kNone<SubnetId>});
+      for (const PoolPlan* pool : space.pools) {
+        if (!one) on_nodes_.insert({pool, rail->attachment});
+      }
+    }
+  }
+}
+
+std::string AttachmentPlan::folder_of(const PoolPlan& pool, DeviceId server) const {
+  const UnitId unit = input_.cluster.device(server).unit;
+  if (unit == kNone<UnitId> || input_.cluster.units()[index_of(unit)].pool < 0) return pool.name();
+  return fmt::format("{}-u{:03}", pool.name(), input_.cluster.units()[index_of(unit)].index + 1);
+}
+
+// A folder for each unit; a folder for each host where the hosts of a unit differ, or keep their own addresses.
+void AttachmentPlan::plan_folders() {
+  if (on_nodes_.empty()) return;
+  const bool by_host = input_.options["ipam"] == "host-local";
+  std::map<SubnetId, std::uint32_t> shares;
+  for (const PoolPlan* pool : pools_) {
+    std::vector<NodeFolder> units;
+    std::vector<NodeFolder> hosts;
+    bool same = !by_host;
+    for (std::uint32_t i = 0; i < pool->group->count; ++i) {
+      const auto server = static_cast<DeviceId>(index_of(pool->group->first) + i);
+      const std::string& name = input_.cluster.name_of(server);
+      std::vector<SubnetId> subnets = subnets_of(server);
+      std::vector<std::uint32_t> numbers;
+      for (const SubnetId subnet : subnets) numbers.push_back(shares[subnet]++);
+      hosts.push_back({name, pool, subnets, {name}, std::move(numbers)});
+      std::string unit = folder_of(*pool, server);
+      if (units.empty() || units.back().name != unit) units.push_back({std::move(unit), pool, subnets, {}, {}});
+      units.back().hosts.push_back(name);
+      same = same && units.back().subnets == subnets;
+    }
+    std::vector<NodeFolder>& chosen = same ? units : hosts;
+    std::move(chosen.begin(), chosen.end(), std::back_inserter(folders_));
+  }
+}
+
+Ipv4Prefix AttachmentPlan::rail_prefix(const RailPlan& rail) const {
+  const FabricSpec& fabric = fabric_of(input_, rail.fabric);
+  const Ipv4Prefix whole = fabric.subnets.value[rail.rail];
+  const auto planes = static_cast<std::uint32_t>(fabric.planes.value);
+  if (planes == 1) return whole;
+  // Planes halve the rail's prefix, as the subnets themselves do.
+  return whole.sub(static_cast<std::uint8_t>(whole.length + std::bit_width(planes - 1)), rail.plane);
+}
+
+std::string AttachmentPlan::pool_name(const Subnet& subnet) { return label_name(subnet.name); }
+
+Value AttachmentPlan::ipam(const RailPlan& rail, SubnetId id, std::uint32_t number) const {
+  const Subnet& subnet = input_.cluster.subnet(id);
+  const PodSubnet& use = subnets_.at(id);
+  const std::string_view choice = input_.options["ipam"];
+  const bool blocks = choice != "whereabouts";
+  if (!has_pods_range(subnet) || (blocks && !use.has_room())) return Value::map();
+  if (choice == "nv-ipam") return Value::map({{"type", choice}, {"poolName", pool_name(subnet)}});
+  Value ipam = Value::map({{"type", choice}});
+  if (choice == "host-local") {
+    const Ipv4 first{use.first.bits + number * static_cast<std::uint32_t>(use.block)};
+    const Ipv4 last{first.bits + static_cast<std::uint32_t>(use.block) - 1};
+    ipam.set(
+        "ranges",
+        Value::list({Value::list({Value::map(
+            {{"subnet", to_text(subnet.prefix)}, {"rangeStart", to_text(first)}, {"rangeEnd", to_text(last)}})})}));
+  } else {
+    ipam.set("range", to_text(subnet.prefix));
+    ipam.set("range_start", to_text(subnet.pods_first));
+    ipam.set("range_end", to_text(subnet.pods_last));
+  }
+  // To the rail's other units, and nowhere else: the pod's default route stays on its primary network.
+  if (subnet.gateway != Ipv4{} && rail_prefix(rail) != subnet.prefix) {
+    CHECK(rail_prefix(rail).contains(subnet.prefix), "a subnet outside its rail");
+    ipam.set("routes",
+             Value::list({Value::map({{"dst", to_text(rail_prefix(rail))}, {"gw", to_text(subnet.gateway)}})}));
+  }
+  return ipam;
+}
+
+Value AttachmentPlan::meta_plugins(const RailPlan& rail) const {
+  Value plugins = Value::list();
+  // The subnet manager gives an InfiniBand partition its MTU.
+  if (!on_infiniband(input_, rail.fabric)) {
+    plugins.add(Value::map({{"type", "tuning"}, {"mtu", fabric_of(input_, rail.fabric).mtu.value}}));
+  }
+  plugins.add(Value::map({{"type", "rdma"}}));
+  return plugins;
+}
+
+Value AttachmentPlan::config(const RailPlan& rail, SubnetId subnet, std::uint32_t number) const {
+  const bool infiniband = on_infiniband(input_, rail.fabric);
+  Value maker = Value::map({{"type", infiniband ? "ib-sriov" : "sriov"}});
+  if (infiniband) maker.set("link_state", "enable");
+  if (Value addresses = ipam(rail, subnet, number); !addresses.empty()) maker.set("ipam", std::move(addresses));
+  Value plugins = Value::list({std::move(maker)});
+  const Value others = meta_plugins(rail);
+  for (const Value& plugin : others.items()) plugins.add(plugin);
+  return Value::map({{"cniVersion", kCniVersion}, {"name", rail.attachment}, {"plugins", std::move(plugins)}});
+}
+
+}  // namespace weft::kube_platform
