@@ -94,7 +94,8 @@ void global_section(ProxyConfig& config) {
   config.line({"log", "/dev/log", "local0"});
   config.line({"user", "haproxy"});
   config.line({"group", "haproxy"});
-  config.line({"maxconn", "50000"});
+  // As many connections as the limit of open files allows, but no table for the billion that some systems allow.
+  config.line({"fd-hard-limit", "200000"});
   config.line({"stats", "socket", kSocket, "mode", "660", "level", "admin", "expose-fd", "listeners"});
   config.line({"stats", "timeout", "30s"});
   config.line({"hard-stop-after", "15m"});
@@ -202,7 +203,7 @@ void service_section(const RenderInput& input, std::size_t number, ProxyConfig& 
 void metrics_section(ProxyConfig& config) {
   config.section({"frontend", "metrics"});
   config.line({"bind", fmt::format(":{}", kMetricsPort)});
-  config.line({"no", "log"});
+  config.line({"option", "dontlog-normal"});  // scrapes
   config.line({"http-request", "use-service", "prometheus-exporter", "if", "{", "path", "/metrics", "}"});
   config.line({"monitor-uri", "/live"});
 }
