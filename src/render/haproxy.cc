@@ -146,7 +146,8 @@ void entrance_section(const RenderInput& input, ProxyConfig& config) {
   config.line({"http-request", "set-header", "X-Forwarded-Proto", "https"});
   // Health and metrics are for those inside.
   config.line({"http-request", "deny", "deny_status", "404", "unless", "{", "path_beg", "/v1/", "}"});
-  for (const ServiceSpec& service : input.cluster.spec().services.value) {
+  for (const std::size_t n : kube_services::rendered_services(input)) {
+    const ServiceSpec& service = input.cluster.spec().services.value[n];
     config.line({"use_backend", backend_name(service), "if", "{", "req.hdr(host),host_only", "-i", "-m", "str",
                  service.host.value, "}"});
   }
@@ -168,6 +169,7 @@ void health_lines(const ServiceSpec& service, ProxyConfig& config) {
 std::size_t server_lines(const RenderInput& input, const PoolPlan& pool, const ServiceSpec& service, std::size_t number,
                          ProxyConfig& config) {
   const std::int64_t port = port_of(input, pool, service, number);
+  if (port == 0) return 0;
   std::size_t written = 0;
   for (std::uint32_t i = 0; i < pool.group->count; ++i) {
     const auto id = static_cast<DeviceId>(index_of(pool.group->first) + i);
@@ -196,8 +198,10 @@ void service_section(const RenderInput& input, std::size_t number, ProxyConfig& 
   health_lines(service, config);
   const PoolPlan* pool = input.plan.pool(service.pool.value);
   if (pool != nullptr && server_lines(input, *pool, service, number, config) > 0) return;
-  sink.remark(fmt::format("service `{}` has no server behind HAProxy: pool `{}` is not on the frontend",
-                          service.name->text, service.pool.value));
+  sink.remark(
+      fmt::format("service `{}` has no server behind HAProxy: pool `{}` is not on the frontend, or the node "
+                  "ports are used up",
+                  service.name->text, service.pool.value));
 }
 
 void metrics_section(ProxyConfig& config) {
@@ -227,7 +231,7 @@ void render_haproxy(const RenderInput& input, FileSink& sink) {
   defaults_section(input, config);
   entrance_section(input, config);
   rate_table(config);
-  for (std::size_t i = 0; i < input.cluster.spec().services->size(); ++i) service_section(input, i, config, sink);
+  for (const std::size_t n : kube_services::rendered_services(input)) service_section(input, n, config, sink);
   metrics_section(config);
   RenderedFile file;
   file.path = "haproxy/haproxy.cfg";

@@ -24,7 +24,13 @@ Entrance chosen(const RenderInput& input) {
   return input.options["ingress"] == "route" ? Entrance::route : Entrance::gateway;
 }
 
-const std::vector<ServiceSpec>& services_of(const RenderInput& input) { return input.cluster.spec().services.value; }
+std::vector<const ServiceSpec*> services_of(const RenderInput& input) {
+  std::vector<const ServiceSpec*> services;
+  for (const std::size_t n : kube_services::rendered_services(input)) {
+    services.push_back(&input.cluster.spec().services.value[n]);
+  }
+  return services;
+}
 const std::string& domain_of(const RenderInput& input) { return input.cluster.spec().site->domain.value; }
 
 std::string certificate_of(const ServiceSpec& service) { return name_of(service) + "-tls"; }
@@ -62,7 +68,8 @@ Value listeners(const RenderInput& input, FileSink& sink) {
                        {"port", 80},
                        {"allowedRoutes", Value::map({{"namespaces", Value::map({{"from", "Same"}})}})}}));
   list.add(https_listener("https", "*." + domain_of(input), "gateway-tls"));
-  for (const ServiceSpec& service : services_of(input)) {
+  for (const ServiceSpec* one : services_of(input)) {
+    const ServiceSpec& service = *one;
     if (under_domain(input, service)) continue;
     if (list.items().size() == kMostListeners) {
       sink.remark(
@@ -212,7 +219,8 @@ std::vector<Value> entrance(const RenderInput& input, FileSink& sink) {
 
 std::vector<Value> routes(const RenderInput& input) {
   std::vector<Value> out;
-  for (const ServiceSpec& service : services_of(input)) {
+  for (const ServiceSpec* one : services_of(input)) {
+    const ServiceSpec& service = *one;
     switch (chosen(input)) {
       case Entrance::gateway:
         out.push_back(http_route(input, service));
