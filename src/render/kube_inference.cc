@@ -85,11 +85,13 @@ Value resources_of(const ServiceSpec& service, const PoolPlan& pool) {
 
 Value variable(std::string_view name, std::string_view value) { return Value::map({{"name", name}, {"value", value}}); }
 
-// The first dataset volume of the file, where models lie in a folder of their own; null when there is none.
+// The first dataset volume of the file that tenants have a claim on, where models lie in a folder each; null when there
+// is none.
 const VolumeSpec* model_volume(const RenderInput& input) {
   for (const StorageSpec& system : input.cluster.spec().storage.value) {
+    if (system.kind.value == StorageKind::object) continue;
     for (const VolumeSpec& volume : system.volumes.value) {
-      if (volume.purpose.value == VolumePurpose::dataset) return &volume;
+      if (volume.purpose.value == VolumePurpose::dataset && volume.size.has_value()) return &volume;
     }
   }
   return nullptr;

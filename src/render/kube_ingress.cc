@@ -242,10 +242,10 @@ std::string entrance_notes(const RenderInput& input) {
   }
   if (chosen(input) == Entrance::route) return "The address of OpenShift's router, on nodes that announce.";
   return fmt::format(
-      "The gateway in front of all services, on {}. Envoy Gateway is installed with deploy type GatewayNamespace, so "
-      "that\nits proxies stand in the namespace gateway, which policies let through, on nodes that announce. "
-      "Certificates are\nSecrets of that namespace: gateway-tls for *.{}, NAME-tls for a service with a name "
-      "elsewhere.",
+      "The gateway in front of all services, on {}. Envoy Gateway is installed with deploy type\n"
+      "GatewayNamespace, so that its proxies stand in the namespace gateway, which policies let through; they run on\n"
+      "nodes that announce. Certificates are Secrets of that namespace: gateway-tls for *.{},\n"
+      "NAME-tls for a service with a name elsewhere.",
       to_text(input.plan.service_address(0)), domain_of(input));
 }
 
