@@ -94,7 +94,8 @@ void global_section(ProxyConfig& config) {
   config.line({"log", "/dev/log", "local0"});
   config.line({"user", "haproxy"});
   config.line({"group", "haproxy"});
-  config.line({"maxconn", "50000"});
+  // As many connections as the limit of open files allows, but no table for the billion that some systems allow.
+  config.line({"fd-hard-limit", "200000"});
   config.line({"stats", "socket", kSocket, "mode", "660", "level", "admin", "expose-fd", "listeners"});
   config.line({"stats", "timeout", "30s"});
   config.line({"hard-stop-after", "15m"});
@@ -145,7 +146,8 @@ void entrance_section(const RenderInput& input, ProxyConfig& config) {
   config.line({"http-request", "set-header", "X-Forwarded-Proto", "https"});
   // Health and metrics are for those inside.
   config.line({"http-request", "deny", "deny_status", "404", "unless", "{", "path_beg", "/v1/", "}"});
-  for (const ServiceSpec& service : input.cluster.spec().services.value) {
+  for (const std::size_t n : kube_services::rendered_services(input)) {
+    const ServiceSpec& service = input.cluster.spec().services.value[n];
     config.line({"use_backend", backend_name(service), "if", "{", "req.hdr(host),host_only", "-i", "-m", "str",
                  service.host.value, "}"});
   }
@@ -167,6 +169,7 @@ void health_lines(const ServiceSpec& service, ProxyConfig& config) {
 std::size_t server_lines(const RenderInput& input, const PoolPlan& pool, const ServiceSpec& service, std::size_t number,
                          ProxyConfig& config) {
   const std::int64_t port = port_of(input, pool, service, number);
+  if (port == 0) return 0;
   std::size_t written = 0;
   for (std::uint32_t i = 0; i < pool.group->count; ++i) {
     const auto id = static_cast<DeviceId>(index_of(pool.group->first) + i);
@@ -195,14 +198,16 @@ void service_section(const RenderInput& input, std::size_t number, ProxyConfig& 
   health_lines(service, config);
   const PoolPlan* pool = input.plan.pool(service.pool.value);
   if (pool != nullptr && server_lines(input, *pool, service, number, config) > 0) return;
-  sink.remark(fmt::format("service `{}` has no server behind HAProxy: pool `{}` is not on the frontend",
-                          service.name->text, service.pool.value));
+  sink.remark(
+      fmt::format("service `{}` has no server behind HAProxy: pool `{}` is not on the frontend, or the node "
+                  "ports are used up",
+                  service.name->text, service.pool.value));
 }
 
 void metrics_section(ProxyConfig& config) {
   config.section({"frontend", "metrics"});
   config.line({"bind", fmt::format(":{}", kMetricsPort)});
-  config.line({"no", "log"});
+  config.line({"option", "dontlog-normal"});  // scrapes
   config.line({"http-request", "use-service", "prometheus-exporter", "if", "{", "path", "/metrics", "}"});
   config.line({"monitor-uri", "/live"});
 }
@@ -226,7 +231,7 @@ void render_haproxy(const RenderInput& input, FileSink& sink) {
   defaults_section(input, config);
   entrance_section(input, config);
   rate_table(config);
-  for (std::size_t i = 0; i < input.cluster.spec().services->size(); ++i) service_section(input, i, config, sink);
+  for (const std::size_t n : kube_services::rendered_services(input)) service_section(input, n, config, sink);
   metrics_section(config);
   RenderedFile file;
   file.path = "haproxy/haproxy.cfg";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "render/kube_services.h"
 #include "render/targets.h"
@@ -37,7 +38,7 @@ std::int64_t replicas_per_server(const ServiceSpec& service, const PoolPlan& poo
   }
   std::int64_t instances = 0;
   for (const auto& [profile, count] : pool.spec->mig.value) instances += count.value;
-  return std::max<std::int64_t>(1, gpus * instances);
+  return std::max<std::int64_t>(1, gpus * instances * pool.spec->time_slices.value);
 }
 
 ReplicaShare share_of(const ServiceSpec& service, const PoolPlan& pool) {
@@ -78,17 +79,19 @@ Value resources_of(const ServiceSpec& service, const PoolPlan& pool) {
   const Value amounts =
       Value::map({{"cpu", cores_text(share.millicores)},
                   {"memory", memory_text(share.memory_mib)},
-                  {kube_services::resource_of(service), std::to_string(kube_services::amount_of(service))}});
+                  {kube_services::resource_of(service, pool), std::to_string(kube_services::amount_of(service))}});
   return Value::map({{"requests", amounts}, {"limits", amounts}});
 }
 
 Value variable(std::string_view name, std::string_view value) { return Value::map({{"name", name}, {"value", value}}); }
 
-// The first dataset volume of the file, where models lie in a folder of their own; null when there is none.
+// The first dataset volume of the file that tenants have a claim on, where models lie in a folder each; null when there
+// is none.
 const VolumeSpec* model_volume(const RenderInput& input) {
   for (const StorageSpec& system : input.cluster.spec().storage.value) {
+    if (system.kind.value == StorageKind::object) continue;
     for (const VolumeSpec& volume : system.volumes.value) {
-      if (volume.purpose.value == VolumePurpose::dataset) return &volume;
+      if (volume.purpose.value == VolumePurpose::dataset && volume.size.has_value()) return &volume;
     }
   }
   return nullptr;
@@ -199,18 +202,20 @@ Value deployment(const RenderInput& input, const ServiceSpec& service, const Poo
 
 // Every node answers for the replicas on it alone, so that a proxy outside sees which nodes have any.
 Value service_object(const ServiceSpec& service, std::size_t number) {
+  const std::int64_t outside = kube_services::node_port(number);
+  Value port = Value::map({{"name", "http"},
+                           {"protocol", "TCP"},
+                           {"appProtocol", "http"},
+                           {"port", service.port.value},
+                           {"targetPort", "http"}});
   Value out = labelled("v1", "Service", service);
-  out["spec"] = Value::map({
-      {"type", "NodePort"},
-      {"externalTrafficPolicy", "Local"},
-      {"selector", kube_services::service_labels(service)},
-      {"ports", Value::list({Value::map({{"name", "http"},
-                                         {"protocol", "TCP"},
-                                         {"appProtocol", "http"},
-                                         {"port", service.port.value},
-                                         {"targetPort", "http"},
-                                         {"nodePort", kube_services::node_port(number)}})})},
-  });
+  out["spec"] = Value::map({{"type", outside == 0 ? "ClusterIP" : "NodePort"}});
+  if (outside != 0) {
+    port.set("nodePort", outside);
+    out["spec"].set("externalTrafficPolicy", "Local");
+  }
+  out["spec"].set("selector", kube_services::service_labels(service));
+  out["spec"].set("ports", Value::list({std::move(port)}));
   return out;
 }
 
@@ -219,8 +224,10 @@ Value account(const ServiceSpec& service) {
 }
 
 // GPU utilisation as DCGM reports it: percent of a whole GPU; of a MIG instance the share of time its engine is active,
-// 0 to 1, since the utilisation counter does not know instances.
-std::string_view metric_of(const ServiceSpec& service) {
+// 0 to 1, since the utilisation counter does not know instances. AMD's exporter gives percent.
+constexpr std::string_view kAmdActivity = "gpu_gfx_activity";
+std::string_view metric_of(const ServiceSpec& service, const PoolPlan& pool) {
+  if (!kube_services::is_nvidia(pool)) return kAmdActivity;
   return service.mig.has_value() ? "DCGM_FI_PROF_GR_ENGINE_ACTIVE" : "DCGM_FI_DEV_GPU_UTIL";
 }
 
@@ -230,13 +237,13 @@ Value scaling(std::int64_t window, std::int64_t pods, std::int64_t period) {
        {"policies", Value::list({Value::map({{"type", "Pods"}, {"value", pods}, {"periodSeconds", period}})})}});
 }
 
-Value scaler(const ServiceSpec& service) {
+Value scaler(const ServiceSpec& service, const PoolPlan& pool) {
   const std::int64_t percent = service.target_percent.value;
   const std::string target = service.mig.has_value() ? fmt::format("{}m", percent * 10) : std::to_string(percent);
   Value out = labelled("autoscaling/v2", "HorizontalPodAutoscaler", service);
   Value metric = Value::map(
       {{"type", "Pods"},
-       {"pods", Value::map({{"metric", Value::map({{"name", metric_of(service)}})},
+       {"pods", Value::map({{"metric", Value::map({{"name", metric_of(service, pool)}})},
                             {"target", Value::map({{"type", "AverageValue"}, {"averageValue", target}})}})}});
   out["spec"] = Value::map({
       {"scaleTargetRef", Value::map({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"name", name_of(service)}})},
@@ -278,8 +285,13 @@ Value adapter_rule(std::string_view series) {
   });
 }
 
-Value adapter_config() {
-  Value rules = Value::list({adapter_rule("DCGM_FI_DEV_GPU_UTIL"), adapter_rule("DCGM_FI_PROF_GR_ENGINE_ACTIVE")});
+Value adapter_config(const RenderInput& input) {
+  std::set<std::string_view> series;
+  for (const ServiceSpec& service : input.cluster.spec().services.value) {
+    if (const PoolPlan* pool = input.plan.pool(service.pool.value)) series.insert(metric_of(service, *pool));
+  }
+  Value rules = Value::list();
+  for (const std::string_view one : series) rules.add(adapter_rule(one));
   Value out = object("v1", "ConfigMap", "prometheus-adapter", std::string(kMonitoringSpace));
   out["data"] = Value::map({{"config.yaml", write_yaml(Value::map({{"rules", std::move(rules)}}))}});
   return out;
@@ -287,6 +299,11 @@ Value adapter_config() {
 
 void render_service(const RenderInput& input, std::size_t number, FileSink& sink) {
   const ServiceSpec& service = input.cluster.spec().services.value[number];
+  if (!kube_services::has_own_name(input, number)) {
+    sink.remark(
+        fmt::format("service `{}` is not rendered: in Kubernetes its name is that of another one", service.name->text));
+    return;
+  }
   const PoolPlan* pool = input.plan.pool(service.pool.value);
   if (pool == nullptr || !input.plan.in_kubernetes(*pool)) {
     sink.remark(
@@ -294,11 +311,11 @@ void render_service(const RenderInput& input, std::size_t number, FileSink& sink
     return;
   }
   add_manifest(input, sink,
-               {.path = fmt::format("{}{}-{}.yaml", kFolder, 20 + number, name_of(service)),
+               {.path = fmt::format("{}20-{}.yaml", kFolder, name_of(service)),
                 .what = fmt::format("The service {}, behind {}.", service.name->text, service.host.value),
                 .consumer = "Kubernetes",
                 .documents = {account(service), deployment(input, service, *pool), service_object(service, number),
-                              scaler(service), budget(service), monitor(service)},
+                              scaler(service, *pool), budget(service), monitor(service)},
                 .stage = Stage::workloads,
                 .risk = Risk::reload,
                 .sources = {"services." + service.name->text, "pools." + pool->name()}});
@@ -315,7 +332,7 @@ void render_kube_inference(const RenderInput& input, FileSink& sink) {
                {.path = std::string(kFolder) + "10-metrics.yaml",
                 .what = "Rules of prometheus-adapter: GPU utilisation of pods, for the scalers of the services.",
                 .consumer = "prometheus-adapter",
-                .documents = {adapter_config()},
+                .documents = {adapter_config(input)},
                 .risk = Risk::reload,
                 .sources = {"services"}});
   for (std::size_t i = 0; i < input.cluster.spec().services->size(); ++i) render_service(input, i, sink);

@@ -24,7 +24,13 @@ Entrance chosen(const RenderInput& input) {
   return input.options["ingress"] == "route" ? Entrance::route : Entrance::gateway;
 }
 
-const std::vector<ServiceSpec>& services_of(const RenderInput& input) { return input.cluster.spec().services.value; }
+std::vector<const ServiceSpec*> services_of(const RenderInput& input) {
+  std::vector<const ServiceSpec*> services;
+  for (const std::size_t n : kube_services::rendered_services(input)) {
+    services.push_back(&input.cluster.spec().services.value[n]);
+  }
+  return services;
+}
 const std::string& domain_of(const RenderInput& input) { return input.cluster.spec().site->domain.value; }
 
 std::string certificate_of(const ServiceSpec& service) { return name_of(service) + "-tls"; }
@@ -62,7 +68,8 @@ Value listeners(const RenderInput& input, FileSink& sink) {
                        {"port", 80},
                        {"allowedRoutes", Value::map({{"namespaces", Value::map({{"from", "Same"}})}})}}));
   list.add(https_listener("https", "*." + domain_of(input), "gateway-tls"));
-  for (const ServiceSpec& service : services_of(input)) {
+  for (const ServiceSpec* one : services_of(input)) {
+    const ServiceSpec& service = *one;
     if (under_domain(input, service)) continue;
     if (list.items().size() == kMostListeners) {
       sink.remark(
@@ -212,7 +219,8 @@ std::vector<Value> entrance(const RenderInput& input, FileSink& sink) {
 
 std::vector<Value> routes(const RenderInput& input) {
   std::vector<Value> out;
-  for (const ServiceSpec& service : services_of(input)) {
+  for (const ServiceSpec* one : services_of(input)) {
+    const ServiceSpec& service = *one;
     switch (chosen(input)) {
       case Entrance::gateway:
         out.push_back(http_route(input, service));
@@ -234,10 +242,10 @@ std::string entrance_notes(const RenderInput& input) {
   }
   if (chosen(input) == Entrance::route) return "The address of OpenShift's router, on nodes that announce.";
   return fmt::format(
-      "The gateway in front of all services, on {}. Envoy Gateway is installed with deploy type GatewayNamespace, so "
-      "that\nits proxies stand in the namespace gateway, which policies let through, on nodes that announce. "
-      "Certificates are\nSecrets of that namespace: gateway-tls for *.{}, NAME-tls for a service with a name "
-      "elsewhere.",
+      "The gateway in front of all services, on {}. Envoy Gateway is installed with deploy type\n"
+      "GatewayNamespace, so that its proxies stand in the namespace gateway, which policies let through; they run on\n"
+      "nodes that announce. Certificates are Secrets of that namespace: gateway-tls for *.{},\n"
+      "NAME-tls for a service with a name elsewhere.",
       to_text(input.plan.service_address(0)), domain_of(input));
 }
 

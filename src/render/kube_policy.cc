@@ -213,11 +213,12 @@ Value signed_images(const RenderInput& input) {
 }
 
 Value gpu_limits() {
-  Value expression = Value::map({{"expression",
-                                  "object.spec.containers.all(c, !has(c.resources) || !has(c.resources.limits) || "
-                                  "!c.resources.limits.exists(r, r.startsWith('nvidia.com/')) || "
-                                  "('cpu' in c.resources.limits && 'memory' in c.resources.limits))"},
-                                 {"message", "a container with GPUs needs limits for cpu and memory"}});
+  Value expression =
+      Value::map({{"expression",
+                   "object.spec.containers.all(c, !has(c.resources) || !has(c.resources.limits) || "
+                   "!c.resources.limits.exists(r, r.startsWith('nvidia.com/') || r.startsWith('amd.com/')) || "
+                   "('cpu' in c.resources.limits && 'memory' in c.resources.limits))"},
+                  {"message", "a container with GPUs needs limits for cpu and memory"}});
   Value rule = Value::map(
       {{"name", "limits"},
        {"match", match_pods()},
@@ -268,7 +269,8 @@ std::vector<Value> network_policies(const RenderInput& input) {
 
 std::vector<Value> service_policies(const RenderInput& input) {
   std::vector<Value> out;
-  for (const ServiceSpec& service : input.cluster.spec().services.value) {
+  for (const std::size_t n : kube_services::rendered_services(input)) {
+    const ServiceSpec& service = input.cluster.spec().services.value[n];
     Value policy = service_policy(input, service);
     if (!kube_services::proxy_addresses(input).empty()) policy["spec"]["ingress"].add(proxy_rule(input, service));
     out.push_back(std::move(policy));

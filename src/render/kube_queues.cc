@@ -64,9 +64,10 @@ Amounts stock_of(const PoolPlan& pool) {
   const std::int64_t gpus = pool.server->gpus.value * servers;
   stock["cpu"] = pool.server->cores.value * servers;
   stock["memory"] = (pool.server->memory.value * servers).count();
-  if (pool.spec->mig->empty()) stock[std::string(kResourcePrefix) + "gpu"] = gpus * pool.spec->time_slices.value;
+  // Under MIG there are none, but the namespace's LimitRange has every container ask for a number of them.
+  stock[kube_services::gpu_resource(pool)] = pool.spec->mig->empty() ? gpus * pool.spec->time_slices.value : 0;
   for (const auto& [profile, count] : pool.spec->mig.value) {
-    stock[kube_services::mig_resource(profile)] = count.value * gpus;
+    stock[kube_services::mig_resource(profile)] = count.value * gpus * pool.spec->time_slices.value;
   }
   for (const RailPlan& rail : pool.rails) {
     stock[std::string(kResourcePrefix) + rail.resource] = pool.virtual_functions * servers;
@@ -75,10 +76,12 @@ Amounts stock_of(const PoolPlan& pool) {
 }
 
 // What the tenant may hold; a resource that the file does not bound is not in it.
-Amounts bounds_of(const TenantSpec& tenant) {
+Amounts bounds_of(const TenantSpace& space) {
   Amounts bounds;
-  const QuotaSpec& quota = tenant.quota.value;
-  if (quota.gpus.has_value()) bounds[std::string(kResourcePrefix) + "gpu"] = quota.gpus.value;
+  const QuotaSpec& quota = space.tenant->quota.value;
+  for (const PoolPlan* pool : space.pools) {
+    if (quota.gpus.has_value()) bounds[kube_services::gpu_resource(*pool)] = quota.gpus.value;
+  }
   if (quota.cpus.has_value()) bounds["cpu"] = quota.cpus.value;
   if (quota.memory.has_value()) bounds["memory"] = quota.memory->count();
   for (const auto& [profile, count] : quota.mig.value) bounds[kube_services::mig_resource(profile)] = count.value;
@@ -103,7 +106,7 @@ Value amount_text(const std::string& resource, std::int64_t amount) {
 // The tenant's bounds are spread over its pools in their order, each as far as it goes.
 Value resource_group(const TenantSpace& space) {
   const std::vector<std::string> names = covered(space);
-  Amounts left = bounds_of(*space.tenant);
+  Amounts left = bounds_of(space);
   Value flavors = Value::list();
   for (const PoolPlan* pool : space.pools) {
     const Amounts stock = stock_of(*pool);

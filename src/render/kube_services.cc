@@ -13,6 +13,7 @@ constexpr std::size_t kLongestLabel = 63;       // RFC 1123
 constexpr std::size_t kLongestSubdomain = 253;  // RFC 1123
 // The first 86 of the node port range are the band that Kubernetes keeps for ports that manifests name (KEP-3668).
 constexpr std::int64_t kFirstNodePort = 30000;
+constexpr std::int64_t kLastNodePort = 32767;
 
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -215,7 +216,8 @@ std::vector<TenantSpace> tenant_spaces(const RenderInput& input) {
     const std::string name = label_name(tenant.name->text);
     if (find(name) == spaces.end()) spaces.push_back({name, &tenant, {}, {}, false});
   }
-  for (const ServiceSpec& service : input.cluster.spec().services.value) {
+  for (const std::size_t n : rendered_services(input)) {
+    const ServiceSpec& service = input.cluster.spec().services.value[n];
     const std::string name = space_of(service);
     if (find(name) == spaces.end()) spaces.push_back({name, nullptr, {}, {}, false});
     find(name)->services.push_back(&service);
@@ -231,8 +233,29 @@ std::string mig_resource(std::string_view profile) {
   return std::string(kResourcePrefix) + label_value(name);
 }
 
-std::string resource_of(const ServiceSpec& service) {
-  return service.mig.has_value() ? mig_resource(service.mig.value) : std::string(kResourcePrefix) + "gpu";
+bool is_nvidia(const PoolPlan& pool) { return pool.gpu == nullptr || pool.gpu->vendor.value == "NVIDIA"; }
+
+std::string gpu_resource(const PoolPlan& pool) {
+  return is_nvidia(pool) ? std::string(kResourcePrefix) + "gpu" : label_name(pool.gpu->vendor.value) + ".com/gpu";
+}
+
+std::string resource_of(const ServiceSpec& service, const PoolPlan& pool) {
+  return service.mig.has_value() ? mig_resource(service.mig.value) : gpu_resource(pool);
+}
+
+bool has_own_name(const RenderInput& input, std::size_t n) {
+  const std::vector<ServiceSpec>& services = input.cluster.spec().services.value;
+  const auto end = services.begin() + static_cast<std::ptrdiff_t>(n);
+  return std::none_of(services.begin(), end,
+                      [&](const ServiceSpec& other) { return name_of(other) == name_of(services[n]); });
+}
+
+std::vector<std::size_t> rendered_services(const RenderInput& input) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t n = 0; n < input.cluster.spec().services->size(); ++n) {
+    if (has_own_name(input, n)) numbers.push_back(n);
+  }
+  return numbers;
 }
 
 std::int64_t amount_of(const ServiceSpec& service) {
@@ -250,7 +273,10 @@ std::string priority_of(const RenderInput& input, const ServiceSpec& service) {
   return best == nullptr ? std::string() : label_name(best->name->text);
 }
 
-std::int64_t node_port(std::size_t n) { return kFirstNodePort + static_cast<std::int64_t>(n); }
+std::int64_t node_port(std::size_t n) {
+  const std::int64_t port = kFirstNodePort + static_cast<std::int64_t>(n);
+  return port <= kLastNodePort ? port : 0;
+}
 
 std::vector<Ipv4> proxy_addresses(const RenderInput& input) {
   std::vector<Ipv4> addresses;

@@ -61,13 +61,21 @@ struct TenantSpace {
 [[nodiscard]] std::string name_of(const ServiceSpec& service);
 [[nodiscard]] Value service_labels(const ServiceSpec& service);
 
-// "nvidia.com/gpu" or "nvidia.com/mig-1g.10gb", and how many of it a replica gets.
+// Whether the n-th service of the file has a name of its own once it is fit for Kubernetes; the later of two is left
+// out everywhere.
+[[nodiscard]] bool has_own_name(const RenderInput& input, std::size_t n);
+// By number, the services that are rendered.
+[[nodiscard]] std::vector<std::size_t> rendered_services(const RenderInput& input);
+
+// "nvidia.com/gpu", "amd.com/gpu" or "nvidia.com/mig-1g.10gb", and how many of it a replica gets.
+[[nodiscard]] std::string gpu_resource(const PoolPlan& pool);
+[[nodiscard]] bool is_nvidia(const PoolPlan& pool);
 [[nodiscard]] std::string mig_resource(std::string_view profile);
-[[nodiscard]] std::string resource_of(const ServiceSpec& service);
+[[nodiscard]] std::string resource_of(const ServiceSpec& service, const PoolPlan& pool);
 [[nodiscard]] std::int64_t amount_of(const ServiceSpec& service);
 // Its own class, the tenant's, or the highest that nobody preempts; "" when the file has none.
 [[nodiscard]] std::string priority_of(const RenderInput& input, const ServiceSpec& service);
-// The port under which every node of the pool answers for the n-th service of the file.
+// The port under which every node of the pool answers for the n-th service of the file; 0 when there are no more.
 [[nodiscard]] std::int64_t node_port(std::size_t n);
 // Hosts outside the cluster's network that proxy for services: those of the control plane.
 [[nodiscard]] std::vector<Ipv4> proxy_addresses(const RenderInput& input);

@@ -14,8 +14,6 @@ namespace {
 using kube_services::object;
 using kube_services::TenantSpace;
 
-const std::string kGpu = std::string(kResourcePrefix) + "gpu";
-
 // Every MIG resource that some pool with kubelets offers.
 std::set<std::string> mig_resources(const RenderInput& input) {
   std::set<std::string> names;
@@ -26,10 +24,19 @@ std::set<std::string> mig_resources(const RenderInput& input) {
   return names;
 }
 
-std::int64_t asked_by_services(const TenantSpace& space, std::string_view resource) {
+// Whole GPUs under the names that the tenant's pools have for them.
+std::set<std::string> gpu_resources(const TenantSpace& space) {
+  std::set<std::string> names;
+  for (const PoolPlan* pool : space.pools) names.insert(kube_services::gpu_resource(*pool));
+  if (names.empty()) names.insert(std::string(kResourcePrefix) + "gpu");
+  return names;
+}
+
+std::int64_t asked_by_services(const RenderInput& input, const TenantSpace& space, std::string_view resource) {
   std::int64_t amount = 0;
   for (const ServiceSpec* service : space.services) {
-    if (kube_services::resource_of(*service) == resource) {
+    const PoolPlan* pool = input.plan.pool(service->pool.value);
+    if (pool != nullptr && kube_services::resource_of(*service, *pool) == resource) {
       amount += kube_services::amount_of(*service) * service->max_replicas.value;
     }
   }
@@ -55,9 +62,12 @@ void gpu_bounds(const RenderInput& input, const TenantSpace& space, Value& hard)
   const QuotaSpec* quota = space.tenant == nullptr ? nullptr : &space.tenant->quota.value;
   if (quota != nullptr && !quota->gpus.has_value() && quota->mig->empty()) return;  // the file leaves GPUs open
   const bool given = quota != nullptr && quota->gpus.has_value();
-  hard.set("requests." + kGpu, std::to_string(given ? quota->gpus.value : asked_by_services(space, kGpu)));
+  for (const std::string& resource : gpu_resources(space)) {
+    const std::int64_t most = given ? quota->gpus.value : asked_by_services(input, space, resource);
+    hard.set("requests." + resource, std::to_string(most));
+  }
   for (const std::string& resource : mig_resources(input)) {
-    std::int64_t most = asked_by_services(space, resource);
+    std::int64_t most = asked_by_services(input, space, resource);
     if (quota != nullptr) {
       for (const auto& [profile, count] : quota->mig.value) {
         if (kube_services::mig_resource(profile) == resource) most = count.value;
@@ -87,13 +97,15 @@ Value quota_object(const RenderInput& input, const TenantSpace& space) {
   return out;
 }
 
-Value bounds_object(const RenderInput& input, const TenantSpace& space) {
+Value bounds_object(const TenantSpace& space) {
   const std::int64_t most = space.tenant == nullptr ? 8 : space.tenant->gpus_per_container.value;
   Value bound = Value::map();
   Value fallback = Value::map({{"cpu", "2"}, {"memory", "8Gi"}});
   Value request = Value::map({{"cpu", "1"}, {"memory", "4Gi"}});
-  std::set<std::string> resources = mig_resources(input);
-  resources.insert(kGpu);
+  std::set<std::string> resources = gpu_resources(space);
+  for (const PoolPlan* pool : space.pools) {
+    for (const auto& [profile, count] : pool->spec->mig.value) resources.insert(kube_services::mig_resource(profile));
+  }
   for (const std::string& resource : resources) {
     bound.set(resource, std::to_string(most));
     // A limit without a default becomes the default of every container that asks for none (the API server's
@@ -164,7 +176,7 @@ std::vector<Value> quotas(const RenderInput& input) {
   std::vector<Value> out;
   for (const TenantSpace& space : kube_services::tenant_spaces(input)) {
     out.push_back(quota_object(input, space));
-    out.push_back(bounds_object(input, space));
+    out.push_back(bounds_object(space));
   }
   return out;
 }
