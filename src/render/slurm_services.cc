@@ -230,8 +230,8 @@ std::string qos_of(const SlurmModel& model, const TenantSpec& tenant) {
 }
 
 constexpr std::string_view kAccountTools = R"sh(
-# Run as root or slurm, once slurmdbd answers and before slurmctld starts; again after each change. Users come from a
-# file of lines "account user", if one is named: accounts FILE
+# Run as root or slurm: once slurmdbd answers and before slurmctld starts, once more when it has started, and after each
+# change. Users come from a file of lines "account user", if one is named: accounts FILE
 set -eu
 
 # known ENTITY NAME COLUMN
@@ -264,6 +264,34 @@ change() {
 }
 )sh";
 
+constexpr std::string_view kAddUsers = R"sh(
+if [ $# -gt 0 ]; then
+  while read -r name user; do
+    [ -n "$user" ] || continue
+    change add user "$user" account="$name" cluster="$cluster"
+  done <"$1"
+fi
+)sh";
+
+std::string quotas_of(const SlurmModel& model) {
+  std::string text;
+  for (const TenantSpec& tenant : model.spec().tenants.value) {
+    if (const std::string limits = limits_of(model, tenant); !limits.empty())
+      text += fmt::format("account {} grptres={}\n", shell_word(tenant.name->text), limits);
+  }
+  if (text.empty() || !model.has_gpus()) return text.empty() ? text : "\n" + commented("Quotas.") + text;
+  std::string before =
+      "\n" + commented("Quotas. They name kinds of GPU, which slurmctld registers when it first starts.");
+  before += "tres=$(sacctmgr -n -P list tres format=type,name)\n";
+  for (const std::string& type : model.gpu_types()) {
+    before += fmt::format(
+        "case $tres in *{0}*) ;; *) echo \"gres/{0} is not known yet: start slurmctld and run this again\" >&2; "
+        "exit 2 ;; esac\n",
+        "gpu:" + type);
+  }
+  return before + text;
+}
+
 }  // namespace
 
 void add_services(const SlurmModel& model, FileSink& sink) {
@@ -293,7 +321,6 @@ void add_accounts(const SlurmModel& model, FileSink& sink) {
   text += "\n" + commented("One account for each tenant.");
   for (const TenantSpec& tenant : model.spec().tenants.value) {
     text += "account " + shell_word(tenant.name->text) + " fairshare=1";
-    if (const std::string limits = limits_of(model, tenant); !limits.empty()) text += " grptres=" + limits;
     if (const std::string list = qos_of(model, tenant); !list.empty()) text += " qos=" + list;
     std::string usual = tenant.priority.has_value() ? tenant.priority.value : std::string();
     for (std::size_t i = 0; i < model.qos().size(); ++i) {
@@ -301,14 +328,8 @@ void add_accounts(const SlurmModel& model, FileSink& sink) {
     }
     text += "\n";
   }
-  text += R"sh(
-if [ $# -gt 0 ]; then
-  while read -r name user; do
-    [ -n "$user" ] || continue
-    change add user "$user" account="$name" cluster="$cluster"
-  done <"$1"
-fi
-)sh";
+  text += kAddUsers;
+  text += quotas_of(model);
   RenderedFile file = controller_file("accounts", std::move(text));
   file.device = model.spec().control_plane->pool.value;
   file.consumer = "sacctmgr";
