@@ -234,25 +234,27 @@ constexpr std::string_view kAccountTools = R"sh(
 # change. Users come from a file of lines "account user", if one is named: accounts FILE
 set -eu
 
-# known ENTITY NAME COLUMN
-known() {
-  [ -n "$(sacctmgr -n -P list "$1" where name="$2" format="$3")" ]
-}
+# known LIST NAME
+known() { printf '%s\n' "$1" | grep -qxF -e "$2"; }
 
 # qos NAME SETTINGS...
 qos() {
   name=$1
   shift
-  known qos "$name" name || change add qos "$name"
-  change modify qos "$name" set "$@"
+  if known "$all_qos" "$name"; then change modify qos "$name" set "$@"; else change add qos "$name" "$@"; fi
 }
 
 # account NAME SETTINGS...
 account() {
   name=$1
   shift
-  known account "$name" account || change add account "$name" cluster="$cluster"
-  change modify account "$name" where cluster="$cluster" set "$@"
+  if known "$all_accounts" "$name"; then
+    change modify account "$name" where cluster="$cluster" set "$@"
+  else
+    change add account "$name" cluster="$cluster" "$@"
+    all_accounts="$all_accounts
+$name"
+  fi
 }
 
 # change WORDS...: sacctmgr, which calls it an error when there is nothing to change
@@ -262,6 +264,12 @@ change() {
   echo "sacctmgr $*: $message" >&2
   return 1
 }
+)sh";
+
+constexpr std::string_view kFindOut =
+    R"sh(known "$(sacctmgr -n -P list cluster format=cluster)" "$cluster" || change add cluster "$cluster"
+all_qos=$(sacctmgr -n -P list qos format=name)
+all_accounts=$(sacctmgr -n -P list assoc where cluster="$cluster" user='' format=account)
 )sh";
 
 constexpr std::string_view kAddUsers = R"sh(
@@ -307,16 +315,15 @@ void add_accounts(const SlurmModel& model, FileSink& sink) {
   std::string text =
       "#!/bin/sh\n" + commented(heading(model.input().cluster, "Accounts, QoS and quotas in Slurm's database."));
   text += std::string(kAccountTools.substr(1));
-  text += fmt::format("\ncluster={}\nknown cluster \"$cluster\" cluster || change add cluster \"$cluster\"\n",
-                      shell_word(model.cluster_name()));
+  text += fmt::format("\ncluster={}\n", shell_word(model.cluster_name()));
+  text += kFindOut;
   text += "\n" + commented("Who gives way to whom. The grace is the time a checkpoint takes.");
-  for (const Qos& qos : model.qos()) {
-    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit\n", shell_word(qos.name),
+  std::vector<Qos> rising = model.qos();  // each names those below it
+  std::stable_sort(rising.begin(), rising.end(), [](const Qos& a, const Qos& b) { return a.priority < b.priority; });
+  for (const Qos& qos : rising) {
+    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_word(qos.name),
                         qos.priority, model.grace_seconds());
-  }
-  for (const Qos& qos : model.qos()) {
-    if (qos.preempts.empty()) continue;
-    text += fmt::format("qos {} preempt={}\n", shell_word(qos.name), fmt::join(qos.preempts, ","));
+    text += qos.preempts.empty() ? "\n" : fmt::format(" preempt={}\n", fmt::join(qos.preempts, ","));
   }
   text += "\n" + commented("One account for each tenant.");
   for (const TenantSpec& tenant : model.spec().tenants.value) {
