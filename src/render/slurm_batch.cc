@@ -57,7 +57,6 @@ std::string options_of(const SlurmModel& model, const JobSpec& job, const PoolPl
   const bool elastic = job.min_nodes.value < job.nodes.value;
   option("nodes",
          elastic ? fmt::format("{}-{}", job.min_nodes.value, job.nodes.value) : fmt::to_string(job.nodes.value));
-  option("ntasks-per-node", "1");
   option("gpus-per-node", fmt::format("{}:{}", pool.gpu_type, job.gpus_per_node.value));
   option("cpus-per-task", fmt::to_string(std::max<std::int64_t>(1, cpus * job.gpus_per_node.value / gpus)));
   if (whole) {
@@ -106,7 +105,8 @@ std::string enroot_image(const std::string& image) {
 
 std::string launch_of(const JobSpec& job) {
   const bool elastic = job.min_nodes.value < job.nodes.value;
-  std::string out = "srun";
+  // Here and not among the options: there it would make Slurm hold to the smaller number of nodes.
+  std::string out = "srun --ntasks-per-node=1";
   // An elastic job goes on without the node that was lost: torchrun gathers the rest.
   out += elastic ? " --no-kill --kill-on-bad-exit=0 --wait=0" : " --kill-on-bad-exit=1";
   if (job.image.from_file()) {
@@ -133,25 +133,29 @@ constexpr std::string_view kBody = R"sh(
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 )sh";
 
-// The signal comes when time runs out or a more urgent job needs the nodes.
+// The signal comes when time runs out or a more urgent job needs the nodes. srun itself would end the step at once on
+// SIGTERM; scancel hands it to the ranks.
 constexpr std::string_view kInterrupt = R"sh(
 # Time is up or the nodes are needed: ranks get a SIGTERM to write a checkpoint, then the job goes back into the queue.
 interrupted=
-step=
 # shellcheck disable=SC2317
 on_interrupt() {
   interrupted=yes
-  [ -z "$step" ] || kill -TERM "$step"
+  scancel --signal=TERM "$SLURM_JOB_ID"
 }
 trap on_interrupt USR1
 
 )sh";
 
+// The number is the time that a checkpoint takes, in seconds.
 constexpr std::string_view kEnding = R"sh(step=$!
 wait "$step"
 status=$?
 if [ -n "$interrupted" ]; then
-  wait "$step"
+  for _ in $(seq {}); do
+    kill -0 "$step" 2>/dev/null || break
+    sleep 1
+  done
   scontrol requeue "$SLURM_JOB_ID"
   exit 0
 fi
@@ -180,7 +184,7 @@ void add_batch_script(const SlurmModel& model, const JobSpec& job, FileSink& sin
   }
   text += kInterrupt;
   text += launch_of(job);
-  text += kEnding;
+  text += fmt::format(kEnding, model.grace_seconds());
   RenderedFile file;
   file.path = fmt::format("slurm/{}.sbatch", job.name->text);
   file.content = std::move(text);

@@ -94,18 +94,23 @@ void add_scheduling(const SlurmModel& model, SettingsText& out) {
   for (const Partition& partition : model.partitions()) {
     if (partition.spec->time_limit.has_value()) window = std::max(window, partition.spec->time_limit->count());
   }
-  out.section("Order: QoS first, then each account's fair share, then age. Backfill looks as far as jobs can last.");
+  out.section(
+      model.has_accounting()
+          ? "Order: QoS first, then each account's fair share, then age. Backfill looks as far as jobs can last."
+          : "Order: partition first, then size. Backfill looks as far as jobs can last.");
   out.set("SchedulerType", "sched/backfill");
   out.set("SchedulerParameters", fmt::format("bf_continue,bf_max_job_test=1000,bf_resolution=300,bf_window={}{}",
                                              minutes_of(Duration(window)), new_names ? "" : ",preempt_youngest_first"));
   out.set("PriorityType", "priority/multifactor");
-  out.set("PriorityDecayHalfLife", "7-0");
   out.set("PriorityMaxAge", "7-0");
-  out.set("PriorityWeightQOS", 1'000'000);
   out.set("PriorityWeightPartition", 100'000);
-  out.set("PriorityWeightFairshare", 100'000);
-  out.set("PriorityWeightAge", 10'000);
   out.set("PriorityWeightJobSize", 1'000);
+  if (model.has_accounting()) {  // shares, ages and QoS are the database's
+    out.set("PriorityDecayHalfLife", "7-0");
+    out.set("PriorityWeightQOS", 1'000'000);
+    out.set("PriorityWeightFairshare", 100'000);
+    out.set("PriorityWeightAge", 10'000);
+  }
   out.section("Preempted jobs go back into the queue after the time they need to write a checkpoint.");
   out.set("PreemptType", model.has_accounting() ? "preempt/qos" : "preempt/partition_prio");
   out.set("PreemptMode", "REQUEUE");
@@ -244,7 +249,8 @@ void add_partition(const SlurmModel& model, const Partition& partition, bool usu
               {"DefCpuPerGPU", some(shares.cores_per_gpu)},
               {"DefMemPerGPU", some(shares.memory_per_gpu)},
               {"DefMemPerCPU", some(shares.memory_per_core)},
-              {"TRESBillingWeights", shares.cores_per_gpu > 0 ? "GRES/gpu=1.0" : "CPU=1.0"},
+              // Without a database Slurm knows no weight for GPUs and refuses to start.
+              {"TRESBillingWeights", by_tier ? "" : (shares.cores_per_gpu > 0 ? "GRES/gpu=1.0" : "CPU=1.0")},
               {"State", "UP"}});
 }
 

@@ -101,11 +101,15 @@ if [ -d "$folder" ]; then printf 'export WEFT_SCRATCH=%s\n' "$folder"; fi
 exit 0
 )sh";
 
+// slurmd starts them without a search path.
+constexpr std::string_view kPath = "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin\nexport PATH\n";
+
 void add_script(const SlurmModel& model, std::string_view name, std::string_view what, std::string_view body,
                 FileSink& sink) {
   RenderedFile file;
   file.path = fmt::format("slurm/{}", name);
-  file.content = "#!/bin/sh\n" + commented(heading(model.input().cluster, what)) + std::string(body.substr(1));
+  file.content = "#!/bin/sh\n" + commented(heading(model.input().cluster, what)) + std::string(kPath) +
+                 std::string(body.substr(1));
   file.consumer = "slurmd";
   file.install = fmt::format("{}/{}", kConfigFolder, name);
   file.mode = "0755";

@@ -230,29 +230,31 @@ std::string qos_of(const SlurmModel& model, const TenantSpec& tenant) {
 }
 
 constexpr std::string_view kAccountTools = R"sh(
-# Run as root or slurm, once slurmdbd answers and before slurmctld starts; again after each change. Users come from a
-# file of lines "account user", if one is named: accounts FILE
+# Run as root or slurm: once slurmdbd answers and before slurmctld starts, once more when it has started, and after each
+# change. Users come from a file of lines "account user", if one is named: accounts FILE
 set -eu
 
-# known ENTITY NAME COLUMN
-known() {
-  [ -n "$(sacctmgr -n -P list "$1" where name="$2" format="$3")" ]
-}
+# known LIST NAME
+known() { printf '%s\n' "$1" | grep -qxF -e "$2"; }
 
 # qos NAME SETTINGS...
 qos() {
   name=$1
   shift
-  known qos "$name" name || change add qos "$name"
-  change modify qos "$name" set "$@"
+  if known "$all_qos" "$name"; then change modify qos "$name" set "$@"; else change add qos "$name" "$@"; fi
 }
 
 # account NAME SETTINGS...
 account() {
   name=$1
   shift
-  known account "$name" account || change add account "$name" cluster="$cluster"
-  change modify account "$name" where cluster="$cluster" set "$@"
+  if known "$all_accounts" "$name"; then
+    change modify account "$name" where cluster="$cluster" set "$@"
+  else
+    change add account "$name" cluster="$cluster" "$@"
+    all_accounts="$all_accounts
+$name"
+  fi
 }
 
 # change WORDS...: sacctmgr, which calls it an error when there is nothing to change
@@ -263,6 +265,40 @@ change() {
   return 1
 }
 )sh";
+
+constexpr std::string_view kFindOut =
+    R"sh(known "$(sacctmgr -n -P list cluster format=cluster)" "$cluster" || change add cluster "$cluster"
+all_qos=$(sacctmgr -n -P list qos format=name)
+all_accounts=$(sacctmgr -n -P list assoc where cluster="$cluster" user='' format=account)
+)sh";
+
+constexpr std::string_view kAddUsers = R"sh(
+if [ $# -gt 0 ]; then
+  while read -r name user; do
+    [ -n "$user" ] || continue
+    change add user "$user" account="$name" cluster="$cluster"
+  done <"$1"
+fi
+)sh";
+
+std::string quotas_of(const SlurmModel& model) {
+  std::string text;
+  for (const TenantSpec& tenant : model.spec().tenants.value) {
+    if (const std::string limits = limits_of(model, tenant); !limits.empty())
+      text += fmt::format("account {} grptres={}\n", shell_word(tenant.name->text), limits);
+  }
+  if (text.empty() || !model.has_gpus()) return text.empty() ? text : "\n" + commented("Quotas.") + text;
+  std::string before =
+      "\n" + commented("Quotas. They name kinds of GPU, which slurmctld registers when it first starts.");
+  before += "tres=$(sacctmgr -n -P list tres format=type,name)\n";
+  for (const std::string& type : model.gpu_types()) {
+    before += fmt::format(
+        "case $tres in *{0}*) ;; *) echo \"gres/{0} is not known yet: start slurmctld and run this again\" >&2; "
+        "exit 2 ;; esac\n",
+        "gpu:" + type);
+  }
+  return before + text;
+}
 
 }  // namespace
 
@@ -279,21 +315,19 @@ void add_accounts(const SlurmModel& model, FileSink& sink) {
   std::string text =
       "#!/bin/sh\n" + commented(heading(model.input().cluster, "Accounts, QoS and quotas in Slurm's database."));
   text += std::string(kAccountTools.substr(1));
-  text += fmt::format("\ncluster={}\nknown cluster \"$cluster\" cluster || change add cluster \"$cluster\"\n",
-                      shell_word(model.cluster_name()));
+  text += fmt::format("\ncluster={}\n", shell_word(model.cluster_name()));
+  text += kFindOut;
   text += "\n" + commented("Who gives way to whom. The grace is the time a checkpoint takes.");
-  for (const Qos& qos : model.qos()) {
-    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit\n", shell_word(qos.name),
+  std::vector<Qos> rising = model.qos();  // each names those below it
+  std::stable_sort(rising.begin(), rising.end(), [](const Qos& a, const Qos& b) { return a.priority < b.priority; });
+  for (const Qos& qos : rising) {
+    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_word(qos.name),
                         qos.priority, model.grace_seconds());
-  }
-  for (const Qos& qos : model.qos()) {
-    if (qos.preempts.empty()) continue;
-    text += fmt::format("qos {} preempt={}\n", shell_word(qos.name), fmt::join(qos.preempts, ","));
+    text += qos.preempts.empty() ? "\n" : fmt::format(" preempt={}\n", fmt::join(qos.preempts, ","));
   }
   text += "\n" + commented("One account for each tenant.");
   for (const TenantSpec& tenant : model.spec().tenants.value) {
     text += "account " + shell_word(tenant.name->text) + " fairshare=1";
-    if (const std::string limits = limits_of(model, tenant); !limits.empty()) text += " grptres=" + limits;
     if (const std::string list = qos_of(model, tenant); !list.empty()) text += " qos=" + list;
     std::string usual = tenant.priority.has_value() ? tenant.priority.value : std::string();
     for (std::size_t i = 0; i < model.qos().size(); ++i) {
@@ -301,14 +335,8 @@ void add_accounts(const SlurmModel& model, FileSink& sink) {
     }
     text += "\n";
   }
-  text += R"sh(
-if [ $# -gt 0 ]; then
-  while read -r name user; do
-    [ -n "$user" ] || continue
-    change add user "$user" account="$name" cluster="$cluster"
-  done <"$1"
-fi
-)sh";
+  text += kAddUsers;
+  text += quotas_of(model);
   RenderedFile file = controller_file("accounts", std::move(text));
   file.device = model.spec().control_plane->pool.value;
   file.consumer = "sacctmgr";
