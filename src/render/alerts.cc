@@ -70,12 +70,13 @@ Value test_of(const Alert& alert, const AlertCase& which) {
   }
   Value expected = Value::list();
   if (which.fires) expected.add(expectation(alert, which));
-  return Value::map({{"name", fmt::format("{} {}", alert.name, which.fires ? "fires" : "is silent")},
-                     {"interval", "1m"},
-                     {"input_series", std::move(series)},
-                     {"alert_rule_test", Value::list({Value::map({{"eval_time", which.at},
-                                                                  {"alertname", alert.name},
-                                                                  {"exp_alerts", std::move(expected)}})})}});
+  return Value::map(
+      {{"name", fmt::format("{} {}", alert.name, which.fires ? "fires" : "is silent")},
+       {"interval", "1m"},
+       {"input_series", std::move(series)},
+       {"alert_rule_test",
+        Value::list(
+            {Value::map({{"eval_time", which.at}, {"alertname", alert.name}, {"exp_alerts", std::move(expected)}})})}});
 }
 
 }  // namespace
@@ -84,7 +85,9 @@ AlertCase fires(std::vector<TestSeries> series, std::string at, Labels labels, s
   return {std::move(series), std::move(at), std::move(labels), std::move(value), true};
 }
 
-AlertCase silent(std::vector<TestSeries> series, std::string at) { return {std::move(series), std::move(at), {}, {}, false}; }
+AlertCase silent(std::vector<TestSeries> series, std::string at) {
+  return {std::move(series), std::move(at), {}, {}, false};
+}
 
 std::string selector(const Labels& labels) {
   std::string out = "{";
@@ -106,14 +109,16 @@ Value tests_document(const AlertGroup& group) {
   for (const Alert& alert : group.alerts) {
     for (const AlertCase& which : alert.cases) tests.add(test_of(alert, which));
   }
-  return Value::map({{"rule_files", Value::list({"../rules/recording.yml", fmt::format("../rules/{}.yml", group.name)})},
-                     {"evaluation_interval", "1m"},
-                     {"tests", std::move(tests)}});
+  return Value::map(
+      {{"rule_files", Value::list({"../rules/recording.yml", fmt::format("../rules/{}.yml", group.name)})},
+       {"evaluation_interval", "1m"},
+       {"tests", std::move(tests)}});
 }
 
 std::string runbooks_text(const Watch& watch, const std::vector<AlertGroup>& groups) {
-  std::string out = fmt::format("# Runbooks of {}\n\nOne section for each alert, under the name that its `runbook` annotation gives.\n",
-                                watch.cluster().name());
+  std::string out = fmt::format(
+      "# Runbooks of {}\n\nOne section for each alert, under the name that its `runbook` annotation gives.\n",
+      watch.cluster().name());
   for (const AlertGroup& group : groups) {
     for (const Alert& alert : group.alerts) {
       out += fmt::format("\n## {}\n\nGroup {}, severity {}, after {}.\n\n```\n{}\n```\n\n{}\n", alert.name, group.name,

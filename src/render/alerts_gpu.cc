@@ -14,9 +14,10 @@ constexpr std::string_view kSource =
 
 // XIDs that a program's own mistake raises: 13 and 31 bad access, 43 stopped processing, 45 torn down, 94 contained
 // (docs.nvidia.com/deploy/xid-errors).
-constexpr std::string_view kProgramXids = "DCGM_FI_DEV_XID_ERRORS == 13 or DCGM_FI_DEV_XID_ERRORS == 31 or "
-                                          "DCGM_FI_DEV_XID_ERRORS == 43 or DCGM_FI_DEV_XID_ERRORS == 45 or "
-                                          "DCGM_FI_DEV_XID_ERRORS == 94";
+constexpr std::string_view kProgramXids =
+    "DCGM_FI_DEV_XID_ERRORS == 13 or DCGM_FI_DEV_XID_ERRORS == 31 or "
+    "DCGM_FI_DEV_XID_ERRORS == 43 or DCGM_FI_DEV_XID_ERRORS == 45 or "
+    "DCGM_FI_DEV_XID_ERRORS == 94";
 
 class GpuAlerts {
  public:
@@ -54,14 +55,16 @@ class GpuAlerts {
                .severity = "info",
                .fabric = "host",
                .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: memory nearly full",
-               .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} uses {{ $value | printf \"%.0f\" }} % of its "
-                              "memory; the next allocation may end the job.",
-               .action = "Look at the job's batch size and allocator (PyTorch keeps what it once had: compare reserved "
-                         "with allocated). Nothing to do when the job is known to fill the GPU."};
-    full.cases = {fires({series("DCGM_FI_DEV_FB_USED", "76000+0x60"), series("DCGM_FI_DEV_FB_FREE", "4000+0x60")}, "30m",
-                        labels_, "95"),
-                  silent({series("DCGM_FI_DEV_FB_USED", "40000+0x60"), series("DCGM_FI_DEV_FB_FREE", "40000+0x60")},
-                         "30m")};
+               .description =
+                   "{{ $labels.instance }} GPU {{ $labels.gpu }} uses {{ $value | printf \"%.0f\" }} % of its "
+                   "memory; the next allocation may end the job.",
+               .action =
+                   "Look at the job's batch size and allocator (PyTorch keeps what it once had: compare reserved "
+                   "with allocated). Nothing to do when the job is known to fill the GPU."};
+    full.cases = {
+        fires({series("DCGM_FI_DEV_FB_USED", "76000+0x60"), series("DCGM_FI_DEV_FB_FREE", "4000+0x60")}, "30m", labels_,
+              "95"),
+        silent({series("DCGM_FI_DEV_FB_USED", "40000+0x60"), series("DCGM_FI_DEV_FB_FREE", "40000+0x60")}, "30m")};
     out_.push_back(std::move(full));
     if (pool_.gpu->nvlink_bandwidth.has_value()) add_nvlink();
   }
@@ -76,11 +79,13 @@ class GpuAlerts {
                .severity = "warning",
                .fabric = "host",
                .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} waits more than it computes",
-               .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} holds a job and is busy "
-                              "{{ $value | printf \"%.0f\" }} % of the time: storage or network does not feed it.",
-               .action = "Compare storage read throughput and backend traffic of the job's servers (dashboards jobs, "
-                         "storage, backend). One slow server: run acceptance/rdma.sh and acceptance/fio on it. All "
-                         "servers: the input pipeline or the storage system."};
+               .description =
+                   "{{ $labels.instance }} GPU {{ $labels.gpu }} holds a job and is busy "
+                   "{{ $value | printf \"%.0f\" }} % of the time: storage or network does not feed it.",
+               .action =
+                   "Compare storage read throughput and backend traffic of the job's servers (dashboards jobs, "
+                   "storage, backend). One slow server: run acceptance/rdma.sh and acceptance/fio on it. All "
+                   "servers: the input pipeline or the storage system."};
     const TestSeries job = series("DCGM_FI_DEV_FB_USED", "60000+0x90");
     const TestSeries left = series("DCGM_FI_DEV_FB_FREE", "20000+0x90");
     idle.cases = {fires({series("DCGM_FI_DEV_GPU_UTIL", "35+0x90"), job, left}, "65m", labels_, "35"),
@@ -104,15 +109,17 @@ class GpuAlerts {
                .severity = "info",
                .fabric = "host",
                .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: NVLink below half of its peak",
-               .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} moves {{ $value | printf \"%.0f\" }} MB/s over "
-                              "NVLink while it computes.",
-               .action = "Normal for jobs that exchange little. For tensor-parallel jobs: nvidia-smi nvlink --status, and "
-                         "NCCL_DEBUG=INFO must show P2P or NVLS, not SHM or NET, inside the server."};
+               .description =
+                   "{{ $labels.instance }} GPU {{ $labels.gpu }} moves {{ $value | printf \"%.0f\" }} MB/s over "
+                   "NVLink while it computes.",
+               .action =
+                   "Normal for jobs that exchange little. For tensor-parallel jobs: nvidia-smi nvlink --status, and "
+                   "NCCL_DEBUG=INFO must show P2P or NVLS, not SHM or NET, inside the server."};
     const TestSeries busy = series("DCGM_FI_DEV_GPU_UTIL", "95+0x90");
-    slow.cases = {fires({series("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", fmt::format("{}+0x90", half / 2)), busy}, "65m",
-                        labels_, fmt::format("{}", half / 2)),
-                  silent({series("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", fmt::format("{}+0x90", half + half / 2)), busy},
-                         "65m")};
+    slow.cases = {
+        fires({series("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", fmt::format("{}+0x90", half / 2)), busy}, "65m", labels_,
+              fmt::format("{}", half / 2)),
+        silent({series("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", fmt::format("{}+0x90", half + half / 2)), busy}, "65m")};
     out_.push_back(std::move(slow));
   }
 
@@ -123,10 +130,12 @@ class GpuAlerts {
          .wait = "5m",
          .severity = "warning",
          .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} draws more than its TDP",
-         .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} draws {{ $value | printf \"%.0f\" }} W; it will be "
-                        "throttled.",
-         .action = "nvidia-smi -q -d POWER,PERFORMANCE on the server: power limit as set, inlet temperature, other GPUs of "
-                   "the board. Set the limit back with nvidia-smi -pl."},
+         .description =
+             "{{ $labels.instance }} GPU {{ $labels.gpu }} draws {{ $value | printf \"%.0f\" }} W; it will be "
+             "throttled.",
+         .action =
+             "nvidia-smi -q -d POWER,PERFORMANCE on the server: power limit as set, inlet temperature, other GPUs of "
+             "the board. Set the limit back with nvidia-smi -pl."},
         "DCGM_FI_DEV_POWER_USAGE", fmt::format("{}+0x60", tdp + 40), fmt::format("{}+0x60", tdp - 40), "30m",
         fmt::format("{}", tdp + 40));
     add({.name = "GpuHot",
@@ -135,8 +144,9 @@ class GpuAlerts {
          .severity = "warning",
          .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} is too hot",
          .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} is at {{ $value | printf \"%.0f\" }} C.",
-         .action = "Fans and inlet temperature in the BMC; neighbours in the rack; cooling distribution. Drain the server "
-                   "when it does not fall within the hour."},
+         .action =
+             "Fans and inlet temperature in the BMC; neighbours in the rack; cooling distribution. Drain the server "
+             "when it does not fall within the hour."},
         "DCGM_FI_DEV_GPU_TEMP", "91+0x60", "64+0x60", "30m", "91");
     add({.name = "GpuMemoryHot",
          .expr = fmt::format("DCGM_FI_DEV_MEMORY_TEMP > {}", kGpuMemoryCelsius),
@@ -154,17 +164,20 @@ class GpuAlerts {
          .wait = "5m",
          .severity = "warning",
          .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} corrects memory errors",
-         .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} corrected single-bit errors within the last hour.",
-         .action = "nvidia-smi -q -d ECC,ROW_REMAPPER. A few are normal; growth over days: plan a drain and a reset, then "
-                   "dcgmi diag -r 3."},
+         .description =
+             "{{ $labels.instance }} GPU {{ $labels.gpu }} corrected single-bit errors within the last hour.",
+         .action =
+             "nvidia-smi -q -d ECC,ROW_REMAPPER. A few are normal; growth over days: plan a drain and a reset, then "
+             "dcgmi diag -r 3."},
         "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "0+1x90", "7+0x90", "80m", "");
     add({.name = "GpuEccDoubleBit",
          .expr = "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL > 0",
          .wait = "1m",
          .severity = "critical",
          .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} has uncorrectable memory errors",
-         .description = "{{ $labels.instance }} GPU {{ $labels.gpu }}: {{ $value | printf \"%.0f\" }} double-bit errors "
-                        "since the driver was loaded; results cannot be trusted.",
+         .description =
+             "{{ $labels.instance }} GPU {{ $labels.gpu }}: {{ $value | printf \"%.0f\" }} double-bit errors "
+             "since the driver was loaded; results cannot be trusted.",
          .action = "Drain the server, reset the GPU, run dcgmi diag -r 4. Errors come back, or row remapping failed: "
                    "replace the GPU."},
         "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "0+0x5 1+0x60", "0+0x60", "30m", "1");
@@ -197,8 +210,9 @@ class GpuAlerts {
          .wait = "1m",
          .severity = "info",
          .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: XID {{ $value | printf \"%.0f\" }} of a program",
-         .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} reported XID {{ $value | printf \"%.0f\" }}, which a "
-                        "program's own fault raises.",
+         .description =
+             "{{ $labels.instance }} GPU {{ $labels.gpu }} reported XID {{ $value | printf \"%.0f\" }}, which a "
+             "program's own fault raises.",
          .action = "The job's owner looks at it. Several jobs on one GPU: treat as GpuXid."},
         "DCGM_FI_DEV_XID_ERRORS", "0+0x26 31+0x60", "0+0x26 79+0x60", "30m", "31");
     add_lost();
@@ -207,14 +221,15 @@ class GpuAlerts {
   void add_lost() {
     const std::int64_t designed = pool_.server->gpus.value;
     Alert lost{.name = "GpuLost",
-               .expr = "count by (instance, pool) (count by (instance, pool, gpu) (DCGM_FI_DEV_GPU_TEMP))\n"
-                       "< on (pool) group_left () weft:gpus:designed",
+               .expr =
+                   "count by (instance, pool) (count by (instance, pool, gpu) (DCGM_FI_DEV_GPU_TEMP))\n"
+                   "< on (pool) group_left () weft:gpus:designed",
                .wait = "5m",
                .severity = "critical",
                .fabric = "host",
                .summary = "{{ $labels.instance }} shows fewer GPUs than it has",
-               .description = fmt::format("{{{{ $labels.instance }}}} shows {{{{ $value | printf \"%.0f\" }}}} of {} GPUs.",
-                                          designed),
+               .description = fmt::format(
+                   "{{{{ $labels.instance }}}} shows {{{{ $value | printf \"%.0f\" }}}} of {} GPUs.", designed),
                .action = "nvidia-smi -L and dmesg (XID 79). Drain, power-cycle over the BMC, then replace."};
     std::vector<TestSeries> some;
     std::vector<TestSeries> every;
@@ -243,8 +258,8 @@ AlertGroup gpu_alerts(const Watch& watch) {
   const PoolPlan* chosen = nullptr;
   for (const PoolPlan& pool : watch.plan().pools()) {
     if (!pool.has_gpus()) continue;
-    if (chosen == nullptr || (pool.spec->role.value == PoolRole::training &&
-                              chosen->spec->role.value != PoolRole::training)) {
+    if (chosen == nullptr ||
+        (pool.spec->role.value == PoolRole::training && chosen->spec->role.value != PoolRole::training)) {
       chosen = &pool;
     }
   }

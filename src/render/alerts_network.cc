@@ -1,4 +1,5 @@
-// Alerts on the fabrics: what the lossless class does (pauses, drops, marks). Ports and switches have files of their own.
+// Alerts on the fabrics: what the lossless class does (pauses, drops, marks). Ports and switches have files of their
+// own.
 #include <fmt/format.h>
 
 #include "render/alerts.h"
@@ -77,9 +78,10 @@ void add_host_pauses(const Watch& watch, const std::vector<FabricWatch>& fabrics
                  .summary = "{{ $labels.instance }} {{ $labels.device }}: the {{ $labels.fabric }} keeps it waiting",
                  .description = "{{ $labels.instance }} {{ $labels.device }} was told to pause priority "
                                 "{{ $labels.priority }} for {{ $value | humanizePercentage }} of the last minutes.",
-                 .action = "Find the port that pauses without being paused (dashboard backend, PFC by port): its host is "
-                           "the source. Drain that host, reset its NIC; if nobody can be found, shut the leaf port. ECN "
-                           "marks absent while pauses are high: the WRED profile is not bound (weft check --config).",
+                 .action =
+                     "Find the port that pauses without being paused (dashboard backend, PFC by port): its host is "
+                     "the source. Drain that host, reset its NIC; if nobody can be found, shut the leaf port. ECN "
+                     "marks absent while pauses are high: the WRED profile is not bound (weft check --config).",
                  .cases = std::move(paused)});
   out.push_back({.name = "PfcSlowReceiver",
                  .expr = fmt::format("weft:pfc_pausing:ratio > 0.{:02}", kStormPercent),
@@ -99,8 +101,8 @@ void add_switch_pauses(const Watch& watch, const std::vector<FabricWatch>& fabri
   std::vector<AlertCase> cases;
   for (const FabricWatch& fabric : fabrics) {
     if (!has_pfc_mib(fabric)) continue;
-    const std::string select = fmt::format("{{fabric=\"{}\",cpfcIfPriorityValue=\"{}\"}}", to_text(fabric.kind),
-                                           fabric.priority);
+    const std::string select =
+        fmt::format("{{fabric=\"{}\",cpfcIfPriorityValue=\"{}\"}}", to_text(fabric.kind), fabric.priority);
     parts.push_back(fmt::format("rate(cpfcIfPriorityIndications{}[5m]) > {}", select, fabric.storm_frames()));
     const Labels labels = example_of(watch, fabric).at_leaf;
     const std::string series = "cpfcIfPriorityIndications" + selector(labels);
@@ -110,17 +112,18 @@ void add_switch_pauses(const Watch& watch, const std::vector<FabricWatch>& fabri
     cases.push_back(silent({{series, fmt::format("0+{}x60", a_minute / 4)}}, "20m"));
   }
   if (parts.empty()) return;
-  out.push_back({.name = "SwitchPfcPauseStorm",
-                 .expr = joined(parts),
-                 .wait = "2m",
-                 .severity = "critical",
-                 .summary = "{{ $labels.instance }} {{ $labels.ifName }}: pause storm on the {{ $labels.fabric }}",
-                 .description = "{{ $labels.instance }} {{ $labels.ifName }} receives {{ $value | printf \"%.0f\" }} pause "
-                                "frames a second of priority {{ $labels.cpfcIfPriorityValue }}.",
-                 .action = "Follow the pauses towards the port that receives them and sends none on: what hangs there is "
-                           "the source (a host, or a spine with a blocked port). Shut that port; the watchdog must have "
-                           "acted by then (show pfcwd stats).",
-                 .cases = std::move(cases)});
+  out.push_back(
+      {.name = "SwitchPfcPauseStorm",
+       .expr = joined(parts),
+       .wait = "2m",
+       .severity = "critical",
+       .summary = "{{ $labels.instance }} {{ $labels.ifName }}: pause storm on the {{ $labels.fabric }}",
+       .description = "{{ $labels.instance }} {{ $labels.ifName }} receives {{ $value | printf \"%.0f\" }} pause "
+                      "frames a second of priority {{ $labels.cpfcIfPriorityValue }}.",
+       .action = "Follow the pauses towards the port that receives them and sends none on: what hangs there is "
+                 "the source (a host, or a spine with a blocked port). Shut that port; the watchdog must have "
+                 "acted by then (show pfcwd stats).",
+       .cases = std::move(cases)});
 }
 
 void add_drops(const Watch& watch, const std::vector<FabricWatch>& fabrics, std::vector<Alert>& out) {
@@ -134,9 +137,12 @@ void add_drops(const Watch& watch, const std::vector<FabricWatch>& fabrics, std:
     cases.push_back(fires({{host + selector(port), "0+5x60"}}, "20m", port));
     cases.push_back(silent({{host + selector(port), "9+0x60"}}, "20m"));
     if (fabric.system != "sonic") continue;
-    parts.push_back(fmt::format("increase(sonic_queue_dropped_packets_total{{fabric=\"{}\",queue=\"{}\"}}[10m]) > 0", kind,
-                                fabric.priority));
-    const Labels queue = {{"device", "Ethernet0"}, {"fabric", kind}, {"instance", "leaf1"}, {"job", "sonic"},
+    parts.push_back(fmt::format("increase(sonic_queue_dropped_packets_total{{fabric=\"{}\",queue=\"{}\"}}[10m]) > 0",
+                                kind, fabric.priority));
+    const Labels queue = {{"device", "Ethernet0"},
+                          {"fabric", kind},
+                          {"instance", "leaf1"},
+                          {"job", "sonic"},
                           {"queue", fmt::format("{}", fabric.priority)}};
     cases.push_back(fires({{"sonic_queue_dropped_packets_total" + selector(queue), "0+5x60"}}, "20m", queue));
     cases.push_back(silent({{"sonic_queue_dropped_packets_total" + selector(queue), "5+0x60"}}, "20m"));
@@ -146,9 +152,10 @@ void add_drops(const Watch& watch, const std::vector<FabricWatch>& fabrics, std:
                  .wait = "1m",
                  .severity = "critical",
                  .summary = "{{ $labels.instance }} {{ $labels.device }} drops packets that must not be dropped",
-                 .description = "{{ $labels.instance }} {{ $labels.device }} lost packets of the lossless class of the "
-                                "{{ $labels.fabric }}: headroom is too small, PFC is not on at one end, or the watchdog "
-                                "dropped them.",
+                 .description =
+                     "{{ $labels.instance }} {{ $labels.device }} lost packets of the lossless class of the "
+                     "{{ $labels.fabric }}: headroom is too small, PFC is not on at one end, or the watchdog "
+                     "dropped them.",
                  .action = "weft check --config over the running configuration; compare the port's headroom with cable "
                            "length and speed; show pfcwd stats. RDMA goes back N packets for each loss.",
                  .cases = std::move(cases)});
@@ -167,8 +174,9 @@ void add_watchdog(const Watch& watch, const std::vector<FabricWatch>& fabrics, s
                  .wait = "1m",
                  .severity = "critical",
                  .summary = "{{ $labels.instance }}: a PFC watchdog ended a pause storm on the {{ $labels.fabric }}",
-                 .description = "{{ $labels.instance }} {{ $labels.ifName }}{{ $labels.device }}: the watchdog stopped "
-                                "honouring pauses; packets of the lossless class are dropped until it restores the queue.",
+                 .description =
+                     "{{ $labels.instance }} {{ $labels.ifName }}{{ $labels.device }}: the watchdog stopped "
+                     "honouring pauses; packets of the lossless class are dropped until it restores the queue.",
                  .action = "As PfcPauseStorm: the watchdog treats the symptom. Repeated within minutes: shut the port.",
                  .cases = {fires({{at_switch, "0+1x60"}}, "20m", told), fires({{host, "0+1x60"}}, "20m", port),
                            silent({{at_switch, "3+0x60"}, {host, "3+0x60"}}, "20m")}});
@@ -187,8 +195,8 @@ void add_marks(const Watch& watch, std::vector<Alert>& out) {
     const std::int64_t limit = 60000 * fabric.ecn_percent;  // of 6,000,000 a minute
     const std::int64_t share = std::min<std::int64_t>(fabric.ecn_percent * 2, 100);
     if (share > fabric.ecn_percent) {
-      cases.push_back(fires({packets, {marked, fmt::format("0+{}x60", share * 60000)}}, "20m", labels,
-                            fmt::format("{}%", share)));
+      cases.push_back(
+          fires({packets, {marked, fmt::format("0+{}x60", share * 60000)}}, "20m", labels, fmt::format("{}%", share)));
     }
     cases.push_back(silent({packets, {marked, fmt::format("0+{}x60", limit / 4)}}, "20m"));
   }
@@ -201,8 +209,9 @@ void add_marks(const Watch& watch, std::vector<Alert>& out) {
                  .description = "{{ $labels.instance }} {{ $labels.device }}: {{ $value | humanizePercentage }} of its "
                                 "packets were marked, more than the marking probability at the upper threshold: queues "
                                 "on the {{ $labels.fabric }} stay above it.",
-                 .action = "Traffic that piles up: look for ECMP collisions (uplinks of one leaf unequally used), incast "
-                           "on storage, or hosts whose congestion control is off (rp_cnp_handled stands still).",
+                 .action =
+                     "Traffic that piles up: look for ECMP collisions (uplinks of one leaf unequally used), incast "
+                     "on storage, or hosts whose congestion control is off (rp_cnp_handled stands still).",
                  .cases = std::move(cases)});
 }
 

@@ -19,12 +19,15 @@ struct Counter {
 };
 
 constexpr std::string_view kCable =
-    "Reseat, then swap the cable or module; if the errors stay with the port, swap the NIC. weft show cables names both "
+    "Reseat, then swap the cable or module; if the errors stay with the port, swap the NIC. weft show cables names "
+    "both "
     "ends.";
-constexpr std::string_view kReceiver = "The receiver is too slow or out of buffers: CPU, PCIe, receive queue depth of the job.";
+constexpr std::string_view kReceiver =
+    "The receiver is too slow or out of buffers: CPU, PCIe, receive queue depth of the job.";
 
 constexpr Counter kCounters[] = {
-    {"RdmaLinkDowned", "node_infiniband_link_downed_total", "increase", "10m", 0, "critical", "the link went down", kCable},
+    {"RdmaLinkDowned", "node_infiniband_link_downed_total", "increase", "10m", 0, "critical", "the link went down",
+     kCable},
     {"RdmaBufferOverrun", "node_infiniband_excessive_buffer_overrun_errors_total", "increase", "10m", 0, "critical",
      "receive buffers overran", kReceiver},
     {"RdmaLinkIntegrity", "node_infiniband_local_link_integrity_errors_total", "increase", "10m", 0, "critical",
@@ -37,14 +40,15 @@ constexpr Counter kCounters[] = {
      "a burst of symbol errors", kCable},
     {"RdmaLinkRecoveries", "node_infiniband_link_error_recovery_total", "increase", "1m", kLinkRecoveriesPerMinute,
      "warning", "the link retrains", kCable},
-    {"RdmaReceiveErrors", "node_infiniband_port_errors_received_total", "rate", "5m", kReceiveErrorsPerSecond, "warning",
-     "packets arrive broken", kCable},
-    {"RdmaAckTimeouts", "node_infiniband_local_ack_timeout_errors_total", "rate", "5m", kAckTimeoutsPerSecond, "warning",
-     "acknowledgements do not come", "Losses on the way: LosslessDrop on the path, or a peer that is gone."},
-    {"RdmaTransmitDiscards", "node_infiniband_port_discards_transmitted_total", "rate", "5m", kTransmitDiscardsPerSecond,
-     "warning", "packets are thrown away before they leave", "The port is down or held up: PfcPauseStorm, link state."},
-    {"RoceSlowRestarts", "node_infiniband_roce_slow_restart_used_total", "rate", "5m", kSlowRestartsPerSecond, "warning",
-     "connections restart slowly", "Losses on the way: LosslessDrop on the path."},
+    {"RdmaReceiveErrors", "node_infiniband_port_errors_received_total", "rate", "5m", kReceiveErrorsPerSecond,
+     "warning", "packets arrive broken", kCable},
+    {"RdmaAckTimeouts", "node_infiniband_local_ack_timeout_errors_total", "rate", "5m", kAckTimeoutsPerSecond,
+     "warning", "acknowledgements do not come", "Losses on the way: LosslessDrop on the path, or a peer that is gone."},
+    {"RdmaTransmitDiscards", "node_infiniband_port_discards_transmitted_total", "rate", "5m",
+     kTransmitDiscardsPerSecond, "warning", "packets are thrown away before they leave",
+     "The port is down or held up: PfcPauseStorm, link state."},
+    {"RoceSlowRestarts", "node_infiniband_roce_slow_restart_used_total", "rate", "5m", kSlowRestartsPerSecond,
+     "warning", "connections restart slowly", "Losses on the way: LosslessDrop on the path."},
 };
 
 std::string selection(const Watch& watch) {
@@ -71,67 +75,69 @@ void add_counter(const Counter& counter, const std::string& select, const Labels
   const int limit = short_window ? 2 * counter.limit : counter.limit;
   const int bad = counter.function == "rate" ? 120 * (counter.limit + 1) : 2 * (counter.limit + 1);  // a minute
   const std::string series = std::string(counter.metric) + selector(labels);
-  out.push_back({.name = std::string(counter.alert),
-                 .expr = fmt::format("{}({}{}[{}]) > {}", counter.function, counter.metric, select, window, limit),
-                 .wait = "1m",
-                 .severity = std::string(counter.severity),
-                 .summary = fmt::format("{{{{ $labels.instance }}}} {{{{ $labels.device }}}}: {}", counter.what),
-                 .description = fmt::format("{{{{ $labels.instance }}}} {{{{ $labels.device }}}} on the "
-                                            "{{{{ $labels.fabric }}}}: {} ({} over the last {}, limit {}).",
-                                            counter.what, counter.function, window, limit),
-                 .action = std::string(counter.action),
-                 .cases = {fires({{series, fmt::format("0+{}x90", bad)}}, "80m", labels),
-                           silent({{series, "17+0x90"}}, "80m")}});
+  out.push_back(
+      {.name = std::string(counter.alert),
+       .expr = fmt::format("{}({}{}[{}]) > {}", counter.function, counter.metric, select, window, limit),
+       .wait = "1m",
+       .severity = std::string(counter.severity),
+       .summary = fmt::format("{{{{ $labels.instance }}}} {{{{ $labels.device }}}}: {}", counter.what),
+       .description = fmt::format("{{{{ $labels.instance }}}} {{{{ $labels.device }}}} on the "
+                                  "{{{{ $labels.fabric }}}}: {} ({} over the last {}, limit {}).",
+                                  counter.what, counter.function, window, limit),
+       .action = std::string(counter.action),
+       .cases = {fires({{series, fmt::format("0+{}x90", bad)}}, "80m", labels), silent({{series, "17+0x90"}}, "80m")}});
 }
 
 void add_link_state(const std::string& select, const Labels& labels, std::vector<Alert>& out) {
   const std::string series = "node_infiniband_state_id" + selector(labels);
-  out.push_back({.name = "RdmaPortDown",
-                 .expr = fmt::format("node_infiniband_state_id{} != 4", select),
-                 .wait = "1m",
-                 .severity = "critical",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }} is down",
-                 .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} is not active: jobs "
-                                "on this server run on the other rails, slower, or stop.",
-                 .action = "ibstat or rdma link on the server; the far end in weft show cables; LeafUnreachable says when "
-                           "it is the leaf and not the cable.",
-                 .cases = {fires({{series, "4+0x5 1+0x60"}}, "20m", labels), silent({{series, "4+0x60"}}, "20m")}});
+  out.push_back(
+      {.name = "RdmaPortDown",
+       .expr = fmt::format("node_infiniband_state_id{} != 4", select),
+       .wait = "1m",
+       .severity = "critical",
+       .summary = "{{ $labels.instance }} {{ $labels.device }} is down",
+       .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} is not active: jobs "
+                      "on this server run on the other rails, slower, or stop.",
+       .action = "ibstat or rdma link on the server; the far end in weft show cables; LeafUnreachable says when "
+                 "it is the leaf and not the cable.",
+       .cases = {fires({{series, "4+0x5 1+0x60"}}, "20m", labels), silent({{series, "4+0x60"}}, "20m")}});
   Labels second = labels;
   second[2].second = "host2";
   Labels told;
   for (const auto& [name, value] : labels) {
     if (name == "device" || name == "fabric") told.emplace_back(name, value);
   }
-  out.push_back({.name = "LeafUnreachable",
-                 .expr = fmt::format("count by (fabric, pool, unit, device) (node_infiniband_state_id{0} != 4)\n"
-                                     "== count by (fabric, pool, unit, device) (node_infiniband_state_id{0}) > 1",
-                                     select),
-                 .wait = "1m",
-                 .severity = "critical",
-                 .summary = "{{ $labels.fabric }} {{ $labels.unit }}: every server lost {{ $labels.device }}",
-                 .description = "All {{ $value | printf \"%.0f\" }} servers of {{ $labels.pool }} {{ $labels.unit }} lost "
-                                "{{ $labels.device }}: their leaf is down. Alerts of the single ports are held back.",
-                 .action = "The leaf's name is in weft show cables (the far end of that port). Console and power over the "
-                           "out-of-band network; weft trace recovery says how to get there. Jobs go on without the rail.",
-                 .cases = {fires({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x5 1+0x60"}},
-                                 "20m", told, "2"),
-                           silent({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x60"}},
-                                  "20m")}});
+  out.push_back(
+      {.name = "LeafUnreachable",
+       .expr = fmt::format("count by (fabric, pool, unit, device) (node_infiniband_state_id{0} != 4)\n"
+                           "== count by (fabric, pool, unit, device) (node_infiniband_state_id{0}) > 1",
+                           select),
+       .wait = "1m",
+       .severity = "critical",
+       .summary = "{{ $labels.fabric }} {{ $labels.unit }}: every server lost {{ $labels.device }}",
+       .description = "All {{ $value | printf \"%.0f\" }} servers of {{ $labels.pool }} {{ $labels.unit }} lost "
+                      "{{ $labels.device }}: their leaf is down. Alerts of the single ports are held back.",
+       .action = "The leaf's name is in weft show cables (the far end of that port). Console and power over the "
+                 "out-of-band network; weft trace recovery says how to get there. Jobs go on without the rail.",
+       .cases = {
+           fires({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x5 1+0x60"}}, "20m",
+                 told, "2"),
+           silent({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x60"}}, "20m")}});
 }
 
 void add_flaps(std::vector<Alert>& out) {
   const Labels labels = {{"device", "fe1"}, {"fabric", "frontend"}, {"instance", "host1"}, {"job", "node"}};
   const std::string series = "node_network_carrier_changes_total" + selector(labels);
-  out.push_back({.name = "LinkFlaps",
-                 .expr = fmt::format("increase(node_network_carrier_changes_total{{fabric!=\"\"}}[1h]) > {}",
-                                     kCarrierChanges),
-                 .wait = "1m",
-                 .severity = "warning",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }} goes up and down",
-                 .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} changed state more "
-                                "than twice within an hour.",
-                 .action = std::string(kCable),
-                 .cases = {fires({{series, "1+1x90"}}, "80m", labels), silent({{series, "1+0x90"}}, "80m")}});
+  out.push_back(
+      {.name = "LinkFlaps",
+       .expr = fmt::format("increase(node_network_carrier_changes_total{{fabric!=\"\"}}[1h]) > {}", kCarrierChanges),
+       .wait = "1m",
+       .severity = "warning",
+       .summary = "{{ $labels.instance }} {{ $labels.device }} goes up and down",
+       .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} changed state more "
+                      "than twice within an hour.",
+       .action = std::string(kCable),
+       .cases = {fires({{series, "1+1x90"}}, "80m", labels), silent({{series, "1+0x90"}}, "80m")}});
 }
 
 // Error correction of Ethernet ports: a line carries its nominal bits every second, traffic or not.
@@ -155,8 +161,9 @@ void add_correction(const Watch& watch, std::vector<Alert>& out) {
                  .wait = "10m",
                  .severity = "warning",
                  .summary = "{{ $labels.instance }} {{ $labels.device }}: the line is going bad",
-                 .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} corrects one bit in "
-                                "{{ $value | printf \"%.1e\" }}, a tenth of what the code can bear.",
+                 .description =
+                     "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} corrects one bit in "
+                     "{{ $value | printf \"%.1e\" }}, a tenth of what the code can bear.",
                  .action = std::string(kCable),
                  .cases = std::move(raw_cases)});
   const Labels labels = {{"device", "be1"}, {"fabric", "backend"}, {"instance", "host1"}, {"job", "node"}};
@@ -166,8 +173,9 @@ void add_correction(const Watch& watch, std::vector<Alert>& out) {
                  .wait = "1m",
                  .severity = "critical",
                  .summary = "{{ $labels.instance }} {{ $labels.device }}: errors that could not be corrected",
-                 .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} received symbols "
-                                "that error correction gave up on; packets are lost.",
+                 .description =
+                     "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} received symbols "
+                     "that error correction gave up on; packets are lost.",
                  .action = std::string(kCable),
                  .cases = {fires({{series, "0+4x60"}}, "20m", labels), silent({{series, "4+0x60"}}, "20m")}});
 }

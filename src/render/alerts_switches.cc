@@ -22,11 +22,10 @@ void add_sessions(const Watch& watch, std::vector<Alert>& out) {
   const std::string name = watch.cluster().name_of(id);
   const std::string kind(to_text(group.fabric));
   const std::uint32_t designed = watch.designed_sessions(id);
-  const TestSeries target{"up" + selector({{"fabric", kind},
-                                           {"instance", name},
-                                           {"job", "snmp"},
-                                           {"sessions", fmt::format("{}", designed)}}),
-                          "1+0x60"};
+  const TestSeries target{
+      "up" +
+          selector({{"fabric", kind}, {"instance", name}, {"job", "snmp"}, {"sessions", fmt::format("{}", designed)}}),
+      "1+0x60"};
   std::vector<TestSeries> every = {target};
   for (std::uint32_t i = 0; i < designed; ++i) {
     every.push_back({"frr_bgp_peer_state" + selector({{"afi", "ipv4"},
@@ -52,7 +51,8 @@ void add_sessions(const Watch& watch, std::vector<Alert>& out) {
                            "--config).",
                  .cases = {fires(std::move(missing), "20m", told, fmt::format("{}", designed - 1)),
                            silent(std::move(every), "20m")}});
-  const Labels bfd = {{"fabric", kind}, {"instance", name}, {"job", "frr"}, {"local", "10.0.0.1"}, {"peer", "10.0.0.2"}};
+  const Labels bfd = {
+      {"fabric", kind}, {"instance", name}, {"job", "frr"}, {"local", "10.0.0.1"}, {"peer", "10.0.0.2"}};
   const std::string series = "frr_bfd_peer_state" + selector(bfd);
   out.push_back({.name = "BfdSessionDown",
                  .expr = "frr_bfd_peer_state == 0",
@@ -67,16 +67,17 @@ void add_sessions(const Watch& watch, std::vector<Alert>& out) {
 void add_switch_state(std::vector<Alert>& out) {
   const Labels labels = {{"fabric", "backend"}, {"instance", "leaf1"}, {"job", "snmp"}, {"tier", "leaf"}};
   const std::string series = "up" + selector(labels);
-  out.push_back({.name = "SwitchDown",
-                 .expr = "up{job=\"snmp\",fabric!=\"oob\"} == 0",
-                 .wait = "3m",
-                 .severity = "critical",
-                 .summary = "{{ $labels.instance }} does not answer",
-                 .description = "{{ $labels.tier }} {{ $labels.instance }} of the {{ $labels.fabric }} does not answer on the "
-                                "out-of-band network.",
-                 .action = "Console over the out-of-band network, PDU outlet, then the switch itself. OobRackDark at the "
-                           "same time: it is the out-of-band leaf, not this switch.",
-                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
+  out.push_back(
+      {.name = "SwitchDown",
+       .expr = "up{job=\"snmp\",fabric!=\"oob\"} == 0",
+       .wait = "3m",
+       .severity = "critical",
+       .summary = "{{ $labels.instance }} does not answer",
+       .description = "{{ $labels.tier }} {{ $labels.instance }} of the {{ $labels.fabric }} does not answer on the "
+                      "out-of-band network.",
+       .action = "Console over the out-of-band network, PDU outlet, then the switch itself. OobRackDark at the "
+                 "same time: it is the out-of-band leaf, not this switch.",
+       .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
   const Labels exporter = {{"fabric", "backend"}, {"instance", "leaf1"}, {"job", "frr"}};
   const std::string scraped = "up" + selector(exporter);
   out.push_back({.name = "SwitchExporterDown",
@@ -84,8 +85,9 @@ void add_switch_state(std::vector<Alert>& out) {
                  .wait = "10m",
                  .severity = "warning",
                  .summary = "{{ $labels.job }} of {{ $labels.instance }} is not scraped",
-                 .description = "No {{ $labels.job }} metrics come from {{ $labels.instance }} of the {{ $labels.fabric }}: "
-                                "what they watch is unwatched.",
+                 .description =
+                     "No {{ $labels.job }} metrics come from {{ $labels.instance }} of the {{ $labels.fabric }}: "
+                     "what they watch is unwatched.",
                  .action = "SwitchDown too: the switch. Otherwise the exporter's container on it.",
                  .cases = {fires({{scraped, "1+0x5 0+0x60"}}, "30m", exporter), silent({{scraped, "1+0x60"}}, "30m")}});
   const Labels port = {{"fabric", "backend"}, {"ifName", "Ethernet0"}, {"instance", "leaf1"}, {"job", "snmp"}};
@@ -115,7 +117,7 @@ void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
   bool any = false;
   for (const FabricWatch& fabric : watch.fabrics()) any = any || (fabric.present && !fabric.ethernet);
   if (!any) return;
-  const Labels labels = {{"fabric", "backend"},  {"instance", "host1"}, {"job", "infiniband"},
+  const Labels labels = {{"fabric", "backend"},   {"instance", "host1"}, {"job", "infiniband"},
                          {"local_name", "leaf1"}, {"local_port", "3"},   {"remote_name", "spine1"}};
   const std::string downed = "infiniband_linkdownedcounter_total" + selector(labels);
   out.push_back({.name = "IbSwitchLinkDowned",
@@ -123,8 +125,9 @@ void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
                  .wait = "1m",
                  .severity = "critical",
                  .summary = "{{ $labels.local_name }} port {{ $labels.local_port }} went down",
-                 .description = "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
-                                "{{ $labels.fabric }} lost its link.",
+                 .description =
+                     "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
+                     "{{ $labels.fabric }} lost its link.",
                  .action = "iblinkinfo and ibdiagnet from the fabric manager; cable and module of that port.",
                  .cases = {fires({{downed, "0+1x60"}}, "30m", labels), silent({{downed, "1+0x60"}}, "30m")}});
   const std::string symbols = "infiniband_symbolerrorcounter_total" + selector(labels);
@@ -133,8 +136,9 @@ void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
                  .wait = "1m",
                  .severity = "warning",
                  .summary = "{{ $labels.local_name }} port {{ $labels.local_port }}: symbol errors",
-                 .description = "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
-                                "{{ $labels.fabric }}: the line is going bad.",
+                 .description =
+                     "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
+                     "{{ $labels.fabric }}: the line is going bad.",
                  .action = "ibdiagnet --pc, then cable and module of that port.",
                  .cases = {fires({{symbols, "0+5x90"}}, "80m", labels), silent({{symbols, "0+1x90"}}, "80m")}});
 }
@@ -147,8 +151,9 @@ void add_probes(std::vector<Alert>& out) {
                  .wait = "3m",
                  .severity = "warning",
                  .summary = "{{ $labels.from }} does not reach {{ $labels.instance }} on the {{ $labels.fabric }}",
-                 .description = "{{ $labels.from }} does not reach {{ $labels.instance }} on the {{ $labels.fabric }} with "
-                                "packets as large as the fabric carries.",
+                 .description =
+                     "{{ $labels.from }} does not reach {{ $labels.instance }} on the {{ $labels.fabric }} with "
+                     "packets as large as the fabric carries.",
                  .action = "Small packets pass: MTU (ping -M do -s). None pass: link, VLAN, route; weft trace reach.",
                  .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
 }

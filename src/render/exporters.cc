@@ -21,10 +21,8 @@ Value column_value(const Column& column, bool of_port) {
   Value lookups = Value::list();
   if (of_port) {
     indexes.add(Value::map({{"labelname", "ifIndex"}, {"type", "gauge"}}));
-    lookups.add(Value::map({{"labels", Value::list({"ifIndex"})},
-                            {"labelname", "ifName"},
-                            {"oid", kIfName},
-                            {"type", "DisplayString"}}));
+    lookups.add(Value::map(
+        {{"labels", Value::list({"ifIndex"})}, {"labelname", "ifName"}, {"oid", kIfName}, {"type", "DisplayString"}}));
   }
   if (!column.second_index.empty()) {
     indexes.add(Value::map({{"labelname", column.second_index}, {"type", "gauge"}}));
@@ -50,6 +48,8 @@ constexpr Column kPause[] = {
     {"cpfcIfPriorityRequests", "1.3.6.1.4.1.9.9.813.1.2.1.2", "counter", "pause frames sent", "cpfcIfPriorityValue"},
     {"cpfcIfPriorityIndications", "1.3.6.1.4.1.9.9.813.1.2.1.3", "counter", "pause frames received",
      "cpfcIfPriorityValue"},
+    {"cpfcWatchdogIfQueueShutdowns", "1.3.6.1.4.1.9.9.813.1.3.1.3", "counter", "times the watchdog shut the queue",
+     "cpfcWatchdogIfQueueNumber"},
 };
 
 Value session_column() {
@@ -76,10 +76,9 @@ Value module_of(const std::vector<std::string_view>& walk, std::vector<Value> me
   return Value::map({{"walk", std::move(paths)}, {"metrics", Value(std::move(metrics))}, {"max_repetitions", 25}});
 }
 
-const std::vector<std::string_view> kPortWalk = {"1.3.6.1.2.1.2.2.1.8",     "1.3.6.1.2.1.2.2.1.13",
-                                                 "1.3.6.1.2.1.2.2.1.14",    "1.3.6.1.2.1.2.2.1.19",
-                                                 "1.3.6.1.2.1.31.1.1.1.1",  "1.3.6.1.2.1.31.1.1.1.6",
-                                                 "1.3.6.1.2.1.31.1.1.1.10", "1.3.6.1.2.1.31.1.1.1.15"};
+const std::vector<std::string_view> kPortWalk = {
+    "1.3.6.1.2.1.2.2.1.8",    "1.3.6.1.2.1.2.2.1.13",   "1.3.6.1.2.1.2.2.1.14",    "1.3.6.1.2.1.2.2.1.19",
+    "1.3.6.1.2.1.31.1.1.1.1", "1.3.6.1.2.1.31.1.1.1.6", "1.3.6.1.2.1.31.1.1.1.10", "1.3.6.1.2.1.31.1.1.1.15"};
 
 Value probe_module(std::string_view prober, Value settings) {
   return Value::map({{"prober", prober}, {"timeout", "5s"}, {prober.data(), std::move(settings)}});
@@ -97,7 +96,8 @@ std::string snmp_modules(const Watch& watch) {
   std::vector<std::string_view> port_walk = kPortWalk;
   port_walk.emplace_back("1.3.6.1.2.1.15.3.1.2");
   std::vector<std::string_view> switch_walk = kPortWalk;
-  switch_walk.insert(switch_walk.end(), {"1.3.6.1.4.1.9.9.813.1.2.1", "1.3.6.1.4.1.9.9.187.1.2.5.1.3"});
+  switch_walk.insert(switch_walk.end(),
+                     {"1.3.6.1.4.1.9.9.813.1.2.1", "1.3.6.1.4.1.9.9.813.1.3.1.3", "1.3.6.1.4.1.9.9.187.1.2.5.1.3"});
   const Column power{"rPDU2DeviceStatusPower", "1.3.6.1.4.1.318.1.1.26.4.3.1.5", "gauge", "hundredths of a kilowatt"};
   Value pdu = column_value(power, false);
   pdu["indexes"] = Value::list({Value::map({{"labelname", "rPDU2DeviceStatusIndex"}, {"type", "gauge"}})});
@@ -113,17 +113,18 @@ std::string snmp_modules(const Watch& watch) {
                                {"weft_ports", module_of(port_walk, std::move(ports))},
                                {"weft_pdu", module_of({"1.3.6.1.4.1.318.1.1.26.4.3.1.5"}, {std::move(pdu)})}})}});
   return write_yaml(std::span(&document, 1),
-                    heading(watch.cluster(), "snmp_exporter (0.26 or later, --config.expand-environment-variables): "
-                                             "modules of switches and power strips.\nUser and passwords come from the "
-                                             "environment of its unit."));
+                    heading(watch.cluster(),
+                            "snmp_exporter (0.26 or later, --config.expand-environment-variables): "
+                            "modules of switches and power strips.\nUser and passwords come from the "
+                            "environment of its unit."));
 }
 
 std::string blackbox_modules(const Watch& watch) {
   Value modules = Value::map();
   for (const FabricWatch& fabric : watch.fabrics()) {
     if (!fabric.present) continue;
-    // The payload fills the MTU: 20 bytes of IPv4 and 8 of ICMP are in it.
-    Value settings = Value::map({{"preferred_ip_protocol", "ip4"}, {"dont_fragment", true}, {"payload_size", fabric.mtu - 28}});
+    Value settings = Value::map(
+        {{"preferred_ip_protocol", "ip4"}, {"dont_fragment", true}, {"payload_size", fabric.ping_payload()}});
     modules["ping_" + std::string(to_text(fabric.kind))] = probe_module("icmp", std::move(settings));
   }
   modules["https"] = probe_module("http", Value::map({{"preferred_ip_protocol", "ip4"}, {"fail_if_not_ssl", true}}));

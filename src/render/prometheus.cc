@@ -13,7 +13,8 @@ using watch::ScrapeJob;
 using watch::Watch;
 
 constexpr std::string_view kFolder = "/etc/prometheus/";
-constexpr std::string_view kReload = "promtool check config /etc/prometheus/prometheus.yml && systemctl reload prometheus";
+constexpr std::string_view kReload =
+    "promtool check config /etc/prometheus/prometheus.yml && systemctl reload prometheus";
 // Series that a GPU server of eight GPUs and ten ports gives, exporters as configured here; and what one Prometheus of
 // 64 GB holds. Estimates, for a remark alone.
 constexpr std::size_t kSeriesPerServer = 6000;
@@ -34,7 +35,8 @@ RenderedFile monitoring_file(std::string path, std::string content) {
 Value job_value(ScrapeJob& job) {
   Value value = Value::map({{"job_name", job.name}});
   if (!job.targets.empty()) {
-    value["file_sd_configs"] = Value::list({Value::map({{"files", Value::list({fmt::format("targets/{}.json", job.name)})}})});
+    value["file_sd_configs"] =
+        Value::list({Value::map({{"files", Value::list({fmt::format("targets/{}.json", job.name)})}})});
   }
   for (const Value::Entry& entry : job.config.entries()) value.set(entry.key, entry.value);
   return value;
@@ -47,7 +49,9 @@ Value alertmanagers(const Watch& watch, bool lifeline) {
     targets.add(watch::with_port(address, kAlertmanagerPort));
   }
   if (targets.empty()) targets.add(fmt::format("127.0.0.1:{}", kAlertmanagerPort));
-  return Value::map({{"alertmanagers", Value::list({Value::map({{"static_configs", Value::list({Value::map({{"targets", std::move(targets)}})})}})})}});
+  return Value::map(
+      {{"alertmanagers", Value::list({Value::map(
+                             {{"static_configs", Value::list({Value::map({{"targets", std::move(targets)}})})}})})}});
 }
 
 Value configuration(const Watch& watch, std::vector<ScrapeJob>& jobs, bool lifeline, bool alone) {
@@ -76,8 +80,9 @@ void write_configuration(const Watch& watch, FileSink& sink) {
   }
   const bool alone = watch.lifeline().empty();
   const Value inband = configuration(watch, jobs, false, alone);
-  sink.add(monitoring_file("prometheus/prometheus.yml",
-                           write_yaml(std::span(&inband, 1), heading(watch.cluster(), "Prometheus of the control plane."))));
+  sink.add(
+      monitoring_file("prometheus/prometheus.yml",
+                      write_yaml(std::span(&inband, 1), heading(watch.cluster(), "Prometheus of the control plane."))));
   if (alone) {
     sink.remark("no jump hosts: the Prometheus of the control plane must reach the out-of-band network itself");
   } else {
@@ -85,16 +90,17 @@ void write_configuration(const Watch& watch, FileSink& sink) {
     RenderedFile file = monitoring_file(
         "prometheus/prometheus-oob.yml",
         write_yaml(std::span(&outband, 1),
-                   heading(watch.cluster(), "Prometheus of the out-of-band network, on the jump hosts: it works when the "
-                                            "other three fabrics do not.")));
+                   heading(watch.cluster(),
+                           "Prometheus of the out-of-band network, on the jump hosts: it works when the "
+                           "other three fabrics do not.")));
     file.install = std::string(kFolder) + "prometheus.yml";
     sink.add(std::move(file));
   }
   if (servers * kSeriesPerServer > kSeriesPerPrometheus) {
-    sink.remark(fmt::format("{} servers give about {} million series: shard the jobs node and dcgm over {} Prometheus servers "
-                            "(relabel action hashmod)",
-                            servers, servers * kSeriesPerServer / 1'000'000,
-                            servers * kSeriesPerServer / kSeriesPerPrometheus + 1));
+    sink.remark(fmt::format(
+        "{} servers give about {} million series: shard the jobs node and dcgm over {} Prometheus servers "
+        "(relabel action hashmod)",
+        servers, servers * kSeriesPerServer / 1'000'000, servers * kSeriesPerServer / kSeriesPerPrometheus + 1));
   }
 }
 
@@ -116,11 +122,12 @@ Value recording_document(const Watch& watch) {
 
 void write_rules(const Watch& watch, FileSink& sink) {
   const Value recording = recording_document(watch);
-  sink.add(monitoring_file(
-      "prometheus/rules/recording.yml",
-      write_yaml(std::span(&recording, 1), heading(watch.cluster(), "What was designed, and shares that alerts use."))));
-  std::vector<AlertGroup> groups = {watch::gpu_alerts(watch),  watch::network_alerts(watch),    watch::storage_alerts(watch),
-                                    watch::host_alerts(watch), watch::scheduling_alerts(watch), watch::oob_alerts(watch)};
+  sink.add(monitoring_file("prometheus/rules/recording.yml",
+                           write_yaml(std::span(&recording, 1),
+                                      heading(watch.cluster(), "What was designed, and shares that alerts use."))));
+  std::vector<AlertGroup> groups = {watch::gpu_alerts(watch),        watch::network_alerts(watch),
+                                    watch::storage_alerts(watch),    watch::host_alerts(watch),
+                                    watch::scheduling_alerts(watch), watch::oob_alerts(watch)};
   for (const AlertGroup& group : groups) {
     if (group.alerts.empty()) continue;
     const Value rules = watch::rules_document(group);
@@ -130,7 +137,8 @@ void write_rules(const Watch& watch, FileSink& sink) {
     const Value tests = watch::tests_document(group);
     RenderedFile file = monitoring_file(
         fmt::format("prometheus/tests/{}_test.yml", group.name),
-        write_yaml(std::span(&tests, 1), heading(watch.cluster(), fmt::format("promtool test rules {}_test.yml", group.name))));
+        write_yaml(std::span(&tests, 1),
+                   heading(watch.cluster(), fmt::format("promtool test rules {}_test.yml", group.name))));
     file.consumer = "promtool";
     file.install.clear();
     file.apply = fmt::format("promtool test rules prometheus/tests/{}_test.yml", group.name);
@@ -166,9 +174,10 @@ void render_prometheus(const RenderInput& input, FileSink& sink) {
   write_exporters(watch, sink);
   if (watch.storage_bridge() != kNone<DeviceId>) {
     const std::string bridge = input.cluster.name_of(watch.storage_bridge());
-    sink.remark(fmt::format("storage servers stand on the storage fabric alone and are scraped through a forward proxy on "
-                            "{}:{}, which must allow port {} and nothing else",
-                            bridge, watch::kScrapeProxyPort, kNodeExporterPort));
+    sink.remark(
+        fmt::format("storage servers stand on the storage fabric alone and are scraped through a forward proxy on "
+                    "{}:{}, which must allow port {} and nothing else",
+                    bridge, watch::kScrapeProxyPort, kNodeExporterPort));
   }
 }
 

@@ -91,12 +91,13 @@ void add_kubernetes_job(const Watch& watch, std::vector<ScrapeJob>& out) {
   Value discovery = Value::map({{"role", "endpoints"},
                                 {"kubeconfig_file", "/etc/prometheus/kubeconfig"},
                                 {"namespaces", Value::map({{"names", Value::list({kMonitoringSpace})}})}});
-  Value relabel = Value::list({Value::map({{"source_labels", Value::list({"__meta_kubernetes_service_label_app_kubernetes_io_name"})},
-                                           {"regex", "kube-state-metrics"},
-                                           {"action", "keep"}}),
-                               Value::map({{"source_labels", Value::list({"__meta_kubernetes_endpoint_port_name"})},
-                                           {"regex", "http.*"},
-                                           {"action", "keep"}})});
+  Value relabel = Value::list(
+      {Value::map({{"source_labels", Value::list({"__meta_kubernetes_service_label_app_kubernetes_io_name"})},
+                   {"regex", "kube-state-metrics"},
+                   {"action", "keep"}}),
+       Value::map({{"source_labels", Value::list({"__meta_kubernetes_endpoint_port_name"})},
+                   {"regex", "http.*"},
+                   {"action", "keep"}})});
   ScrapeJob job{.name = "kube-state-metrics",
                 .config = Value::map({{"honor_labels", true},
                                       {"kubernetes_sd_configs", Value::list({std::move(discovery)})},
@@ -138,9 +139,8 @@ void TargetFile::add(const std::string& target, const Labels& labels) {
 std::string with_port(Ipv4 address, int port) { return fmt::format("{}:{}", to_text(address), port); }
 
 Value ask_through(std::string_view exporter) {
-  return Value::list(
-      {Value::map({{"source_labels", Value::list({"__address__"})}, {"target_label", "__param_target"}}),
-       Value::map({{"target_label", "__address__"}, {"replacement", exporter}})});
+  return Value::list({Value::map({{"source_labels", Value::list({"__address__"})}, {"target_label", "__param_target"}}),
+                      Value::map({{"target_label", "__address__"}, {"replacement", exporter}})});
 }
 
 std::vector<ScrapeJob> scrape_jobs(const Watch& watch) {

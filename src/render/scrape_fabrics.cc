@@ -36,6 +36,19 @@ std::string snmp_module_of(std::string_view system) {
   return "weft_ports";
 }
 
+// The next server of the pool in a ring; where units do not reach each other on a rail, the ring closes in the unit.
+std::uint32_t next_in_ring(const Watch& watch, const PoolPlan& pool, FabricKind fabric, std::uint32_t at) {
+  const Cluster& cluster = watch.cluster();
+  const auto unit_of = [&](std::uint32_t i) {
+    return cluster.device(static_cast<DeviceId>(index_of(pool.group->first) + i)).unit;
+  };
+  const std::uint32_t next = (at + 1) % pool.group->count;
+  if (cluster.fabric(fabric).wiring != Wiring::rail_only || unit_of(next) == unit_of(at)) return next;
+  std::uint32_t first = at;
+  while (first > 0 && unit_of(first - 1) == unit_of(at)) --first;
+  return first;
+}
+
 // Each server probes the next one of its pool, over a rail that changes from server to server: a line a server, every
 // leaf of every unit covered.
 void add_ring(const Watch& watch, FabricKind fabric, ScrapeJob& job) {
@@ -49,29 +62,28 @@ void add_ring(const Watch& watch, FabricKind fabric, ScrapeJob& job) {
     if (rails.empty() || pool.group->count < 2) continue;
     for (std::uint32_t i = 0; i < pool.group->count; ++i) {
       const auto from = static_cast<DeviceId>(index_of(pool.group->first) + i);
-      const auto to = static_cast<DeviceId>(index_of(pool.group->first) + (i + 1) % pool.group->count);
+      const auto to = static_cast<DeviceId>(index_of(pool.group->first) + next_in_ring(watch, pool, fabric, i));
       const Ipv4 exporter = watch.plan().frontend_address(from);
       const std::size_t rail = rails[i % rails.size()];
-      if (exporter == Ipv4{} || rail >= cluster.ports_of(to).size()) continue;
+      if (exporter == Ipv4{} || to == from || rail >= cluster.ports_of(to).size()) continue;
       const PortId port = cluster.ports_of(to)[rail];
       if (cluster.port(port).fabric != fabric || cluster.port(port).address == Ipv4{}) continue;
-      job.targets.add(to_text(cluster.port(port).address),
-                      {{"instance", cluster.name_of(to)},
-                       {"from", cluster.name_of(from)},
-                       {"port", cluster.port_name(port)},
-                       {"pool", pool.name()},
-                       {"rack", watch.rack_name(to)},
-                       {"unit", watch.unit_name(to)},
-                       {"fabric", std::string(to_text(fabric))},
-                       {"__exporter", with_port(exporter, kBlackboxPort)}});
+      job.targets.add(to_text(cluster.port(port).address), {{"instance", cluster.name_of(to)},
+                                                            {"from", cluster.name_of(from)},
+                                                            {"port", cluster.port_name(port)},
+                                                            {"pool", pool.name()},
+                                                            {"rack", watch.rack_name(to)},
+                                                            {"unit", watch.unit_name(to)},
+                                                            {"fabric", std::string(to_text(fabric))},
+                                                            {"__exporter", with_port(exporter, kBlackboxPort)}});
     }
   }
 }
 
 Value probe_config(std::string_view module) {
-  Value relabel = Value::list(
-      {Value::map({{"source_labels", Value::list({"__address__"})}, {"target_label", "__param_target"}}),
-       Value::map({{"source_labels", Value::list({"__exporter"})}, {"target_label", "__address__"}})});
+  Value relabel =
+      Value::list({Value::map({{"source_labels", Value::list({"__address__"})}, {"target_label", "__param_target"}}),
+                   Value::map({{"source_labels", Value::list({"__exporter"})}, {"target_label", "__address__"}})});
   return Value::map({{"scrape_interval", "60s"},
                      {"metrics_path", "/probe"},
                      {"params", Value::map({{"module", Value::list({module})}})},
@@ -112,7 +124,8 @@ void add_oob_probes(const Watch& watch, ScrapeJob& job) {
 void add_certificates(const Watch& watch, std::vector<ScrapeJob>& out) {
   const Spec& spec = watch.cluster().spec();
   ScrapeJob job{.name = "https", .config = probe_config("https")};
-  const std::string domain = spec.site->domain.has_value() ? spec.site->domain.value : watch.cluster().name() + ".internal";
+  const std::string domain =
+      spec.site->domain.has_value() ? spec.site->domain.value : watch.cluster().name() + ".internal";
   for (const ServiceSpec& service : spec.services.value) {
     const std::string host = service.host.has_value() ? service.host.value : service.name->text + "." + domain;
     job.targets.add("https://" + host,
@@ -152,17 +165,19 @@ void add_switch_jobs(const Watch& watch, std::vector<ScrapeJob>& out) {
 void add_power_jobs(const Watch& watch, std::vector<ScrapeJob>& out) {
   const Cluster& cluster = watch.cluster();
   const bool ipmi = cluster.spec().fabrics->oob->bmc->ipmi_over_lan.value;
-  ScrapeJob bmc{.name = "bmc",
-                .config = Value::map({{"scrape_interval", "2m"},
-                                      {"scrape_timeout", "60s"},
-                                      {"metrics_path", ipmi ? "/ipmi" : "/redfish"},
-                                      {"relabel_configs", ask_through(here(ipmi ? kIpmiExporterPort : kRedfishExporterPort))}}),
-                .lifeline = true};
+  ScrapeJob bmc{
+      .name = "bmc",
+      .config = Value::map({{"scrape_interval", "2m"},
+                            {"scrape_timeout", "60s"},
+                            {"metrics_path", ipmi ? "/ipmi" : "/redfish"},
+                            {"relabel_configs", ask_through(here(ipmi ? kIpmiExporterPort : kRedfishExporterPort))}}),
+      .lifeline = true};
   ScrapeJob pdu{.name = "pdu",
-                .config = Value::map({{"scrape_interval", "60s"},
-                                      {"metrics_path", "/snmp"},
-                                      {"params", Value::map({{"auth", Value::list({"weft"})}, {"module", Value::list({"weft_pdu"})}})},
-                                      {"relabel_configs", ask_through(here(kSnmpExporterPort))}}),
+                .config = Value::map(
+                    {{"scrape_interval", "60s"},
+                     {"metrics_path", "/snmp"},
+                     {"params", Value::map({{"auth", Value::list({"weft"})}, {"module", Value::list({"weft_pdu"})}})},
+                     {"relabel_configs", ask_through(here(kSnmpExporterPort))}}),
                 .lifeline = true};
   for (const DeviceGroup& group : cluster.groups()) {
     for (std::uint32_t i = 0; i < group.count; ++i) {

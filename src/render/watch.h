@@ -38,12 +38,12 @@ inline constexpr int kStormPercent = 10;
 // that a cable or module is going.
 inline constexpr std::string_view kRawErrorRatio = "2.4e-05";
 
-inline constexpr int kPduPercent = 90;           // of its rating
-inline constexpr int kCertificateDays = 14;      // left before it runs out
-inline constexpr int kBlockLatencyMillis = 5;    // NVMe over Fabrics answers in well under one
-inline constexpr int kFileLatencyMillis = 50;    // NFS read or write
-inline constexpr int kFilesystemPercent = 10;    // left
-inline constexpr int kQueueWaitHours = 4;        // for so long the queue was never empty
+inline constexpr int kPduPercent = 90;         // of its rating
+inline constexpr int kCertificateDays = 14;    // left before it runs out
+inline constexpr int kBlockLatencyMillis = 5;  // NVMe over Fabrics answers in well under one
+inline constexpr int kFileLatencyMillis = 50;  // NFS read or write
+inline constexpr int kFilesystemPercent = 10;  // left
+inline constexpr int kQueueWaitHours = 4;      // for so long the queue was never empty
 inline constexpr int kPendingPodMinutes = 15;
 
 // Ports that are ours to choose; each is the exporter's own default (github.com/prometheus/prometheus/wiki/
@@ -71,6 +71,9 @@ struct FabricWatch {
 
   // Pause frames a second that stop a port for kStormPercent of the time, each frame the longest pause there is.
   [[nodiscard]] std::int64_t storm_frames() const;
+  // Bytes that an echo request carries when it fills the MTU: 20 of IPv4 and 8 of ICMP are in it, and 4 of IPoIB (RFC
+  // 4391) where the MTU is InfiniBand's.
+  [[nodiscard]] std::int64_t ping_payload() const { return mtu - (ethernet ? 28 : 32); }
 };
 
 class Watch {
