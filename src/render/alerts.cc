@@ -93,7 +93,9 @@ std::string selector(const Labels& labels) {
   std::string out = "{";
   for (const auto& [name, value] : labels) {
     if (out.size() > 1) out += ',';
-    out += name + "=\"" + value + "\"";
+    out += name + "=\"";
+    for (const char c : value) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    out += '"';
   }
   return out + "}";
 }
