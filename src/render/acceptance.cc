@@ -52,13 +52,16 @@ std::string hosts_table(const Watch& watch) {
   const Cluster& cluster = watch.cluster();
   std::string out = "# name\tpool\tunit\tmanaged at\tports\n";
   for (const PoolPlan& pool : watch.plan().pools()) {
+    const std::string front = watch.plan().frontend_interface(pool);
     for (std::uint32_t i = 0; i < pool.group->count; ++i) {
       const auto id = static_cast<DeviceId>(index_of(pool.group->first) + i);
       std::string ports;
       for (const PortId port : cluster.ports_of(id)) {
         if (cluster.port(port).fabric == FabricKind::oob || cluster.port(port).address == Ipv4{}) continue;
         if (!ports.empty()) ports += ',';
-        ports += cluster.port_name(port) + "=" + to_text(cluster.port(port).address);
+        // Links that are joined have their address on the bond.
+        const bool frontend = cluster.port(port).fabric == FabricKind::frontend;
+        ports += (frontend ? front : cluster.port_name(port)) + "=" + to_text(cluster.port(port).address);
       }
       const Ipv4 managed = watch.plan().frontend_address(id);
       const std::string unit = watch.unit_name(id);
@@ -236,9 +239,9 @@ std::string nccl_script(const Watch& watch, const PoolPlan& pool) {
       "HERE=$(cd \"$(dirname \"$0\")/..\" && pwd)\n"
       "hosts=$(awk -F '\\t' -v p={} -v n=\"$1\" '$2 == p && k < n {{ printf \"%s%s:{}\", k++ ? \",\" : \"\", $4 }}' "
       "\"$HERE/hosts.tsv\")\n"
-      "exec mpirun --host \"$hosts\" --map-by ppr:{}:node --bind-to numa $(env | sed -n "
-      "'s/^\\(\\(NCCL\\|UCX\\)_[A-Z_]*\\)=.*/-x \\1/p') \\\n"
-      "  \"$TESTS/$2\" {}\n",
+      "handed=$(env | sed -n 's/^\\(\\(NCCL\\|UCX\\)_[A-Z_]*\\)=.*/-x \\1/p')\n"
+      "# shellcheck disable=SC2086\n"
+      "exec mpirun --host \"$hosts\" --map-by ppr:{}:node --bind-to numa $handed \"$TESTS/$2\" {}\n",
       shell_word(pool.name()), gpus, gpus, sizes);
   return out;
 }

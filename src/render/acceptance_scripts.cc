@@ -246,9 +246,9 @@ for pool in $(pools); do
   # From the first port of each kind to an address of every other fabric: nothing may answer.
   host=$(servers "$pool" | head -n 1)
   for port in $(ports "$pool"); do
-    case "$port" in be1 | be1a | sto1 | fe1) ;; *) continue ;; esac
+    case "$port" in be1 | be1a | sto1 | fe1 | bond-fe) ;; *) continue ;; esac
     for other in $FOREIGN; do
-      case "$port:$other" in be*:backend=* | sto*:storage=* | fe*:frontend=*) continue ;; esac
+      case "$port:$other" in be*:backend=* | sto*:storage=* | fe*:frontend=* | bond-fe:frontend=*) continue ;; esac
       if on "$host" "ping -c 2 -i 0.2 -W 1 -I $port ${other#*=}" > /dev/null 2>&1 < /dev/null; then got=reached; else got=apart; fi
       equals isolation "$host $port to ${other%%=*}" "$got" "" apart
     done
