@@ -35,22 +35,37 @@ constexpr std::string_view kNics = R"yaml(
         name: [lldpd, iproute2, ethtool, rdma-core, infiniband-diags]
         state: present
       when: weft_packages | default(true) | bool
-    - name: Copy the wiring and what reads it
+    - name: Copy what names ports
       ansible.builtin.import_tasks: tasks/install-files.yml
       vars:
-        weft_install: "{{ weft_common_files.naming + (weft_files.naming | map('combine', {'apply': ''}) | list) }}"
+        weft_install: "{{ weft_common_files.naming }}"
+    - name: Where its wiring goes
+      ansible.builtin.file:
+        path: /etc/weft
+        state: directory
+        mode: "0755"
+    - name: Copy this host's rows of its pool's wiring
+      ansible.builtin.copy:
+        content: "{{ lookup('ansible.builtin.pipe', weft_rows) }}\n"
+        dest: /etc/weft/wiring.tsv
+        mode: "0644"
+        owner: root
+        group: root
+      vars:
+        weft_rows: >-
+          awk -v host={{ inventory_hostname | quote }} '$1 == host || /^#/'
+          {{ (weft_tree ~ '/host/' ~ weft_pool ~ '/wiring.tsv') | quote }}
     - name: Name ports after their cables
       ansible.builtin.command: /usr/local/sbin/weft-name-nics --host {{ inventory_hostname }}
       register: weft_naming
-      changed_when: false
+      changed_when: "'changed' in weft_naming.stdout"
       failed_when: weft_naming.rc == 2 or (weft_naming.rc == 1 and not (weft_missing_cables | default(false) | bool))
       when: not ansible_check_mode
-    - name: Look at the rules of the last start
+    - name: See which ports have their names already
       ansible.builtin.stat:
-        path: "{{ item }}"
-        checksum_algorithm: sha256
-      loop: [/etc/udev/rules.d/70-weft-net.rules, /run/weft/70-weft-net.rules]
-      register: weft_rules
+        path: "/sys/class/net/{{ item }}"
+      loop: "{{ weft_rails.keys() | list }}"
+      register: weft_named
     - name: Copy addresses and routes
       ansible.builtin.copy:
         src: "{{ weft_tree }}/host/{{ weft_pool }}/{{ inventory_hostname }}/netplan/60-weft.yaml"
@@ -68,12 +83,7 @@ constexpr std::string_view kNics = R"yaml(
         reboot_timeout: 1800
       when:
         - not ansible_check_mode
-        - (weft_rules.results[0].stat.checksum | default('')) != (weft_rules.results[1].stat.checksum | default(''))
-    - name: Remember what this start was made with
-      ansible.builtin.shell: >-
-        install -d /run/weft && install -m 0644 /etc/udev/rules.d/70-weft-net.rules /run/weft/70-weft-net.rules
-      changed_when: false
-      when: not ansible_check_mode
+        - weft_naming is changed or weft_named.results | rejectattr('stat.exists') | list | length > 0
     - name: Take addresses over
       ansible.builtin.command: netplan apply
       when: weft_addresses is changed

@@ -292,13 +292,11 @@ void set_gateways(const Cluster& cluster, const PoolPlan& pool, Value& out) {
 
 Value ansible_pool_variables(const RenderInput& input, const PoolPlan& pool) {
   FileList base;
-  FileList naming;
   FileList qos;
   FileList storage;
   FileList exports;
   add_sysctl(input, pool, base);
   add_base(input, pool, base);
-  add_wiring(input, pool, naming);
   add_nic_qos(input, pool, qos);
   add_storage_client(input, pool, storage);
   add_storage_server(input, pool, exports);
@@ -312,7 +310,6 @@ Value ansible_pool_variables(const RenderInput& input, const PoolPlan& pool) {
   set_gateways(input.cluster, pool, out);
   set_way_in(input, pool, out);
   out.set("weft_files", Value::map({{"base", std::move(base.files)},
-                                    {"naming", std::move(naming.files)},
                                     {"qos", std::move(qos.files)},
                                     {"storage", std::move(storage.files)},
                                     {"exports", std::move(exports.files)},

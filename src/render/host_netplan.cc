@@ -24,7 +24,7 @@ std::int64_t mtu_of(const Cluster& cluster, const Port& port) {
 }
 
 Value base_of(const Cluster& cluster, const Port& port) {
-  Value out = Value::map({{"dhcp4", false}, {"dhcp6", false}, {"accept-ra", false}, {"mtu", mtu_of(cluster, port)}});
+  Value out = Value::map({{"accept-ra", false}, {"mtu", mtu_of(cluster, port)}});
   if (host_fabric_is_infiniband(cluster, port.fabric)) out.set("infiniband-mode", "datagram");
   return out;
 }

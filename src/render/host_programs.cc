@@ -190,10 +190,14 @@ def rules_of(named, interfaces):
 
 
 def replace(path, text):
+    """Whether the file was another before."""
+    if os.path.exists(path) and open(path, encoding="ascii").read() == text:
+        return False
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path + ".new", "w", encoding="ascii") as file:
         file.write(text)
     os.replace(path + ".new", path)
+    return True
 
 
 def main():
@@ -216,7 +220,8 @@ def main():
     if options.dry_run:
         sys.stdout.write(rules)
     else:
-        replace(options.rules, rules)
+        if replace(options.rules, rules):
+            print("changed: ports are named so after the next start")
         rows = [f"{name}\t{named[name][0]}\t{named[name][1]}" for name in interfaces if name in named]
         replace(options.known, "# interface\taddress\tPCI address\n" + "\n".join(rows) + "\n")
     missing = [name for name in interfaces if name not in named]
