@@ -62,6 +62,7 @@ Document summary_of(const Manifest& manifest, const std::string& folder) {
       fmt::format("{} files in {}; {}/{} says who reads each, how it is applied and in which order.", all, folder,
                   folder, kManifestName));
   for (const std::string& remark : manifest.remarks) document.notes.push_back(remark);
+  for (const std::string& missing : manifest.left_out) document.notes.push_back("left out: " + missing);
   return document;
 }
 
@@ -91,7 +92,7 @@ Exit run_render(Context& context) {
   request.progress = [&](const RenderTarget& target) { context.detail(fmt::format("rendering {}", target.name)); };
   const Result<Manifest> manifest = render_tree(input, request);
   if (!manifest.ok()) return context.failed(manifest.error());
-  return context.deliver(summary_of(*manifest, request.folder), manifest->remarks.empty() ? Exit::ok : Exit::partial);
+  return context.deliver(summary_of(*manifest, request.folder), manifest->left_out.empty() ? Exit::ok : Exit::partial);
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ Command render_command() {
       "every file who reads it, where it goes, how it is put into effect, what that does to traffic, and in which "
       "order.",
       "Secrets are never written: files refer to a Secret, a Vault path or a file that a generator in the tree makes.",
-      "Exit code 3 when something of the cluster could not be rendered; the remarks say what."};
+      "Exit code 3 when something of the cluster could not be rendered; the notes at the end say what."};
   command.examples = {
       {"weft render cluster.yaml -o out/", "Everything"},
       {"weft render cluster.yaml -o out/ --target sonic --target slurm", "Some of it"},

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <unordered_map>
 
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/hash.h"
+#include "render/switch_system.h"
 
 namespace weft {
 namespace {
@@ -33,6 +35,7 @@ class TreeSink : public FileSink {
     manifest_.files.push_back(manifest_entry(file, target_));
   }
   void remark(std::string text) override { manifest_.remarks.push_back(fmt::format("{}: {}", target_, text)); }
+  void left_out(std::string text) override { manifest_.left_out.push_back(fmt::format("{}: {}", target_, text)); }
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
@@ -52,6 +55,22 @@ Status refuse_to_lose(const std::string& folder) {
   if (changes->size() > kShown) list += fmt::format(" and {} more", changes->size() - kShown);
   return Error{ErrorCode::refused, fmt::format("would lose what is not weft's: {}; another folder, or --force", list),
                folder};
+}
+
+// Switches whose operating system no target knows.
+void note_unknown_systems(const Cluster& cluster, Manifest& manifest) {
+  std::map<std::string, std::size_t> counts;
+  for (const DeviceGroup& group : cluster.groups()) {
+    if (group.kind != DeviceKind::network_switch || group.count == 0) continue;
+    const std::string_view system = system_of(cluster, group);
+    const bool known = system == "sonic" || system == "cumulus" || system == "nxos" || system == "eos" ||
+                       cluster.fabric(group.fabric).network == NetworkKind::infiniband;
+    if (!known) counts[std::string(system)] += group.count;
+  }
+  for (const auto& [system, count] : counts) {
+    manifest.left_out.push_back(fmt::format("{} {} {} {}, which weft does not render", count,
+                                            count == 1 ? "switch" : "switches", count == 1 ? "runs" : "run", system));
+  }
 }
 
 }  // namespace
@@ -105,6 +124,7 @@ Result<Manifest> render_tree(const RenderInput& input, const RenderRequest& requ
     target->render(input, sink);
     if (!sink.status().ok()) return sink.status().error();
   }
+  note_unknown_systems(input.cluster, manifest);
   sink.begin(kJobsTarget);
   for (const auto& [name, text] : request.jobs) {
     RenderedFile file;

@@ -119,7 +119,7 @@ RenderedFile eos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& si
   out.separate();
   out.line({"end"});
   for (const std::string& line : out.refused())
-    sink.remark(fmt::format("eos/{}.cfg: a line was left out, it would not stay one line: {}", view.name, line));
+    sink.left_out(fmt::format("eos/{}.cfg: a line was left out, it would not stay one line: {}", view.name, line));
   RenderedFile file;
   file.path = fmt::format("eos/{}.cfg", view.name);
   file.content = out.take();

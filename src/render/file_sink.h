@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -40,8 +41,10 @@ class FileSink {
  public:
   virtual ~FileSink() = default;
   virtual void add(RenderedFile file) = 0;
-  // Something the tree does not hold, or a person must see to; one sentence.
+  // What a person must see to or should know; one sentence.
   virtual void remark(std::string text) = 0;
+  // Something of the cluster that the tree does not hold, and why; one sentence. Then the rendering is partial.
+  virtual void left_out(std::string text) { remark(std::move(text)); }
 };
 
 }  // namespace weft

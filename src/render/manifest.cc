@@ -128,6 +128,7 @@ std::string write_manifest(const Manifest& manifest) {
                                 {"targets", Value::texts(manifest.targets)},
                                 {"options", Value::texts(manifest.options)},
                                 {"remarks", Value::texts(manifest.remarks)},
+                                {"left_out", Value::texts(manifest.left_out)},
                                 {"files", std::move(files)}}));
 }
 
@@ -144,6 +145,7 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& shown_p
   manifest.targets = texts_at(*tree, "targets");
   manifest.options = texts_at(*tree, "options");
   manifest.remarks = texts_at(*tree, "remarks");
+  manifest.left_out = texts_at(*tree, "left_out");
   for (const YamlNode& node : tree->find("files")->items) {
     manifest.files.push_back(read_entry(node));
     if (!is_safe_relative_path(manifest.files.back().path)) {

@@ -39,7 +39,8 @@ struct Manifest {
   std::vector<std::string> targets;
   std::vector<std::string> options;  // choices that were made: "ipam=nv-ipam"
   std::vector<std::string> remarks;
-  std::vector<ManifestEntry> files;  // by path
+  std::vector<std::string> left_out;  // of the cluster
+  std::vector<ManifestEntry> files;   // by path
 };
 
 // The entry for a file that `target` made.

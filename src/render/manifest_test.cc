@@ -58,6 +58,7 @@ TEST(Manifest, ReadsBackWhatItWrote) {
   manifest.targets = {"sonic"};
   manifest.options = {"ipam=nv-ipam"};
   manifest.remarks = {"one \"remark\"\n"};
+  manifest.left_out = {"two"};
   manifest.files = {entry("a/b", "", Stage::monitoring)};
   manifest.files[0].mode = "0400";
   const auto read = read_manifest(write_manifest(manifest), "manifest.json");

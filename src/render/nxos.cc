@@ -122,7 +122,7 @@ RenderedFile nxos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& s
   cli::nxos_interfaces(out, input);
   cli::nxos_bgp(out, input);
   for (const std::string& line : out.refused())
-    sink.remark(fmt::format("nxos/{}.cfg: a line was left out, it would not stay one line: {}", view.name, line));
+    sink.left_out(fmt::format("nxos/{}.cfg: a line was left out, it would not stay one line: {}", view.name, line));
   RenderedFile file;
   file.path = fmt::format("nxos/{}.cfg", view.name);
   file.content = out.take();

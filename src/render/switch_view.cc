@@ -358,7 +358,7 @@ void remark_group(const SwitchSurvey& survey, const DeviceGroup& group, FileSink
                     group.name, to_text(survey.oob().subnet.value)));
   }
   if (fabric != nullptr && fabric->load_balancing.value != LoadBalancing::ecmp) {
-    sink.remark(
+    sink.left_out(
         fmt::format("{}: adaptive routing or spraying is not configured: it depends on the release", group.name));
   }
 }
