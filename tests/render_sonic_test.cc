@@ -341,7 +341,8 @@ TEST(RenderSonic, CheckFindsNothingInWhatWasRendered) {
       words.insert(words.end(), more.begin(), more.end());
       const Outcome outcome = lab.run(words, kSeconds);
       std::multiset<std::string> out;
-      for (const Json& one : Json::parse(outcome.out).at("findings")) out.insert(one.dump());
+      const Json document = Json::parse(outcome.out);
+      for (const Json& one : document.at("findings")) out.insert(one.dump());
       return out;
     };
     const auto design = findings({});
