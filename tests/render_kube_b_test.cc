@@ -55,11 +55,11 @@ const std::vector<Case> kCases{
     {"pod16_bgp_v1", "pod16.yaml", {}, {"bgp=v1"}, 64},
     {"pod16_ingress", "pod16.yaml", {}, {"ingress=ingress"}, 64},
     {"pod16_route", "pod16.yaml", {}, {"ingress=route"}, 63},
-    {"pod16_kubernetes", "pod16.yaml", kKubernetes, {}, 78},
+    {"pod16_kubernetes", "pod16.yaml", kKubernetes, {}, 80},
     {"pod16_no_services", "pod16.yaml", kNoServices, {}, 57},
     {"pod16_many_services", "pod16.yaml", kManyServices, {}, 89},
     {"pod16_open", "pod16.yaml", {{"network_policy: deny", "network_policy: allow"}}, {}, 60},
-    {"pod32", "pod32.yaml", {}, {}, 66},
+    {"pod32", "pod32.yaml", {}, {}, 67},
     {"pod32_no_tenants", "pod32.yaml", kNoTenants, {}, 55},
     {"superpod", "superpod-h100-4su.yaml", {}, {}, 147},
     {"nexus8", "nexus8.yaml", {}, {}, 34},
@@ -303,6 +303,25 @@ TEST(RenderKubeBLinks, ScalersAskForWhatTheAdapterServes) {
   }
 }
 
+// AMD's device plugin and exporter have names of their own.
+TEST(RenderKubeBLinks, OtherGpusHaveOtherNames) {
+  Case amd = named("pod16_many_services");
+  amd.edits.push_back({"server: hgx-h100\n    count: 1\n", "server: mi300x-platform\n    count: 1\n"});
+  amd.edits.push_back({"    time_slices: 4\n", ""});
+  const Objects objects(amd);
+  ASSERT_NE(objects.rendering, nullptr);
+  const KubeObject* embed = objects.one("Deployment", "team-beta", "embed-2");
+  ASSERT_NE(embed, nullptr);
+  const YamlNode& container = items_at(&embed->tree, "spec.template.spec.containers").front();
+  EXPECT_EQ(labels_at(node_at(&container, "resources.limits"))["amd.com/gpu"], "1");
+  const KubeObject* quota = objects.one("ResourceQuota", "team-beta", "share");
+  ASSERT_NE(quota, nullptr);
+  EXPECT_EQ(labels_at(quota->at("spec.hard"))["requests.amd.com/gpu"], "16");
+  const KubeObject* scaler = objects.one("HorizontalPodAutoscaler", "team-beta", "embed-2");
+  ASSERT_NE(scaler, nullptr);
+  EXPECT_EQ(text_at(&items_at(&scaler->tree, "spec.metrics").front(), "pods.metric.name"), "gpu_gfx_activity");
+}
+
 TEST(RenderKubeBLinks, NodePortsDiffer) {
   const Objects objects(named("pod16_many_services"));
   std::set<std::string> ports;
@@ -439,9 +458,11 @@ TEST(RenderKubeBQueues, QuotasAreTheTenants) {
       }
     }
     EXPECT_EQ(sum, amount) << queue->name;
-    const KubeObject* local = objects.one("LocalQueue", queue->name, "default");
-    ASSERT_NE(local, nullptr);
-    EXPECT_EQ(text_at(&local->tree, "spec.clusterQueue"), queue->name);
+    for (const std::string& local_name : {std::string("default"), queue->name}) {
+      const KubeObject* local = objects.one("LocalQueue", queue->name, local_name);
+      ASSERT_NE(local, nullptr);
+      EXPECT_EQ(text_at(&local->tree, "spec.clusterQueue"), queue->name);
+    }
   }
 }
 
@@ -485,6 +506,26 @@ TEST(RenderKubeBQueues, LimitsGiveNobodyGpus) {
 }
 
 // ---- bad input ----
+
+// Two names that Kubernetes would make one: the first is rendered, of the second there is nothing anywhere.
+TEST(RenderKubeBInput, ServicesDoNotMerge) {
+  const Case twice{
+      "twice",
+      "pod16.yaml",
+      {{"\noperations:\n",
+        "  - {name: Chat, pool: embed, tenant: team-beta, gpus: 1, port: 9999, host: b.example.com}\n\noperations:\n"}},
+      {},
+      0};
+  const Objects objects(twice);
+  ASSERT_NE(objects.rendering, nullptr);
+  ASSERT_EQ(objects.all("Deployment").size(), 1U);
+  EXPECT_EQ(objects.all("CiliumNetworkPolicy").size(), 1U);
+  EXPECT_EQ(objects.all("HTTPRoute").size(), 2U);
+  const KubeObject* service = objects.one("Service", "team-beta", "chat");
+  ASSERT_NE(service, nullptr);
+  EXPECT_EQ(text_at(&items_at(&service->tree, "spec.ports").front(), "port"), "8000");
+  ASSERT_EQ(objects.rendering->sink.remarks.size(), 1U);
+}
 
 TEST(RenderKubeBInput, FreeTextStaysInItsPlace) {
   const Case hostile{

@@ -324,6 +324,35 @@ INSTANTIATE_TEST_SUITE_P(Variants, SonicProperties, ::testing::ValuesIn(variants
                            return name;
                          });
 
+// `weft check` reads what was rendered, SONiC and NVUE, and must have no more to say than of the design alone.
+TEST(RenderSonic, CheckFindsNothingInWhatWasRendered) {
+  Lab lab("sonic_check");
+  for (const char* example : {"pod16.yaml", "pod32.yaml", "nexus8.yaml", "superpod-h100-4su.yaml"}) {
+    const auto rendering = load_example(example);
+    ASSERT_NE(rendering, nullptr);
+    rendering->render("sonic");
+    rendering->render("nvue");
+    const auto folder = lab.folder() / example;
+    rendering->write_to(folder);
+    ASSERT_FALSE(rendering->sink.files.empty());
+    const std::string file = source_path(std::string("examples/") + example);
+    const auto findings = [&](const Words& more) {
+      Words words{WEFT_BINARY, "check", file, "-o", "json"};
+      words.insert(words.end(), more.begin(), more.end());
+      const Outcome outcome = lab.run(words, kSeconds);
+      std::multiset<std::string> out;
+      const Json document = Json::parse(outcome.out);
+      for (const Json& one : document.at("findings")) out.insert(one.dump());
+      return out;
+    };
+    const auto design = findings({});
+    const auto both = findings({"--config", folder.string()});
+    std::vector<std::string> added;
+    std::set_difference(both.begin(), both.end(), design.begin(), design.end(), std::back_inserter(added));
+    EXPECT_TRUE(added.empty()) << example << ": " << added.size() << " more, " << (added.empty() ? "" : added.front());
+  }
+}
+
 // Free text of the cluster file never becomes a server of its own in a document.
 TEST(RenderSonic, FreeTextStaysInItsPlace) {
   const auto rendering = load_example("pod16.yaml", {{"syslog: 10.128.0.10", "syslog: 'a b\"}, \"X'"}});

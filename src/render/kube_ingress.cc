@@ -42,8 +42,11 @@ bool under_domain(const RenderInput& input, const ServiceSpec& service) {
   return dot != std::string::npos && host.substr(dot + 1) == domain_of(input);
 }
 
+// With a prefix: a service may be called "https".
+std::string own_listener(const ServiceSpec& service) { return "service-" + name_of(service); }
+
 std::string listener_of(const RenderInput& input, const ServiceSpec& service) {
-  return under_domain(input, service) ? "https" : name_of(service);
+  return under_domain(input, service) ? "https" : own_listener(service);
 }
 
 Value https_listener(std::string name, std::string host, std::string certificate) {
@@ -78,7 +81,7 @@ Value listeners(const RenderInput& input, FileSink& sink) {
                       kMostListeners, service.name->text, domain_of(input)));
       break;
     }
-    list.add(https_listener(name_of(service), service.host.value, certificate_of(service)));
+    list.add(https_listener(own_listener(service), service.host.value, certificate_of(service)));
   }
   return list;
 }

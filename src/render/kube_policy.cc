@@ -229,17 +229,20 @@ Value gpu_limits() {
 
 // The baseline profile of the pod security standards, save for the capability that registers memory for RDMA.
 Value tenant_pods() {
-  Value exclude = Value::map({{"controlName", "Capabilities"},
-                              {"images", Value::list({"*"})},
-                              {"restrictedField", "spec.containers[*].securityContext.capabilities.add"},
-                              {"values", Value::list({"IPC_LOCK"})}});
+  Value exclude = Value::list();
+  for (const char* containers : {"containers", "initContainers"}) {
+    exclude.add(Value::map({{"controlName", "Capabilities"},
+                            {"images", Value::list({"*"})},
+                            {"restrictedField", fmt::format("spec.{}[*].securityContext.capabilities.add", containers)},
+                            {"values", Value::list({"IPC_LOCK"})}}));
+  }
   Value profile = Value::map(
       {{"name", "baseline"},
        {"match", match_pods()},
-       {"validate", Value::map({{"failureAction", "Enforce"},
-                                {"podSecurity", Value::map({{"level", "baseline"},
-                                                            {"version", "latest"},
-                                                            {"exclude", Value::list({std::move(exclude)})}})}})}});
+       {"validate",
+        Value::map({{"failureAction", "Enforce"},
+                    {"podSecurity",
+                     Value::map({{"level", "baseline"}, {"version", "latest"}, {"exclude", std::move(exclude)}})}})}});
   Value host = Value::map(
       {{"name", "no-host-network"},
        {"match", match_pods()},

@@ -16,7 +16,7 @@ using kube_services::TenantSpace;
 constexpr std::string_view kApi = "kueue.x-k8s.io/v1beta2";  // the version that Kueue stores
 constexpr std::string_view kBackend = "backend";             // topology of pools on the backend
 constexpr std::string_view kRacks = "racks";                 // of pools that are not
-constexpr std::string_view kQueue = "default";               // Kueue gives jobs without a queue the one of this name
+constexpr std::string_view kQueue = "default";               // Kueue gives it to jobs that name no queue
 constexpr std::size_t kMostResources = 64;                   // of one resource group, by the schema
 
 bool on_backend(const Cluster& cluster, const PoolPlan& pool) {
@@ -137,8 +137,8 @@ Value cluster_queue(const RenderInput& input, const TenantSpace& space) {
   return queue;
 }
 
-Value local_queue(const TenantSpace& space) {
-  Value queue = object(kApi, "LocalQueue", std::string(kQueue), space.name);
+Value local_queue(const TenantSpace& space, std::string_view name) {
+  Value queue = object(kApi, "LocalQueue", std::string(name), space.name);
   queue["spec"] = Value::map({{"clusterQueue", space.name}});
   return queue;
 }
@@ -178,7 +178,9 @@ std::vector<Value> queues(const RenderInput& input) {
   for (const TenantSpace& space : kube_services::tenant_spaces(input)) {
     if (space.tenant == nullptr || space.pools.empty()) continue;
     out.push_back(cluster_queue(input, space));
-    out.push_back(local_queue(space));
+    // Job files name the tenant's queue; what people submit by hand need not name any.
+    out.push_back(local_queue(space, space.name));
+    if (space.name != kQueue) out.push_back(local_queue(space, kQueue));
   }
   return out;
 }

@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 constexpr std::string_view kSonic = "sonic";
+constexpr int kIndent = 1;  // a switch of 128 ports has ten thousand lines: more would be mostly blanks
 
 RenderedFile sonic_file(const RenderInput& input, const SwitchPlan& plan) {
   sonic_render::Tables tables{input, plan, {}, sonic_render::vrf_name(plan)};
@@ -31,7 +32,7 @@ RenderedFile sonic_file(const RenderInput& input, const SwitchPlan& plan) {
   sonic_render::add_management(tables);
   const std::string source = fabric_source(plan.group->fabric);
   return RenderedFile{.path = fmt::format("sonic/{}/config_db.json", plan.name),
-                      .content = write_json(tables.root),
+                      .content = write_json(tables.root, kIndent),
                       .device = plan.name,
                       .consumer = "SONiC",
                       .install = "/etc/sonic/config_db.json",

@@ -203,7 +203,7 @@ void add_bundles(Tables& tables) {
   if (!over_pair.empty()) tables.root.put("MCLAG_INTERFACE", std::move(over_pair));
 }
 
-// What stands at the far end of each link of the fabric, for `show`, LLDP comparison and pfcwd.
+// The switch at the far end of each link of the fabric; servers stand in the ports' descriptions.
 void add_neighbors(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   const Cluster& cluster = tables.cluster();
@@ -213,11 +213,12 @@ void add_neighbors(Tables& tables) {
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     const SwitchPort& port = plan.ports[i];
     const DeviceGroup& group = cluster.group_of(port.peer);
+    if (group.kind != DeviceKind::network_switch) continue;
     Value row = Value::map();
     row.put("name", cluster.name_of(port.peer));
     row.put("port", port.peer_port);
     neighbors.put(tables.names[i], std::move(row));
-    if (group.kind != DeviceKind::network_switch || !known.insert(port.peer).second) continue;
+    if (!known.insert(port.peer).second) continue;
     Value far = Value::map();
     if (system_of(cluster, group) == "sonic") {
       if (const Hardware hardware = hardware_of(*group.network_switch); !hardware.hwsku.empty())

@@ -15,6 +15,14 @@ constexpr std::uint64_t kDnsNumber = 12;
 // Numbers of the frontend's subnet below this belong to gateways; cluster.h gives hosts those from ten on.
 constexpr std::uint64_t kFirstHost = 10;
 
+constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ less the closing zero: a VRF is an interface to Linux
+
+// The file's name of a VRF, unless the switch could not have it or has it for something else.
+std::string kernel_vrf(const std::string& name, FabricKind fabric) {
+  const bool taken = name == "default" || name == "mgmt" || name == "management";
+  return taken || name.size() > kLongestInterface ? std::string(to_text(fabric)) : name;
+}
+
 struct CagePlace {
   std::uint32_t lanes = 0;  // 0: no cage, the management port
   std::uint32_t first_lane = 0;
@@ -188,7 +196,7 @@ SwitchPlan plan_switch(const RenderPlan& plan, DeviceId id) {
   out.fabric = switch_fabric(cluster, out.group->fabric);
   out.name = cluster.name_of(id);
   const OobSpec& oob = cluster.spec().fabrics->oob.value;
-  out.vrf = out.oob() ? oob.vrf->text : out.fabric->vrf->text;
+  out.vrf = kernel_vrf(out.oob() ? oob.vrf->text : out.fabric->vrf->text, out.group->fabric);
   out.mtu = out.oob() ? oob.mtu.value : out.fabric->switch_mtu.value;
   out.management = cluster.oob_address(id);
   out.management_subnet = oob.subnet.value;

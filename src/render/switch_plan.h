@@ -71,7 +71,7 @@ struct SwitchPlan {
   const SwitchModel* model = nullptr;
   const FabricSpec* fabric = nullptr;  // none: out-of-band
   std::string name;
-  std::string vrf;  // of the fabric, as the file names it
+  std::string vrf;  // of the fabric, as the file names it where a switch can: at most fifteen characters
   std::int64_t mtu = 0;
   std::vector<SwitchPort> ports;  // without the management port, in cage order
   std::vector<SwitchVlan> vlans;  // by number
