@@ -248,6 +248,34 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   EXPECT_TRUE(reaches(host, source.address, target.address));
 }
 
+// A frontend of two tiers: one subnet over all leaves, which EVPN carries over the routed links.
+TEST_F(RenderFrr, StretchedFrontendJoinsHostsOfDifferentLeaves) {
+  const auto rendering = load_example("superpod-h100-4su.yaml");
+  ASSERT_NE(rendering, nullptr);
+  const Cluster& cluster = rendering->cluster();
+  bring_up(*rendering, {"--fabric", "frontend", "--hosts", "1"});
+  if (IsSkipped()) return;
+  std::map<std::string, Ipv4> hosts;  // one of each leaf that has any
+  std::set<std::string> seen;
+  for (const Cable& cable : cluster.cables()) {
+    const Port& port = cluster.port(cable.a);
+    const bool host = cable.role == CableRole::host_leaf && port.fabric == FabricKind::frontend;
+    if (!host || port.address == Ipv4{}) continue;
+    const std::string& leaf = cluster.name_of(cluster.port(cable.b).device);
+    const std::string& name = cluster.name_of(port.device);
+    if (std::filesystem::exists("/run/netns/" + space(name)) && seen.insert(leaf).second) hosts[name] = port.address;
+  }
+  ASSERT_GE(hosts.size(), 2U);
+  const auto first = *hosts.begin();
+  for (const auto& [name, address] : hosts) {
+    if (name == first.first) continue;
+    EXPECT_TRUE(Lab::wait(10, [&] { return reaches(space(first.first), first.second, address); })) << name;
+  }
+  // The hosts' subnet itself is not routed: loopbacks of the six leaves and two spines are all that is announced.
+  const FabricPlan& plan = cluster.fabric(FabricKind::frontend);
+  EXPECT_EQ(routes("fe-leaf001a"), std::size_t{plan.leaves} + plan.spines);
+}
+
 TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
   const auto rendering = load_example("pod16.yaml");
   ASSERT_NE(rendering, nullptr);

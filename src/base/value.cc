@@ -13,6 +13,7 @@
 namespace weft {
 namespace {
 
+constexpr std::size_t kRow = 240;   // and so does a map of scalars: a port of a switch, a target of Prometheus
 constexpr std::size_t kLine = 110;  // a list of scalars that fits stays on one line
 
 std::string number_text(double number) {
@@ -25,6 +26,21 @@ std::string number_text(double number) {
 
 bool is_scalar(const Value& value) { return !value.is_list() && !value.is_map(); }
 
+// Most texts are plain: they are copied as they are.
+void append_quoted(std::string& out, const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
+  });
+  if (!plain) {
+    out += json_quote(text);
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
+
 void append_scalar_json(std::string& out, const Value& value) {
   struct Write {
     std::string& out;
@@ -32,7 +48,7 @@ void append_scalar_json(std::string& out, const Value& value) {
     void operator()(bool truth) const { out += truth ? "true" : "false"; }
     void operator()(std::int64_t number) const { out += fmt::format_int(number).c_str(); }
     void operator()(double number) const { out += number_text(number); }
-    void operator()(const std::string& text) const { out += json_quote(text); }
+    void operator()(const std::string& text) const { append_quoted(out, text); }
     void operator()(const Value::List&) const {}
     void operator()(const Value::Map&) const {}
   };
@@ -82,12 +98,31 @@ class JsonWriter {
     line(level);
     out_ += ']';
   }
+  // A map of scalars that fits stays on one line, as a row of a table.
+  bool write_flat(const Value::Map& entries, int level) {
+    if (!std::all_of(entries.begin(), entries.end(), [](const Value::Entry& e) { return is_scalar(e.value); }))
+      return false;
+    const std::size_t start = out_.size();
+    out_ += '{';
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      append_quoted(out_, entries[i].key);
+      out_ += ": ";
+      append_scalar_json(out_, entries[i].value);
+      if (out_.size() - start > kRow) break;
+    }
+    out_ += '}';
+    if (level > 0 && out_.size() - start <= kRow) return true;
+    out_.resize(start);
+    return false;
+  }
   void write_map(const Value::Map& entries, int level) {
+    if (indent_ > 0 && write_flat(entries, level)) return;
     out_ += '{';
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (i > 0) out_ += indent_ == 0 ? ", " : ",";
       line(level + 1);
-      out_ += json_quote(entries[i].key);
+      append_quoted(out_, entries[i].key);
       out_ += ": ";
       write(entries[i].value, level + 1);
     }

@@ -21,20 +21,26 @@ class Value {
   using List = std::vector<Value>;
   using Map = std::vector<Entry>;
 
-  Value() = default;  // null
+  // Defined below: Entry is complete only then, and clang 14 wants it so.
+  Value();  // null
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
   template <class T>
-  requires std::same_as<T, bool> Value(T truth) : state_(truth) {}  // NOLINT(google-explicit-constructor)
+  requires std::same_as<T, bool> Value(T truth);  // NOLINT(google-explicit-constructor)
   template <class T>
-  requires(std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>) Value(T number)
-      : state_(static_cast<std::int64_t>(number)) {}           // NOLINT(google-explicit-constructor)
-  Value(double number) : state_(number) {}                     // NOLINT(google-explicit-constructor)
-  Value(std::string text) : state_(std::move(text)) {}         // NOLINT(google-explicit-constructor)
-  Value(std::string_view text) : state_(std::string(text)) {}  // NOLINT(google-explicit-constructor)
-  Value(const char* text) : state_(std::string(text)) {}       // NOLINT(google-explicit-constructor)
-  Value(List items) : state_(std::move(items)) {}              // NOLINT(google-explicit-constructor)
-  Value(Map entries) : state_(std::move(entries)) {}           // NOLINT(google-explicit-constructor)
+  requires(std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>)
+      Value(T number);           // NOLINT(google-explicit-constructor)
+  Value(double number);          // NOLINT(google-explicit-constructor)
+  Value(std::string text);       // NOLINT(google-explicit-constructor)
+  Value(std::string_view text);  // NOLINT(google-explicit-constructor)
+  Value(const char* text);       // NOLINT(google-explicit-constructor)
+  Value(List items);             // NOLINT(google-explicit-constructor)
+  Value(Map entries);            // NOLINT(google-explicit-constructor)
 
-  [[nodiscard]] static Value list(std::initializer_list<Value> items = {}) { return Value(List(items)); }
+  [[nodiscard]] static Value list(std::initializer_list<Value> items = {});
   [[nodiscard]] static Value map(std::initializer_list<Entry> entries = {});
   // A list of texts.
   [[nodiscard]] static Value texts(std::span<const std::string> items);
@@ -70,10 +76,28 @@ struct Value::Entry {
   Value value;
 };
 
+inline Value::Value() = default;
+inline Value::Value(const Value& other) = default;
+inline Value::Value(Value&& other) noexcept = default;
+inline Value& Value::operator=(const Value& other) = default;
+inline Value& Value::operator=(Value&& other) noexcept = default;
+inline Value::~Value() = default;
+template <class T>
+requires std::same_as<T, bool> Value::Value(T truth) : state_(truth) {}
+template <class T>
+requires(std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>) Value::Value(T number)
+    : state_(static_cast<std::int64_t>(number)) {}
+inline Value::Value(double number) : state_(number) {}
+inline Value::Value(std::string text) : state_(std::move(text)) {}
+inline Value::Value(std::string_view text) : state_(std::string(text)) {}
+inline Value::Value(const char* text) : state_(std::string(text)) {}
+inline Value::Value(List items) : state_(std::move(items)) {}
+inline Value::Value(Map entries) : state_(std::move(entries)) {}
+inline Value Value::list(std::initializer_list<Value> items) { return Value(List(items)); }
 inline Value Value::map(std::initializer_list<Entry> entries) { return Value(Map(entries)); }
 
-// RFC 8259, `indent` blanks a level, one line for empty containers and for lists of plain scalars that fit; ends with a
-// newline. Text is UTF-8: bytes that are not become U+FFFD.
+// RFC 8259, `indent` blanks a level, one line for empty containers and for lists and maps of scalars that fit; ends
+// with a newline. Text is UTF-8: bytes that are not become U+FFFD.
 [[nodiscard]] std::string write_json(const Value& value, int indent = 2);
 // The same on one line, without the newline: a configuration inside another.
 [[nodiscard]] std::string write_json_line(const Value& value);

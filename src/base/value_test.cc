@@ -30,13 +30,8 @@ TEST(Value, WritesJson) {
   "empty": {},
   "rails": [1, 2, 3],
   "hosts": [
-    {
-      "name": "a",
-      "port": 1
-    },
-    {
-      "name": "b"
-    }
+    {"name": "a", "port": 1},
+    {"name": "b"}
   ]
 }
 )");

@@ -183,6 +183,14 @@ bool looks_like_nxos(const std::vector<std::string_view>& lines) {
   return false;
 }
 
+// FRR and MLNX-OS share words with NX-OS but not their meaning; each has a line that no NX-OS has.
+bool is_kin_of_nxos(const std::vector<std::string_view>& lines) {
+  return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    return starts_with(line, "frr defaults ") || starts_with(line, "frr version ") || starts_with(line, "ib sm") ||
+           starts_with(line, "no ib sm");
+  });
+}
+
 bool is_nic_command(std::string_view line) {
   line = trimmed(line);
   if (line.front() == '#') return false;
@@ -352,7 +360,12 @@ ConfigKind detect_kind_of_text(std::string_view path, std::string_view text) {
   for (const auto& detect : {detect_neighbors, detect_yaml}) {
     if (const auto kind = detect(lines)) return *kind;
   }
+<<<<<<< HEAD
   if (looks_like_nxos(lines)) return looks_like_eos(lines) ? ConfigKind::unknown : ConfigKind::nxos;
+=======
+  if (is_kin_of_nxos(lines)) return ConfigKind::unknown;
+  if (looks_like_nxos(lines)) return ConfigKind::nxos;
+>>>>>>> w-lab
   if (const auto kind = detect_script(lines)) return *kind;
   if (const auto kind = detect_slurm(path, lines)) return *kind;
   return detect_lines(path, lines).value_or(ConfigKind::unknown);

@@ -17,6 +17,8 @@ constexpr std::string_view kHostImage = "docker.io/library/alpine:3.20";
 // 5798).
 constexpr std::string_view kAnycastMac = "00:00:5e:00:01:01";
 
+constexpr std::int64_t kVxlanOverhead = 50;  // bytes, over IPv4 (RFC 7348, 5)
+
 std::string_view or_dash(std::string_view text) { return text.empty() ? std::string_view("-") : text; }
 
 std::int64_t switch_mtu(const FabricPart& fabric) {
@@ -109,7 +111,7 @@ class LabTable {
   }
 
   void add_links(const FabricPart& fabric, CableRole role) {
-    const std::string mtu = std::to_string(switch_mtu(fabric));
+    const std::string mtu = std::to_string(switch_mtu(fabric) + (fabric.evpn ? kVxlanOverhead : 0));
     for (const Cable& cable : cluster_.cables()) {
       if (cable.fabric != fabric.kind || cable.role != role) continue;
       row({"link", to_text(fabric.kind), cluster_.name_of(cluster_.port(cable.a).device),

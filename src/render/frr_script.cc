@@ -92,9 +92,14 @@ build() {
 
 # Commands of each namespace, in one file each: bridges of leaves, links up, addresses and routes of hosts.
 configure() {
-  local rows=$1
+  local rows=$1 bonding=0
+  # A kernel without bonds gives a host's address to the first of its links.
+  if ip -n "$(head -n 1 "$state/namespaces")" link add weftprobe type bond 2> "$state/bond.errors"; then
+    ip -n "$(head -n 1 "$state/namespaces")" link del weftprobe
+    bonding=1
+  fi
   mkdir -p "$state/batch"
-  awk -F'\t' -v p="$prefix" -v dir="$state/batch" '
+  awk -F'\t' -v p="$prefix" -v dir="$state/batch" -v bonding="$bonding" '
     function say(device, line) { print line > (dir "/" p "-" device) }
     $1 == "switch" { say($6, "link set lo up") }
     $1 == "route" { routes[$2] = routes[$2] " " $3 }
@@ -113,6 +118,8 @@ configure() {
       say($10, "link set " $11 " master " $12); say($10, "link set " $11 " up")
       if (!started[$3]++) say($3, "link set lo up")
       port = $4
+      flat = $15 != "-"
+      if (!bonding) $15 = "-"
       if ($15 != "-") {
         if (!bonds[$3]++) { say($3, "link add " $15 " type bond mode active-backup miimon 100") }
         say($3, "link set " $4 " down"); say($3, "link set " $4 " master " $15); port = $15
@@ -122,7 +129,7 @@ configure() {
       if ($5 == "-") next
       say($3, "address add " $5 " dev " port)
       if ($7 != "-") say($3, "address add " $7 " dev " port " nodad")
-      if ($15 != "-") next
+      if (flat) next
       # By destination over the rail that the destination is on; by source out of the port that has the address.
       if ($9 == "default") say($3, "route add default via " $6 " dev " port " metric " (100 + ++gateways[$3]))
       else if ($9 != "-") say($3, "route add " $9 " via " $6 " dev " port " metric " (100 + ++gateways[$3]))

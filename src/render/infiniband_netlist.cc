@@ -29,7 +29,7 @@ std::string netlist(const Cluster& cluster, const Fabric& fabric) {
     const std::string guid = guid_text(node.guid);
     text += fmt::format("\nvendid=0x2c9\ndevid=0x{}\nsysimgguid={}\n", node.is_switch() ? "d2f2" : "1021", guid);
     text += fmt::format("{}guid={}\n", node.is_switch() ? "switch" : "ca", guid);
-    text += fmt::format("{}\t{} \"{}\"\t\t# \"{}\"\n", node.is_switch() ? "Switch" : "Hca", node.ports, node_id(node),
+    text += fmt::format("{}\t{} \"{}\"\t\t# \"{}\"\n", node.is_switch() ? "Switch" : "Ca", node.ports, node_id(node),
                         node.description);
     for (const Link& link : node.links) {
       const Node& far = fabric.nodes[link.far];

@@ -59,6 +59,7 @@ std::vector<Option> options_of(const Fabric& fabric, bool simulated) {
       {"log_file", fmt::format("{}opensm-{}.log", logs, kind), ""},
       {"log_max_size", "100", "MB"},
       {"log_flags", "0x03", ""},
+      {"force_log_flush", "TRUE", "what was done must be in the log when somebody looks"},
       {"dump_files_dir", simulated ? "." : "/var/log/", ""},
       {"console", "off", ""}};
   options.insert(options.end(), rest.begin(), rest.end());

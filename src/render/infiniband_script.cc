@@ -120,9 +120,9 @@ export IBSIM_SOCKNAME=weft$$ OSM_TMP_DIR=$work OSM_CACHE_DIR=$work
 guid=$(awk '$1 == "guid" { print $2 }' "$here/opensm.conf")
 SIM_HOST=$(awk -F'"' -v guid="$guid" 'index($1, guid) == 1 { print $2 }' "$here/node-name-map")
 export SIM_HOST
-nodes=$(grep -cE '^(Hca|Switch)' "$here/fabric.net")
+nodes=$(grep -cE '^(Ca|Switch)' "$here/fabric.net")
 switches=$(grep -c '^Switch' "$here/fabric.net")
-ports=$(awk '/^(Hca|Switch)/ { n += $2 + 1 } END { print n + 64 }' "$here/fabric.net")
+ports=$(awk '/^(Ca|Switch)/ { n += $2 + 1 } END { print n + 64 }' "$here/fabric.net")
 ibsim -s -n -N $((nodes + 16)) -S $((switches + 16)) -P "$ports" "$here/fabric.net" > "$work/ibsim.log" 2>&1 &
 simulator=$!
 manager=''
