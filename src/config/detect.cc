@@ -360,12 +360,8 @@ ConfigKind detect_kind_of_text(std::string_view path, std::string_view text) {
   for (const auto& detect : {detect_neighbors, detect_yaml}) {
     if (const auto kind = detect(lines)) return *kind;
   }
-<<<<<<< HEAD
-  if (looks_like_nxos(lines)) return looks_like_eos(lines) ? ConfigKind::unknown : ConfigKind::nxos;
-=======
   if (is_kin_of_nxos(lines)) return ConfigKind::unknown;
-  if (looks_like_nxos(lines)) return ConfigKind::nxos;
->>>>>>> w-lab
+  if (looks_like_nxos(lines)) return looks_like_eos(lines) ? ConfigKind::unknown : ConfigKind::nxos;
   if (const auto kind = detect_script(lines)) return *kind;
   if (const auto kind = detect_slurm(path, lines)) return *kind;
   return detect_lines(path, lines).value_or(ConfigKind::unknown);
