@@ -231,8 +231,9 @@ std::vector<std::string> wrong_values(const YamlNode& node, const YamlNode& sche
   check_type(node, schema, name, wrong);
   if (name.ends_with(".Quantity")) {
     // The grammar of k8s.io/apimachinery/pkg/api/resource, as the CRDs spell it.
+    static const std::string kNumber = R"((([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))";
     static const std::string kQuantity =
-        R"(^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$)";
+        R"(^(\+|-)?)" + kNumber + R"((([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?)" + kNumber + "))?$";
     if (node.kind != Kind::scalar || !matches(node.scalar, kQuantity)) wrong.say("not a quantity: " + node.scalar);
     return wrong.messages;
   }

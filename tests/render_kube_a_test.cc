@@ -292,31 +292,32 @@ INSTANTIATE_TEST_SUITE_P(Clusters, KubeA, ::testing::ValuesIn(kCases),
 void judge_folders(const Rendering& rendering, bool own_ranges) {
   const auto index = parse("folders.json", rendering.sink.content("kubernetes/network/cni/folders.json"));
   ASSERT_EQ(index->documents.size(), 1U);
-  std::map<std::string, std::string> folder_of;
+  std::map<std::string, std::vector<std::string>> folders_of;
   for (const YamlEntry& entry : index->documents.front().find("folders")->entries) {
-    for (const std::string& host : expand_hosts(entry.value.scalar).value_or({})) {
-      EXPECT_TRUE(folder_of.emplace(host, entry.key).second) << host;
-    }
+    for (const std::string& host : expand_hosts(entry.value.scalar).value_or({})) folders_of[host].push_back(entry.key);
   }
   const PoolPlan& pool = *rendering.plan->pool("train");
   std::map<std::string, std::vector<Range>> ranges;  // by network
   for (std::uint32_t i = 0; i < pool.group->count; ++i) {
     const auto server = static_cast<DeviceId>(index_of(pool.group->first) + i);
-    const std::string& folder = folder_of[rendering.cluster().name_of(server)];
-    ASSERT_FALSE(folder.empty());
     for (const PortId id : rendering.cluster().ports_of(server)) {
       const Port& port = rendering.cluster().port(id);
-      if (port.fabric != FabricKind::backend) continue;
-      const std::string network = "roce-" + std::to_string(port.rail + 1);
-      const std::string text = rendering.sink.content("kubernetes/network/cni/" + folder + "/" + network + ".conflist");
-      ASSERT_FALSE(text.empty()) << folder << network;
-      const auto range = judge_cni(parse("a.conflist", text)->documents.at(0), network);
+      if (port.fabric != FabricKind::backend && port.fabric != FabricKind::storage) continue;
+      const std::string network =
+          (port.fabric == FabricKind::backend ? "roce-" : "sto-") + std::to_string(port.rail + 1);
+      std::vector<std::string> texts;
+      for (const std::string& folder : folders_of[rendering.cluster().name_of(server)]) {
+        const std::string path = "kubernetes/network/cni/" + folder + "/" + network + ".conflist";
+        if (rendering.sink.files.contains(path)) texts.push_back(rendering.sink.content(path));
+      }
+      ASSERT_EQ(texts.size(), 1U) << rendering.cluster().name_of(server) << " " << network;
+      const auto range = judge_cni(parse("a.conflist", texts.front())->documents.at(0), network);
       if (!range.has_value()) continue;
       EXPECT_TRUE(range->subnet.contains(port.address));
       for (const Range& other : ranges[network]) {
         EXPECT_TRUE(!own_ranges || other.last < range->first || range->last < other.first) << to_text(range->first);
       }
-      ranges[network].push_back(*range);
+      if (own_ranges) ranges[network].push_back(*range);
     }
   }
 }
@@ -329,6 +330,22 @@ TEST(KubeNetwork, UnitsHaveConfigurationsOfTheirOwn) {
     EXPECT_TRUE(!backend || nad.find("spec") == nullptr) << "one range cannot serve two units";
   }
   judge_folders(*rendering, false);
+}
+
+// Units of 64 servers, slices of the storage network of another size: no host takes the addresses of its neighbour's.
+TEST(KubeNetwork, StorageSlicesMayBeCutOtherwiseThanUnits) {
+  const auto rendering = testing_rendered::load_rendering(
+      "weft: 1\nname: large\nsite: {switches: row, row_length: 24, rack_power: 60kW}\npools:\n"
+      "  - {name: train, server: hgx-h100, count: 400, per_rack: 4}\n"
+      "  - {name: infra, role: infrastructure, server: control-1u, count: 3}\n"
+      "  - {name: store, role: storage, server: storage-400g-2u, count: 20, per_rack: 16}\n"
+      "fabrics:\n  backend: {leaf: sn5600}\n  storage: {leaf: sn5600, oversubscription: 2:1}\n"
+      "  frontend: {leaf: sn5400, subnets: [10.20.0.0/16]}\n  oob: {spine: nexus-9364c-gx}\n");
+  ASSERT_NE(rendering, nullptr);
+  rendering->render("kubernetes/network");
+  judge_folders(*rendering, false);
+  EXPECT_FALSE(rendering->sink.content("kubernetes/network/cni/sto-train-u001/sto-1.conflist").empty());
+  EXPECT_LT(rendering->sink.files.size(), 120U);
 }
 
 TEST(KubeNetwork, HostLocalGivesEachHostItsOwnRange) {

@@ -27,6 +27,40 @@ std::int64_t first_block(const Subnet& subnet, std::int64_t block) {
   return base + (before + block - 1) / block * block;
 }
 
+std::vector<SubnetId> subnets_on(const NodeFolder& host, FabricKind fabric) {
+  std::vector<SubnetId> subnets;
+  for (std::size_t i = 0; i < std::min(host.subnets.size(), host.pool->rails.size()); ++i) {
+    if (host.pool->rails[i].fabric == fabric) subnets.push_back(host.subnets[i]);
+  }
+  return subnets;
+}
+
+// Neighbours with the same key joined; nothing where two of them differ in their subnets on the fabric.
+template <class KeyOf>
+std::vector<NodeFolder> joined(const std::vector<NodeFolder>& hosts, FabricKind fabric, const KeyOf& key_of) {
+  std::vector<NodeFolder> folders;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    std::string key = key_of(i);
+    if (folders.empty() || folders.back().name != key) {
+      folders.push_back({std::move(key), {fabric}, hosts[i].pool, hosts[i].subnets, {}, {}});
+    }
+    if (subnets_on(folders.back(), fabric) != subnets_on(hosts[i], fabric)) return {};
+    folders.back().hosts.push_back(hosts[i].name);
+  }
+  return folders;
+}
+
+// Neighbours with the same storage subnets, numbered as those are: "sto-train-u001".
+std::vector<NodeFolder> storage_slices(const std::vector<NodeFolder>& hosts) {
+  std::size_t slice = 0;
+  return joined(hosts, FabricKind::storage, [&](std::size_t i) {
+    const bool next =
+        i == 0 || subnets_on(hosts[i - 1], FabricKind::storage) != subnets_on(hosts[i], FabricKind::storage);
+    slice += next ? 1U : 0U;
+    return fmt::format("sto-{}-u{:03}", hosts[i].pool->name(), slice);
+  });
+}
+
 }  // namespace
 
 AttachmentPlan::AttachmentPlan(const RenderInput& input) : input_(input), pools_(gpu_pools(input)) {
@@ -110,29 +144,44 @@ std::string AttachmentPlan::folder_of(const PoolPlan& pool, DeviceId server) con
   return fmt::format("{}-u{:03}", pool.name(), input_.cluster.units()[index_of(unit)].index + 1);
 }
 
-// A folder for each unit; a folder for each host where the hosts of a unit differ, or keep their own addresses.
+// The hosts of a pool, each alone.
+std::vector<NodeFolder> AttachmentPlan::folders_of(const PoolPlan& pool,
+                                                   std::map<SubnetId, std::uint32_t>& shares) const {
+  std::vector<NodeFolder> hosts;
+  for (std::uint32_t i = 0; i < pool.group->count; ++i) {
+    const auto server = static_cast<DeviceId>(index_of(pool.group->first) + i);
+    const std::string& name = input_.cluster.name_of(server);
+    NodeFolder host{name, {FabricKind::backend, FabricKind::storage}, &pool, subnets_of(server), {name}, {}};
+    for (const SubnetId subnet : host.subnets) host.numbers.push_back(shares[subnet]++);
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+// Folders by unit, which hold the networks of both fabrics where all hosts of a unit agree on them. Slices of the
+// storage network may be cut otherwise than units: then they have folders of their own. Hosts that keep addresses of
+// their own (host-local) have one each.
 void AttachmentPlan::plan_folders() {
   if (on_nodes_.empty()) return;
   const bool by_host = input_.options["ipam"] == "host-local";
   std::map<SubnetId, std::uint32_t> shares;
   for (const PoolPlan* pool : pools_) {
-    std::vector<NodeFolder> units;
-    std::vector<NodeFolder> hosts;
-    bool same = !by_host;
-    for (std::uint32_t i = 0; i < pool->group->count; ++i) {
-      const auto server = static_cast<DeviceId>(index_of(pool->group->first) + i);
-      const std::string& name = input_.cluster.name_of(server);
-      std::vector<SubnetId> subnets = subnets_of(server);
-      std::vector<std::uint32_t> numbers;
-      for (const SubnetId subnet : subnets) numbers.push_back(shares[subnet]++);
-      hosts.push_back({name, pool, subnets, {name}, std::move(numbers)});
-      std::string unit = folder_of(*pool, server);
-      if (units.empty() || units.back().name != unit) units.push_back({std::move(unit), pool, subnets, {}, {}});
-      units.back().hosts.push_back(name);
-      same = same && units.back().subnets == subnets;
+    std::vector<NodeFolder> hosts = folders_of(*pool, shares);
+    const auto unit_of = [&](std::size_t i) {
+      return folder_of(*pool, static_cast<DeviceId>(index_of(pool->group->first) + static_cast<std::uint32_t>(i)));
+    };
+    std::vector<NodeFolder> units = joined(hosts, FabricKind::backend, unit_of);
+    if (by_host || units.empty()) {
+      std::move(hosts.begin(), hosts.end(), std::back_inserter(folders_));
+      continue;
     }
-    std::vector<NodeFolder>& chosen = same ? units : hosts;
-    std::move(chosen.begin(), chosen.end(), std::back_inserter(folders_));
+    if (!joined(hosts, FabricKind::storage, unit_of).empty()) {
+      for (NodeFolder& unit : units) unit.fabrics.insert(FabricKind::storage);
+    } else {
+      std::vector<NodeFolder> slices = storage_slices(hosts);
+      std::move(slices.begin(), slices.end(), std::back_inserter(units));
+    }
+    std::move(units.begin(), units.end(), std::back_inserter(folders_));
   }
 }
 

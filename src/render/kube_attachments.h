@@ -22,9 +22,10 @@ struct Attachment {
   SubnetId subnet = kNone<SubnetId>;  // kNone: the configuration is on the nodes
 };
 
-// Nodes that have the same CNI files: a unit, a pool that is in one, or a single host.
+// Nodes that have the same CNI files: a unit, a pool that is in one, a slice of the storage network, or a single host.
 struct NodeFolder {
   std::string name;
+  std::set<FabricKind> fabrics;  // whose networks it holds
   const PoolPlan* pool = nullptr;
   std::vector<SubnetId> subnets;  // by rail of the pool
   std::vector<std::string> hosts;
@@ -73,6 +74,8 @@ class AttachmentPlan {
   void plan_attachments();
   void plan_folders();
   [[nodiscard]] std::vector<SubnetId> subnets_of(DeviceId server) const;
+  [[nodiscard]] std::vector<NodeFolder> folders_of(const PoolPlan& pool,
+                                                   std::map<SubnetId, std::uint32_t>& shares) const;
   [[nodiscard]] std::string folder_of(const PoolPlan& pool, DeviceId server) const;
 
   const RenderInput& input_;

@@ -144,7 +144,7 @@ void add_node_files(const AttachmentPlan& plan, FileSink& sink) {
     bool any = false;
     for (std::size_t i = 0; i < std::min(folder.subnets.size(), folder.pool->rails.size()); ++i) {
       const RailPlan& rail = folder.pool->rails[i];
-      if (!plan.on_nodes(*folder.pool, rail)) continue;
+      if (!folder.fabrics.contains(rail.fabric) || !plan.on_nodes(*folder.pool, rail)) continue;
       any = true;
       const std::string name = rail.attachment + ".conflist";
       const std::uint32_t number = folder.numbers.empty() ? 0 : folder.numbers[i];
@@ -169,16 +169,19 @@ void add_node_files(const AttachmentPlan& plan, FileSink& sink) {
 
 void remark_on_addresses(const RenderInput& input, const AttachmentPlan& plan, FileSink& sink) {
   std::size_t without = 0;
+  std::vector<std::string> small;
   for (const auto& [id, use] : plan.subnets()) {
     const Subnet& subnet = input.cluster.subnet(id);
+    const std::int64_t room = std::int64_t{subnet.pods_last.bits} - std::int64_t{subnet.pods_first.bits} + 1;
     if (subnet.pods_first == Ipv4{}) {
       ++without;
-      continue;
+    } else if (room < use.pods) {
+      small.push_back(subnet.name);
     }
-    const std::int64_t room = std::int64_t{subnet.pods_last.bits} - std::int64_t{subnet.pods_first.bits} + 1;
-    if (room >= use.pods) continue;
-    sink.remark(fmt::format("subnet {} has {} addresses for pods, its servers run up to {}: the last get none",
-                            subnet.name, room, use.pods));
+  }
+  if (!small.empty()) {
+    sink.remark(fmt::format("subnets {} have fewer addresses for pods than their servers run pods: the last get none",
+                            fold_hosts(std::move(small))));
   }
   if (without == 0) return;
   sink.remark(
@@ -196,7 +199,9 @@ constexpr std::string_view kNodeConfigText =
     "from\n"
     "/etc/cni/multus/net.d on the node. The files are cni/FOLDER/NETWORK.conflist; FOLDER is the node's unit (its "
     "label\n"
-    "weft/unit), its pool where it has no unit of its own, or the host; cni/folders.json lists the hosts of each.";
+    "weft/unit), its pool where it has no unit of its own, its slice of the storage network (sto-POOL-uNNN) where that "
+    "is\n"
+    "cut otherwise than units, or the host itself; cni/folders.json lists the hosts of each.";
 
 constexpr std::string_view kPolicyText =
     "What the NVIDIA Network Operator runs on the nodes: Multus, CNI plugins, the NIC configuration operator.\n"
