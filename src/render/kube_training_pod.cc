@@ -88,15 +88,14 @@ for interface in $WEFT_STORAGE; do need "$interface"; done
 # shellcheck disable=SC2086  # a list
 set -- $WEFT_RAILS
 rails=$#
-host=${HOSTNAME:-$(cat /etc/hostname)}
-echo "# rank host local_rank interface address" >"$out.new"
+echo "# rank pod local_rank interface address" >"$out.new"
 local_rank=0
 while [ "$local_rank" -lt "$WEFT_GPUS" ]; do
   # GPUs are spread over the rails in order: with as many rails as GPUs, each has its own.
   turn=$((local_rank * rails / WEFT_SERVER_GPUS))
   interface=$(printf '%s\n' "$@" | sed -n "$((turn + 1))p")
   need "$interface"
-  echo "$((WEFT_INDEX * WEFT_GPUS + local_rank)) $host $local_rank $interface $address" >>"$out.new"
+  echo "$((WEFT_INDEX * WEFT_GPUS + local_rank)) $WEFT_POD $local_rank $interface $address" >>"$out.new"
   local_rank=$((local_rank + 1))
 done
 mv "$out.new" "$out"
@@ -230,14 +229,17 @@ Value TrainingPod::command(const PodForm& form) const {
 
 Value TrainingPod::init_container(const PodForm& form) const {
   const std::string rails = interfaces(pool_, FabricKind::backend);
-  Value index = Value::map({{"name", "WEFT_INDEX"},
-                            {"valueFrom", Value::map({{"fieldRef", Value::map({{"fieldPath", form.index_path}})}})}});
+  const auto field = [](std::string_view variable_name, std::string_view path) {
+    return Value::map(
+        {{"name", variable_name}, {"valueFrom", Value::map({{"fieldRef", Value::map({{"fieldPath", path}})}})}});
+  };
   Value small = Value::map({{"cpu", "1"}, {"memory", "1Gi"}});
   return Value::map(
       {{"name", "ranks"},
        {"image", job_.image.value},
        {"command", Value::list({"sh", "/opt/weft/ranks.sh"})},
-       {"env", Value::list({std::move(index), variable("WEFT_GPUS", std::to_string(job_.gpus_per_node.value)),
+       {"env", Value::list({field("WEFT_INDEX", form.index_path), field("WEFT_POD", "metadata.name"),
+                            variable("WEFT_GPUS", std::to_string(job_.gpus_per_node.value)),
                             variable("WEFT_SERVER_GPUS", std::to_string(pool_.server->gpus.value)),
                             variable("WEFT_RAILS", rails.empty() ? "eth0" : rails),
                             variable("WEFT_STORAGE", interfaces(pool_, FabricKind::storage))})},
