@@ -182,12 +182,12 @@ Value TrainingPod::template_metadata() const {
 
 Value TrainingPod::environment() const {
   Environment all = input_.plan.environment(pool_, true);
-  for (const auto& [key, value] : job_.environment.value) {
-    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == key; });
+  for (const auto& own : job_.environment.value) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == own.first; });
     if (same == all.end()) {
-      all.emplace_back(key, value.value);
+      all.emplace_back(own.first, own.second.value);
     } else {
-      same->second = value.value;
+      same->second = own.second.value;
     }
   }
   Value list = Value::list();
