@@ -79,12 +79,12 @@ std::string options_of(const SlurmModel& model, const JobSpec& job, const PoolPl
 
 std::string environment_of(const SlurmModel& model, const JobSpec& job, const PoolPlan& pool) {
   Environment all = model.input().plan.environment(pool, false);
-  for (const auto& [name, value] : job.environment.value) {
-    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; });
+  for (const auto& own : job.environment.value) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == own.first; });
     if (same == all.end()) {
-      all.emplace_back(name, value.value);
+      all.emplace_back(own.first, own.second.value);
     } else {
-      same->second = value.value;
+      same->second = own.second.value;
     }
   }
   std::string out;
