@@ -282,8 +282,8 @@ TEST(MonitoringBadNames, StayInTheirPlace) {
   const auto rendering = load_rendering(
       "weft: 1\nname: odd\npools:\n  - {name: t.1, server: hgx-h100, count: 2, hosts: 'a\"b{{x}}$(id)[1-2]'}\n"
       "  - {name: infra, role: infrastructure, server: control-1u, count: 3}\n"
-      "services: [{name: chat, pool: t.1, gpus: 1, host: 'a\"\\nb: c'}]\n");
-  if (rendering == nullptr) GTEST_SKIP() << "the file is refused before it comes here";
+      "services: [{name: chat, pool: t.1, gpus: 1}]\n");
+  ASSERT_NE(rendering, nullptr);
   for (const char* target : {"prometheus", "alertmanager", "grafana"}) rendering->render(target);
   Lab lab("odd");
   rendering->write_to(lab.folder());
