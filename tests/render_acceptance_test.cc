@@ -47,7 +47,9 @@ TEST_P(Acceptance, ScriptsAreShell) {
   for (const auto& [path, file] : rendering->sink.files) {
     if (!path.ends_with(".sh")) continue;
     EXPECT_EQ(lab.run({"bash", "-n", path}, 20, true).code, 0) << path;
-    if (has_program("dash")) EXPECT_EQ(lab.run({"dash", "-n", path}, 20, true).code, 0) << path;
+    if (has_program("dash")) {
+      EXPECT_EQ(lab.run({"dash", "-n", path}, 20, true).code, 0) << path;
+    }
     if (!has_program("shellcheck")) continue;
     const Outcome checked = lab.run({"shellcheck", path}, 60, true);
     EXPECT_EQ(checked.code, 0) << path << "\n" << checked.out;
@@ -86,9 +88,10 @@ TEST(AcceptancePairs, EveryoneMeetsEveryoneOnce) {
     }
     EXPECT_EQ(met.size(), static_cast<std::size_t>(count * (count - 1) / 2)) << count;
     // A unit that is shorter than the longest has no more rounds.
-    if (count > 1)
+    if (count > 1) {
       EXPECT_EQ(lab.run({"sh", "acceptance/pairs.sh", "round", std::to_string(rounds + 1), std::to_string(count)}).out,
                 "");
+    }
   }
 }
 
@@ -150,20 +153,20 @@ case "$2" in
 esac
 )sh";
 
-struct Run {
+struct StepRun {
   Outcome outcome;
   std::vector<nlohmann::json> lines;
 };
 
-Run run_step(Lab& lab, const std::string& step) {
-  Run run;
+StepRun run_step(Lab& lab, const std::string& step) {
+  StepRun run;
   run.outcome = lab.run({"sh", "acceptance/run.sh", step}, 60, true);
   std::istringstream lines(Lab::contents(lab.folder() / "results.jsonl"));
   for (std::string line; std::getline(lines, line);) run.lines.push_back(nlohmann::json::parse(line));
   return run;
 }
 
-std::set<std::string> failures(const Run& run) {
+std::set<std::string> failures(const StepRun& run) {
   std::set<std::string> out;
   for (const auto& line : run.lines) {
     if (!line["pass"].get<bool>()) out.insert(line["subject"]);
@@ -189,7 +192,7 @@ TEST(AcceptanceRun, FindsTheSlowRail) {
   const auto rendering = small_cluster();
   Lab lab("rdma");
   pretend(lab, *rendering);
-  const Run run = run_step(lab, "rdma");
+  const StepRun run = run_step(lab, "rdma");
   EXPECT_EQ(run.outcome.code, 1) << run.outcome.out;
   std::map<std::string, int> tested;  // server -> measurements within and across
   for (const auto& line : run.lines) {
@@ -212,7 +215,7 @@ TEST(AcceptanceRun, FindsTheMissingGpu) {
   const auto rendering = small_cluster();
   Lab lab("hosts");
   pretend(lab, *rendering);
-  const Run run = run_step(lab, "hosts");
+  const StepRun run = run_step(lab, "hosts");
   EXPECT_EQ(run.outcome.code, 1);
   EXPECT_EQ(failures(run), std::set<std::string>{"train002 GPUs"}) << run.outcome.out;
 }
@@ -221,7 +224,7 @@ TEST(AcceptanceRun, PassesWhatIsWhole) {
   const auto rendering = small_cluster();
   Lab lab("ping");
   pretend(lab, *rendering);
-  const Run run = run_step(lab, "ping");
+  const StepRun run = run_step(lab, "ping");
   EXPECT_EQ(run.outcome.code, 0) << run.outcome.out;
   std::set<std::string> steps;
   for (const auto& line : run.lines) steps.insert(line["step"]);

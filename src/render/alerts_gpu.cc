@@ -169,7 +169,7 @@ class GpuAlerts {
          .action =
              "nvidia-smi -q -d ECC,ROW_REMAPPER. A few are normal; growth over days: plan a drain and a reset, then "
              "dcgmi diag -r 3."},
-        "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "0+1x90", "7+0x90", "80m", "");
+        "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "0+1x90", "7+0x90", "20m", "");
     add({.name = "GpuEccDoubleBit",
          .expr = "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL > 0",
          .wait = "1m",

@@ -66,10 +66,10 @@ void add_host_pauses(const Watch& watch, const std::vector<FabricWatch>& fabrics
     const std::string received = fmt::format("node_ethtool_received_prio{}_pause_duration", priority) + selector(port);
     const std::string sent = fmt::format("node_ethtool_transmitted_prio{}_pause_duration", priority) + selector(port);
     // Microseconds of pause: 15 s of every minute, and 0.6 s.
-    paused.push_back(fires({{received, "0+15000000x60"}}, "20m", told, "25%"));
-    paused.push_back(silent({{received, "0+600000x60"}}, "20m"));
-    pausing.push_back(fires({{sent, "0+15000000x60"}}, "20m", told, "25%"));
-    pausing.push_back(silent({{sent, "0+600000x60"}}, "20m"));
+    paused.push_back(fires({{received, "0+15000000x60"}}, "12m", told, "25%"));
+    paused.push_back(silent({{received, "0+600000x60"}}, "12m"));
+    pausing.push_back(fires({{sent, "0+15000000x60"}}, "12m", told, "25%"));
+    pausing.push_back(silent({{sent, "0+600000x60"}}, "12m"));
   }
   out.push_back({.name = "PfcPauseStorm",
                  .expr = fmt::format("weft:pfc_paused:ratio > 0.{:02}", kStormPercent),
@@ -107,9 +107,9 @@ void add_switch_pauses(const Watch& watch, const std::vector<FabricWatch>& fabri
     const Labels labels = example_of(watch, fabric).at_leaf;
     const std::string series = "cpfcIfPriorityIndications" + selector(labels);
     const std::int64_t a_minute = fabric.storm_frames() * 60;
-    cases.push_back(fires({{series, fmt::format("0+{}x60", a_minute * 2)}}, "20m", labels,
+    cases.push_back(fires({{series, fmt::format("0+{}x60", a_minute * 2)}}, "12m", labels,
                           fmt::format("{}", fabric.storm_frames() * 2)));
-    cases.push_back(silent({{series, fmt::format("0+{}x60", a_minute / 4)}}, "20m"));
+    cases.push_back(silent({{series, fmt::format("0+{}x60", a_minute / 4)}}, "12m"));
   }
   if (parts.empty()) return;
   out.push_back(
@@ -134,8 +134,8 @@ void add_drops(const Watch& watch, const std::vector<FabricWatch>& fabrics, std:
     const std::string host = fmt::format("node_ethtool_received_prio{}_discards", fabric.priority);
     parts.push_back(fmt::format("increase({}{{fabric=\"{}\"}}[10m]) > 0", host, kind));
     const Labels port = example_of(watch, fabric).port;
-    cases.push_back(fires({{host + selector(port), "0+5x60"}}, "20m", port));
-    cases.push_back(silent({{host + selector(port), "9+0x60"}}, "20m"));
+    cases.push_back(fires({{host + selector(port), "0+5x60"}}, "12m", port));
+    cases.push_back(silent({{host + selector(port), "9+0x60"}}, "12m"));
     if (fabric.system != "sonic") continue;
     parts.push_back(fmt::format("increase(sonic_queue_dropped_packets_total{{fabric=\"{}\",queue=\"{}\"}}[10m]) > 0",
                                 kind, fabric.priority));
@@ -144,8 +144,8 @@ void add_drops(const Watch& watch, const std::vector<FabricWatch>& fabrics, std:
                           {"instance", "leaf1"},
                           {"job", "sonic"},
                           {"queue", fmt::format("{}", fabric.priority)}};
-    cases.push_back(fires({{"sonic_queue_dropped_packets_total" + selector(queue), "0+5x60"}}, "20m", queue));
-    cases.push_back(silent({{"sonic_queue_dropped_packets_total" + selector(queue), "5+0x60"}}, "20m"));
+    cases.push_back(fires({{"sonic_queue_dropped_packets_total" + selector(queue), "0+5x60"}}, "12m", queue));
+    cases.push_back(silent({{"sonic_queue_dropped_packets_total" + selector(queue), "5+0x60"}}, "12m"));
   }
   out.push_back({.name = "LosslessDrop",
                  .expr = joined(parts),
@@ -178,8 +178,8 @@ void add_watchdog(const Watch& watch, const std::vector<FabricWatch>& fabrics, s
                      "{{ $labels.instance }} {{ $labels.ifName }}{{ $labels.device }}: the watchdog stopped "
                      "honouring pauses; packets of the lossless class are dropped until it restores the queue.",
                  .action = "As PfcPauseStorm: the watchdog treats the symptom. Repeated within minutes: shut the port.",
-                 .cases = {fires({{at_switch, "0+1x60"}}, "20m", told), fires({{host, "0+1x60"}}, "20m", port),
-                           silent({{at_switch, "3+0x60"}, {host, "3+0x60"}}, "20m")}});
+                 .cases = {fires({{at_switch, "0+1x60"}}, "12m", told), fires({{host, "0+1x60"}}, "12m", port),
+                           silent({{at_switch, "3+0x60"}, {host, "3+0x60"}}, "12m")}});
 }
 
 void add_marks(const Watch& watch, std::vector<Alert>& out) {
@@ -196,9 +196,9 @@ void add_marks(const Watch& watch, std::vector<Alert>& out) {
     const std::int64_t share = std::min<std::int64_t>(fabric.ecn_percent * 2, 100);
     if (share > fabric.ecn_percent) {
       cases.push_back(
-          fires({packets, {marked, fmt::format("0+{}x60", share * 60000)}}, "20m", labels, fmt::format("{}%", share)));
+          fires({packets, {marked, fmt::format("0+{}x60", share * 60000)}}, "12m", labels, fmt::format("{}%", share)));
     }
-    cases.push_back(silent({packets, {marked, fmt::format("0+{}x60", limit / 4)}}, "20m"));
+    cases.push_back(silent({packets, {marked, fmt::format("0+{}x60", limit / 4)}}, "12m"));
   }
   if (parts.empty()) return;
   out.push_back({.name = "EcnMarksHigh",

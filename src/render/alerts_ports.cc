@@ -85,7 +85,7 @@ void add_counter(const Counter& counter, const std::string& select, const Labels
                                   "{{{{ $labels.fabric }}}}: {} ({} over the last {}, limit {}).",
                                   counter.what, counter.function, window, limit),
        .action = std::string(counter.action),
-       .cases = {fires({{series, fmt::format("0+{}x90", bad)}}, "80m", labels), silent({{series, "17+0x90"}}, "80m")}});
+       .cases = {fires({{series, fmt::format("0+{}x90", bad)}}, "12m", labels), silent({{series, "17+0x90"}}, "12m")}});
 }
 
 void add_link_state(const std::string& select, const Labels& labels, std::vector<Alert>& out) {
@@ -100,7 +100,7 @@ void add_link_state(const std::string& select, const Labels& labels, std::vector
                       "on this server run on the other rails, slower, or stop.",
        .action = "ibstat or rdma link on the server; the far end in weft show cables; LeafUnreachable says when "
                  "it is the leaf and not the cable.",
-       .cases = {fires({{series, "4+0x5 1+0x60"}}, "20m", labels), silent({{series, "4+0x60"}}, "20m")}});
+       .cases = {fires({{series, "4+0x5 1+0x60"}}, "12m", labels), silent({{series, "4+0x60"}}, "12m")}});
   Labels second = labels;
   second[2].second = "host2";
   Labels told;
@@ -120,9 +120,9 @@ void add_link_state(const std::string& select, const Labels& labels, std::vector
        .action = "The leaf's name is in weft show cables (the far end of that port). Console and power over the "
                  "out-of-band network; weft trace recovery says how to get there. Jobs go on without the rail.",
        .cases = {
-           fires({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x5 1+0x60"}}, "20m",
+           fires({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x5 1+0x60"}}, "12m",
                  told, "2"),
-           silent({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x60"}}, "20m")}});
+           silent({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x60"}}, "12m")}});
 }
 
 void add_flaps(std::vector<Alert>& out) {
@@ -137,7 +137,7 @@ void add_flaps(std::vector<Alert>& out) {
        .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} changed state more "
                       "than twice within an hour.",
        .action = std::string(kCable),
-       .cases = {fires({{series, "1+1x90"}}, "80m", labels), silent({{series, "1+0x90"}}, "80m")}});
+       .cases = {fires({{series, "1+1x90"}}, "12m", labels), silent({{series, "1+0x90"}}, "12m")}});
 }
 
 // Error correction of Ethernet ports: a line carries its nominal bits every second, traffic or not.
@@ -152,8 +152,8 @@ void add_correction(const Watch& watch, std::vector<Alert>& out) {
     const Labels labels = {{"device", "port1"}, {"fabric", kind}, {"instance", "host1"}, {"job", "node"}};
     const std::string series = "node_ethtool_received_corrected_bits_phy" + selector(labels);
     const std::int64_t at_limit = fabric.speed.count() / 100'000 * 24 / 10 * 60;  // bits a minute
-    raw_cases.push_back(fires({{series, fmt::format("0+{}x60", at_limit * 2)}}, "40m", labels, "4.8e-05"));
-    raw_cases.push_back(silent({{series, fmt::format("0+{}x60", at_limit / 10)}}, "40m"));
+    raw_cases.push_back(fires({{series, fmt::format("0+{}x60", at_limit * 2)}}, "20m", labels, "4.8e-05"));
+    raw_cases.push_back(silent({{series, fmt::format("0+{}x60", at_limit / 10)}}, "20m"));
   }
   if (raw.empty()) return;
   out.push_back({.name = "FecCorrectionsHigh",
@@ -177,7 +177,7 @@ void add_correction(const Watch& watch, std::vector<Alert>& out) {
                      "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} received symbols "
                      "that error correction gave up on; packets are lost.",
                  .action = std::string(kCable),
-                 .cases = {fires({{series, "0+4x60"}}, "20m", labels), silent({{series, "4+0x60"}}, "20m")}});
+                 .cases = {fires({{series, "0+4x60"}}, "12m", labels), silent({{series, "4+0x60"}}, "12m")}});
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ void add_sessions(const Watch& watch, std::vector<Alert>& out) {
                  .action = "show bgp summary on the switch; the neighbour that is missing and its cable in weft show "
                            "cables. A link that is up without a session: ASN, address family, BFD timers (weft check "
                            "--config).",
-                 .cases = {fires(std::move(missing), "20m", told, fmt::format("{}", designed - 1)),
-                           silent(std::move(every), "20m")}});
+                 .cases = {fires(std::move(missing), "12m", told, fmt::format("{}", designed - 1)),
+                           silent(std::move(every), "12m")}});
   const Labels bfd = {
       {"fabric", kind}, {"instance", name}, {"job", "frr"}, {"local", "10.0.0.1"}, {"peer", "10.0.0.2"}};
   const std::string series = "frr_bfd_peer_state" + selector(bfd);
@@ -61,7 +61,7 @@ void add_sessions(const Watch& watch, std::vector<Alert>& out) {
                  .summary = "{{ $labels.instance }}: BFD to {{ $labels.peer }} is down",
                  .description = "{{ $labels.instance }} on the {{ $labels.fabric }} does not hear {{ $labels.peer }}.",
                  .action = "As BgpSessionsMissing.",
-                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", bfd), silent({{series, "1+0x60"}}, "20m")}});
+                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", bfd), silent({{series, "1+0x60"}}, "12m")}});
 }
 
 void add_switch_state(std::vector<Alert>& out) {
@@ -77,7 +77,7 @@ void add_switch_state(std::vector<Alert>& out) {
                       "out-of-band network.",
        .action = "Console over the out-of-band network, PDU outlet, then the switch itself. OobRackDark at the "
                  "same time: it is the out-of-band leaf, not this switch.",
-       .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
+       .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", labels), silent({{series, "1+0x60"}}, "12m")}});
   const Labels exporter = {{"fabric", "backend"}, {"instance", "leaf1"}, {"job", "frr"}};
   const std::string scraped = "up" + selector(exporter);
   out.push_back({.name = "SwitchExporterDown",
@@ -89,7 +89,7 @@ void add_switch_state(std::vector<Alert>& out) {
                      "No {{ $labels.job }} metrics come from {{ $labels.instance }} of the {{ $labels.fabric }}: "
                      "what they watch is unwatched.",
                  .action = "SwitchDown too: the switch. Otherwise the exporter's container on it.",
-                 .cases = {fires({{scraped, "1+0x5 0+0x60"}}, "30m", exporter), silent({{scraped, "1+0x60"}}, "30m")}});
+                 .cases = {fires({{scraped, "1+0x5 0+0x60"}}, "20m", exporter), silent({{scraped, "1+0x60"}}, "20m")}});
   const Labels port = {{"fabric", "backend"}, {"ifName", "Ethernet0"}, {"instance", "leaf1"}, {"job", "snmp"}};
   const std::string state = "ifOperStatus" + selector(port);
   out.push_back({.name = "SwitchPortFlaps",
@@ -100,7 +100,7 @@ void add_switch_state(std::vector<Alert>& out) {
                  .description = "{{ $labels.instance }} {{ $labels.ifName }} on the {{ $labels.fabric }} changed state "
                                 "{{ $value | printf \"%.0f\" }} times within an hour.",
                  .action = "Cable or module of the port (weft show cables); error correction counters of both ends.",
-                 .cases = {fires({{state, "1 2 1 2 1+0x90"}}, "30m", port, "4"), silent({{state, "1+0x90"}}, "30m")}});
+                 .cases = {fires({{state, "1 2 1 2 1+0x90"}}, "20m", port, "4"), silent({{state, "1+0x90"}}, "20m")}});
   const std::string errors = "ifInErrors" + selector(port);
   out.push_back({.name = "SwitchPortErrors",
                  .expr = "rate(ifInErrors[10m]) > 1",
@@ -110,7 +110,7 @@ void add_switch_state(std::vector<Alert>& out) {
                  .description = "{{ $labels.instance }} {{ $labels.ifName }} on the {{ $labels.fabric }}: "
                                 "{{ $value | printf \"%.0f\" }} bad frames a second.",
                  .action = "Cable or module of the port (weft show cables).",
-                 .cases = {fires({{errors, "0+300x60"}}, "30m", port, "5"), silent({{errors, "300+0x60"}}, "30m")}});
+                 .cases = {fires({{errors, "0+300x60"}}, "20m", port, "5"), silent({{errors, "300+0x60"}}, "20m")}});
 }
 
 void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
@@ -129,7 +129,7 @@ void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
                      "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
                      "{{ $labels.fabric }} lost its link.",
                  .action = "iblinkinfo and ibdiagnet from the fabric manager; cable and module of that port.",
-                 .cases = {fires({{downed, "0+1x60"}}, "30m", labels), silent({{downed, "1+0x60"}}, "30m")}});
+                 .cases = {fires({{downed, "0+1x60"}}, "20m", labels), silent({{downed, "1+0x60"}}, "20m")}});
   const std::string symbols = "infiniband_symbolerrorcounter_total" + selector(labels);
   out.push_back({.name = "IbSwitchSymbolErrors",
                  .expr = fmt::format("increase(infiniband_symbolerrorcounter_total[1h]) > {}", kSymbolErrorsPerHour),
@@ -140,7 +140,7 @@ void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
                      "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
                      "{{ $labels.fabric }}: the line is going bad.",
                  .action = "ibdiagnet --pc, then cable and module of that port.",
-                 .cases = {fires({{symbols, "0+5x90"}}, "80m", labels), silent({{symbols, "0+1x90"}}, "80m")}});
+                 .cases = {fires({{symbols, "0+5x90"}}, "40m", labels), silent({{symbols, "0+1x90"}}, "40m")}});
 }
 
 void add_probes(std::vector<Alert>& out) {
@@ -155,7 +155,7 @@ void add_probes(std::vector<Alert>& out) {
                      "{{ $labels.from }} does not reach {{ $labels.instance }} on the {{ $labels.fabric }} with "
                      "packets as large as the fabric carries.",
                  .action = "Small packets pass: MTU (ping -M do -s). None pass: link, VLAN, route; weft trace reach.",
-                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
+                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", labels), silent({{series, "1+0x60"}}, "12m")}});
 }
 
 }  // namespace

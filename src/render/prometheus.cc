@@ -70,6 +70,19 @@ Value configuration(const Watch& watch, std::vector<ScrapeJob>& jobs, bool lifel
        {"scrape_configs", std::move(scrapes)}});
 }
 
+// What somebody who installs it must see to, as lines of the heading.
+std::string conditions(const Watch& watch, bool alone) {
+  std::string out = "Prometheus of the control plane.";
+  if (alone) out += "\nThere are no jump hosts: it must reach the out-of-band network itself.";
+  if (watch.storage_bridge() != kNone<DeviceId>) {
+    out += fmt::format(
+        "\nStorage servers stand on the storage fabric alone: they are scraped through a forward proxy on {},\n"
+        "which must let port {} of them through and nothing else.",
+        watch.cluster().name_of(watch.storage_bridge()), kNodeExporterPort);
+  }
+  return out;
+}
+
 void write_configuration(const Watch& watch, FileSink& sink) {
   std::vector<ScrapeJob> jobs = watch::scrape_jobs(watch);
   std::size_t servers = 0;
@@ -80,12 +93,9 @@ void write_configuration(const Watch& watch, FileSink& sink) {
   }
   const bool alone = watch.lifeline().empty();
   const Value inband = configuration(watch, jobs, false, alone);
-  sink.add(
-      monitoring_file("prometheus/prometheus.yml",
-                      write_yaml(std::span(&inband, 1), heading(watch.cluster(), "Prometheus of the control plane."))));
-  if (alone) {
-    sink.remark("no jump hosts: the Prometheus of the control plane must reach the out-of-band network itself");
-  } else {
+  sink.add(monitoring_file("prometheus/prometheus.yml",
+                           write_yaml(std::span(&inband, 1), heading(watch.cluster(), conditions(watch, alone)))));
+  if (!alone) {
     const Value outband = configuration(watch, jobs, true, false);
     RenderedFile file = monitoring_file(
         "prometheus/prometheus-oob.yml",
@@ -172,13 +182,6 @@ void render_prometheus(const RenderInput& input, FileSink& sink) {
   write_configuration(watch, sink);
   write_rules(watch, sink);
   write_exporters(watch, sink);
-  if (watch.storage_bridge() != kNone<DeviceId>) {
-    const std::string bridge = input.cluster.name_of(watch.storage_bridge());
-    sink.remark(
-        fmt::format("storage servers stand on the storage fabric alone and are scraped through a forward proxy on "
-                    "{}:{}, which must allow port {} and nothing else",
-                    bridge, watch::kScrapeProxyPort, kNodeExporterPort));
-  }
 }
 
 }  // namespace weft
