@@ -221,6 +221,8 @@ TEST(RenderHost, PortsAreNamedAfterTheirCables) {
   // The frontend of this example runs Cumulus Linux; the recorded host stood on another.
   std::string text = *lldp;
   for (std::size_t at = 0; (at = text.find("Ethernet1/1\"", at)) != std::string::npos;) text.replace(at, 12, "swp1\"");
+  // What a switch calls its port has to do; a description would be enough by itself.
+  for (std::size_t at = 0; (at = text.find("\"train001 ", at)) != std::string::npos;) text.replace(at, 10, "\"to ");
   lab.put("lldp.json", text);
   lab.put("name-nics", rendering->sink.content("host/common/name-nics"));
   lab.put("wiring.tsv", rendering->sink.content("host/train/wiring.tsv"));

@@ -73,7 +73,8 @@ constexpr std::string_view kSlurmFiles = R"yaml(
     | selectattr('device', 'in', [weft_pool, inventory_hostname]) | list) }}
   vars:
     weft_all: >-
-      {{ hostvars['localhost'].weft_by_target['slurm'] | default([]) | selectattr('install', 'defined') | list }}
+      {{ hostvars['localhost'].weft_by_target['slurm'] | default([]) | selectattr('install', 'defined')
+      | rejectattr('install', 'in', ['/etc/hosts', '/etc/munge/munge.key']) | list }}
   loop_control:
     label: "{{ item.install }}"
 )yaml";
