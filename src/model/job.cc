@@ -288,16 +288,13 @@ class JobResolver {
   // One dataset and one checkpoint volume at their usual places; more of a kind below them by name.
   void usual_mounts() {
     std::vector<JobMountSpec> mounts;
-    std::array<int, 2> seen{};
     for (const StorageSpec& system : spec_.storage.value) {
       for (const VolumeSpec& candidate : system.volumes.value) {
         const VolumePurpose purpose = candidate.purpose.value;
         if (purpose != VolumePurpose::dataset && purpose != VolumePurpose::checkpoint) continue;
         JobMountSpec mount;
         mount.volume.derive(candidate.name->text);
-        std::string path = usual_path(purpose);
-        if (seen[purpose == VolumePurpose::dataset ? 0 : 1]++ > 0) path += "-" + candidate.name->text;
-        mount.path.derive(std::move(path));
+        mount.path.derive(default_mount_path(spec_, candidate));
         mounts.push_back(std::move(mount));
       }
     }
@@ -319,7 +316,7 @@ class JobResolver {
             diagnostics_);
         continue;
       }
-      if (!mount.path.has_value()) mount.path.derive(usual_path(wanted->purpose.value));
+      if (!mount.path.has_value()) mount.path.derive(default_mount_path(spec_, *wanted));
       if (!is_plain_path(mount.path.value)) {
         error(mount.path.place, fmt::format("`{}` is not an absolute path", mount.path.value),
               "no colon, comma, `.` or `..`", mount.path->size());
@@ -346,6 +343,17 @@ class JobResolver {
 };
 
 }  // namespace
+
+std::string default_mount_path(const Spec& spec, const VolumeSpec& volume) {
+  std::string path = usual_path(volume.purpose.value);
+  for (const StorageSpec& system : spec.storage.value) {
+    for (const VolumeSpec& other : system.volumes.value) {
+      if (other.purpose.value != volume.purpose.value) continue;
+      return other.name->text == volume.name->text ? path : path + "-" + volume.name->text;
+    }
+  }
+  return path;
+}
 
 void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics) {
   JobResolver(job, cluster, diagnostics).run();

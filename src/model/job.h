@@ -40,6 +40,10 @@ struct JobSpec {
   Given<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // beside the cluster's own
 };
 
+// Where a volume is mounted unless a job says otherwise, on hosts and in pods: /data, /checkpoints, /scratch or /home
+// for the first of its purpose, with its name behind for others.
+[[nodiscard]] std::string default_mount_path(const Spec& spec, const VolumeSpec& volume);
+
 // Reads a job file; reports everything that is wrong with its form.
 [[nodiscard]] std::optional<JobSpec> read_job(const YamlNode& root, Diagnostics& diagnostics);
 // Fills in what it leaves open and checks it against the cluster: pool, partition, tenant, volumes, counts.

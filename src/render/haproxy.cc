@@ -198,7 +198,7 @@ void service_section(const RenderInput& input, std::size_t number, ProxyConfig& 
   health_lines(service, config);
   const PoolPlan* pool = input.plan.pool(service.pool.value);
   if (pool != nullptr && server_lines(input, *pool, service, number, config) > 0) return;
-  sink.remark(
+  sink.left_out(
       fmt::format("service `{}` has no server behind HAProxy: pool `{}` is not on the frontend, or the node "
                   "ports are used up",
                   service.name->text, service.pool.value));

@@ -54,8 +54,6 @@ void add_firmware_policy(const RenderInput& input, const PoolPlan& pool, FileSin
 
 // Pools that mount storage themselves; where Kubernetes alone runs jobs its CSI drivers do.
 [[nodiscard]] bool host_mounts_storage(const RenderInput& input, const PoolPlan& pool);
-// Where a volume of the file is found on hosts.
-[[nodiscard]] std::string host_mount_point(const VolumeSpec& volume);
 [[nodiscard]] bool host_is_read_only(const VolumeSpec& volume);
 
 }  // namespace weft

@@ -204,7 +204,7 @@ void add_mounts(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
       any = true;
       // What is first asked for mounts it: a storage system that is away does not hold up the boot.
       file.line(fmt::format("{} {} {} {},_netdev,nofail,x-systemd.automount 0 0", config_word(entry.source),
-                            config_word(host_mount_point(storage.volumes.value[i])), entry.type,
+                            config_word(default_mount_path(input.cluster.spec(), storage.volumes.value[i])), entry.type,
                             config_word(entry.options)));
     }
   }
@@ -277,8 +277,6 @@ void add_lustre(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
 bool host_is_read_only(const VolumeSpec& volume) {
   return volume.read_only.value || volume.purpose.value == VolumePurpose::dataset;
 }
-
-std::string host_mount_point(const VolumeSpec& volume) { return "/mnt/" + volume.name->text; }
 
 bool host_mounts_storage(const RenderInput& input, const PoolPlan& pool) {
   const PoolRole role = pool.spec->role.value;

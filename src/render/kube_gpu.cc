@@ -258,7 +258,7 @@ void render_kube_gpu(const RenderInput& input, FileSink& sink) {
   }
   const auto pools = kube_platform::gpu_pools(input);
   if (pools.size() != kube_platform::nvidia_pools(input).size()) {
-    sink.remark(
+    sink.left_out(
         "GPUs of other vendors than NVIDIA need their vendor's device plugin: kubernetes/gpu has none for them");
   }
 }

@@ -300,13 +300,13 @@ Value adapter_config(const RenderInput& input) {
 void render_service(const RenderInput& input, std::size_t number, FileSink& sink) {
   const ServiceSpec& service = input.cluster.spec().services.value[number];
   if (!kube_services::has_own_name(input, number)) {
-    sink.remark(
+    sink.left_out(
         fmt::format("service `{}` is not rendered: in Kubernetes its name is that of another one", service.name->text));
     return;
   }
   const PoolPlan* pool = input.plan.pool(service.pool.value);
   if (pool == nullptr || !input.plan.in_kubernetes(*pool)) {
-    sink.remark(
+    sink.left_out(
         fmt::format("service `{}` is not rendered: pool `{}` has no kubelets", service.name->text, service.pool.value));
     return;
   }

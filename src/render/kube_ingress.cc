@@ -75,7 +75,7 @@ Value listeners(const RenderInput& input, FileSink& sink) {
     const ServiceSpec& service = *one;
     if (under_domain(input, service)) continue;
     if (list.items().size() == kMostListeners) {
-      sink.remark(
+      sink.left_out(
           fmt::format("a Gateway has {} listeners at most: service `{}` and those after it whose names are "
                       "outside {} have none",
                       kMostListeners, service.name->text, domain_of(input)));

@@ -73,7 +73,7 @@ void add_labels(Value& labels, const NamedValues<std::string>& given, std::strin
     if (kube_services::is_label_key(key) && kube_services::is_label_value(value.value)) {
       labels.set(key, value.value);
     } else {
-      sink.remark(fmt::format("label `{}` of {} is not one that Kubernetes accepts: left out", key, where));
+      sink.left_out(fmt::format("label `{}` of {} is not one that Kubernetes accepts: left out", key, where));
     }
   }
 }
@@ -100,7 +100,7 @@ Value taint_list(const PoolPlan& pool, FileSink& sink) {
     list.add(std::move(one.set("effect", taint.effect)));
   }
   if (list.items().size() < pool.spec->taints->size()) {
-    sink.remark(fmt::format("a taint of pool {} is not one that Kubernetes accepts: left out", pool.name()));
+    sink.left_out(fmt::format("a taint of pool {} is not one that Kubernetes accepts: left out", pool.name()));
   }
   return list;
 }

@@ -163,7 +163,7 @@ std::vector<Value> namespaces(const RenderInput& input, FileSink& sink) {
   std::set<std::string> seen;
   for (const TenantSpec& tenant : input.cluster.spec().tenants.value) {
     if (seen.insert(kube_services::label_name(tenant.name->text)).second) continue;
-    sink.remark(
+    sink.left_out(
         fmt::format("tenant `{}` has no namespace of its own: another one's name differs only in what "
                     "Kubernetes does not allow in names",
                     tenant.name->text));

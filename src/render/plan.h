@@ -28,6 +28,11 @@ inline constexpr std::string_view kMonitoringSpace = "monitoring";
 inline constexpr std::string_view kGatewaySpace = "gateway";
 inline constexpr std::string_view kResourcePrefix = "nvidia.com/";  // of SR-IOV and GPU resources
 
+// Host numbers of the services in the out-of-band subnet, below the first that a device gets (16).
+inline constexpr std::uint64_t kOobSyslogNumber = 10;  // where the file names no server
+inline constexpr std::uint64_t kOobTimeNumber = 11;
+inline constexpr std::uint64_t kOobNameNumber = 12;
+
 // Ports of services that listen on the hosts' frontend addresses.
 inline constexpr int kSlurmctldPort = 6817;
 inline constexpr int kSlurmdPort = 6818;

@@ -10,7 +10,7 @@ void render_slurm(const RenderInput& input, FileSink& sink) {
   using namespace slurm_render;
   const SlurmModel model(input);
   if (model.nodes().empty()) {
-    sink.remark("Slurm has no nodes: no pool of the cluster file is in a partition.");
+    sink.left_out("Slurm has no nodes: no pool of the cluster file is in a partition.");
     return;
   }
   if (model.controllers().empty()) {

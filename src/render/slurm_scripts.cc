@@ -122,8 +122,8 @@ void add_pool_files(const SlurmModel& model, const PoolPlan& pool, FileSink& sin
   std::string variables = commented(heading(cluster, fmt::format("Environment of jobs on pool {}.", pool.name())));
   for (const auto& [name, value] : model.input().plan.environment(pool, false)) {
     if (!is_variable_name(name)) {
-      sink.remark(fmt::format("`{}` of workload.environment is not the name of a variable: jobs do not get it.",
-                              one_line(name)));
+      sink.left_out(fmt::format("`{}` of workload.environment is not the name of a variable: jobs do not get it.",
+                                one_line(name)));
       continue;
     }
     variables += fmt::format("{}={}\n", name, one_line(value));

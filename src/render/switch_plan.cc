@@ -9,9 +9,6 @@
 namespace weft {
 namespace {
 
-constexpr std::uint64_t kSyslogNumber = 10;
-constexpr std::uint64_t kTimeNumber = 11;
-constexpr std::uint64_t kDnsNumber = 12;
 // Numbers of the frontend's subnet below this belong to gateways; cluster.h gives hosts those from ten on.
 constexpr std::uint64_t kFirstHost = 10;
 
@@ -180,9 +177,9 @@ void plan_vlans(const Cluster& cluster, SwitchPlan& plan) {
 SwitchServices switch_services(const Cluster& cluster) {
   const OobSpec& oob = cluster.spec().fabrics->oob.value;
   SwitchServices out;
-  out.syslog = oob.syslog.has_value() ? oob.syslog.value : to_text(oob.subnet->at(kSyslogNumber));
-  if (oob.services->time.value == Whereabouts::oob) out.time = oob.subnet->at(kTimeNumber);
-  if (oob.services->dns.value == Whereabouts::oob) out.dns = oob.subnet->at(kDnsNumber);
+  out.syslog = oob.syslog.has_value() ? oob.syslog.value : to_text(oob.subnet->at(kOobSyslogNumber));
+  if (oob.services->time.value == Whereabouts::oob) out.time = oob.subnet->at(kOobTimeNumber);
+  if (oob.services->dns.value == Whereabouts::oob) out.dns = oob.subnet->at(kOobNameNumber);
   return out;
 }
 

@@ -14,8 +14,6 @@ constexpr std::uint32_t kNowhere = 0xFFFFFFFFU;
 constexpr std::uint32_t kEverywhere = 0xFFFFFFFEU;
 // Of the numbers that build_addresses.cc keeps free at the start of the out-of-band subnet (16), by convention: .10
 // logs, .11 time, .12 names; those of the frontend (10) hold the gateway and two addresses for each of four pairs.
-constexpr std::uint64_t kTimeServer = 11;
-constexpr std::uint64_t kNameServer = 12;
 constexpr std::uint32_t kNumberedPairs = 4;
 
 LinkUse use_of(CableRole role) {
@@ -152,11 +150,11 @@ std::vector<GuardRule> SwitchSurvey::guard_of(const SwitchView& view) const {
 std::string SwitchSurvey::syslog() const { return oob().syslog.has_value() ? oob().syslog.value : std::string(); }
 
 Ipv4 SwitchSurvey::time_server() const {
-  return oob().services->time.value == Whereabouts::oob ? oob().subnet->at(kTimeServer) : Ipv4{};
+  return oob().services->time.value == Whereabouts::oob ? oob().subnet->at(kOobTimeNumber) : Ipv4{};
 }
 
 Ipv4 SwitchSurvey::name_server() const {
-  return oob().services->dns.value == Whereabouts::oob ? oob().subnet->at(kNameServer) : Ipv4{};
+  return oob().services->dns.value == Whereabouts::oob ? oob().subnet->at(kOobNameNumber) : Ipv4{};
 }
 
 SwitchLink SwitchSurvey::link_of(PortId id) const {
