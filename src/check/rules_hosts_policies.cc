@@ -147,6 +147,7 @@ void no_priority(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const AppConfig& app : input.config().apps) {
     if (!gpu_app(app) || app.kind == "DaemonSet") continue;
+    if (app.kind == "TrainJob") continue;  // its runtime says
     if (!app.priority_class.known()) {
       findings.add(app, app.place, "has no priority class: anything may preempt it, or wait behind it for ever");
     } else if (classes.count(*app.priority_class) == 0 && !starts_with(*app.priority_class, "system-")) {

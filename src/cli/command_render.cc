@@ -9,6 +9,11 @@
 namespace weft {
 namespace {
 
+// --output names the folder here, not a format: machines read the manifest.
+Exit deliver_table(Context& context, const Document& document, Exit outcome = Exit::ok) {
+  return context.deliver(write(document, {.format = OutputFormat::table, .color = context.colors_result()}), outcome);
+}
+
 Exit list_targets(Context& context) {
   TableSection table;
   table.key = "targets";
@@ -32,7 +37,7 @@ Exit list_targets(Context& context) {
   document.kind = "targets";
   document.sections.emplace_back(std::move(table));
   document.sections.emplace_back(std::move(choices));
-  return context.deliver(document);
+  return deliver_table(context, document);
 }
 
 Document summary_of(const Manifest& manifest, const std::string& folder) {
@@ -73,8 +78,8 @@ Exit run_render(Context& context) {
   std::vector<const RenderTarget*> targets;
   if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
   if (arguments.word(0).empty()) return context.misused("which cluster?", {usage_of(context.command())});
-  if (!arguments.has("out"))
-    return context.misused("render into which folder? Give --out DIR", {usage_of(context.command())});
+  if (!arguments.has("output"))
+    return context.misused("render into which folder? Give -o DIR", {usage_of(context.command())});
   const std::unique_ptr<Loaded> loaded = context.open_cluster(arguments.word(0));
   std::vector<JobSpec> jobs;
   const bool readable = loaded->cluster != nullptr && read_jobs(context, *loaded, jobs);
@@ -87,12 +92,13 @@ Exit run_render(Context& context) {
   for (const JobSpec& job : jobs) {
     request.jobs.emplace_back(job.name->text, loaded->sources.text(job.place.file));
   }
-  request.folder = arguments.value("out");
+  request.folder = arguments.value("output");
   request.force = arguments.has("force");
   request.progress = [&](const RenderTarget& target) { context.detail(fmt::format("rendering {}", target.name)); };
   const Result<Manifest> manifest = render_tree(input, request);
   if (!manifest.ok()) return context.failed(manifest.error());
-  return context.deliver(summary_of(*manifest, request.folder), manifest->left_out.empty() ? Exit::ok : Exit::partial);
+  return deliver_table(context, summary_of(*manifest, request.folder),
+                       manifest->left_out.empty() ? Exit::ok : Exit::partial);
 }
 
 }  // namespace
@@ -101,7 +107,7 @@ Command render_command() {
   Command command;
   command.name = "render";
   command.summary = "Write every configuration the cluster runs on";
-  command.usage = "CLUSTER --out DIR [--target NAME]... [--job FILE]... [OPTIONS]";
+  command.usage = "CLUSTER -o DIR [--target NAME]... [--job FILE]... [OPTIONS]";
   command.description = {
       "Renders the compiled cluster into a tree of files: switches, hosts, Kubernetes, Slurm, storage, monitoring, "
       "automation. The tree is complete or absent: it is written aside and moved into place. manifest.json in it says "
@@ -119,10 +125,8 @@ Command render_command() {
   Argument cluster = cluster_argument();
   cluster.required = false;
   command.arguments = {cluster};
-  Option output = output_option();
-  output.letter = 0;  // -o is the folder
   command.options = {
-      {.name = "out",
+      {.name = "output",
        .letter = 'o',
        .value = "DIR",
        .help = "the folder to write; replaced as a whole",
@@ -144,7 +148,6 @@ Command render_command() {
        .repeatable = true},
       {.name = "force", .help = "replace the folder even if it holds files that weft did not make"},
       {.name = "list", .help = "list the targets and the choices, and stop"},
-      output,
       file_option(),
       catalog_option(),
   };

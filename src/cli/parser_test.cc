@@ -120,7 +120,10 @@ TEST(CommandTableTest, AnOptionMeansTheSameEverywhere) {
   std::map<char, std::string> letters;
   const auto check = [&](const Option& option) {
     const auto [found, inserted] = seen.emplace(option.name, option);
-    EXPECT_EQ(found->second.value, option.value) << option.name;
+    // What a tree is rendered into is a folder.
+    if (option.name != "output") {
+      EXPECT_EQ(found->second.value, option.value) << option.name;
+    }
     EXPECT_EQ(found->second.letter, option.letter) << option.name;
     // Findings have formats of their own: SARIF and JUnit instead of tables.
     if (option.name != "output") {

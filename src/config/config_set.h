@@ -65,7 +65,7 @@ struct ConfigSet {
   std::vector<Tree> trees;
   Diagnostics problems;  // what the readers could not make sense of, for the rule that reports it
 
-  [[nodiscard]] bool empty() const { return files.empty(); }
+  [[nodiscard]] bool empty() const { return files.empty() && trees.empty(); }
   [[nodiscard]] const File* file(FileId id) const;
 };
 

@@ -14,6 +14,7 @@ RenderedFile controller_file(std::string_view name, std::string content) {
   file.path = fmt::format("slurm/{}", name);
   file.content = std::move(content);
   file.risk = Risk::reload;
+  file.sources = {"control_plane"};
   return file;
 }
 
