@@ -3,7 +3,7 @@
 
 Fails when a file of src/<room>/ includes a header of a room that is not declared for it, when a quoted include does not
 name a room, when a folder of src/ is not in the list, when the list itself is out of order, or when a file has grown
-beyond the hard limit. Files over the soft limit are only named.
+beyond the hard limit, or when two files define a type of one name. Files over the soft limit are only named.
 
 Usage: tests/layers.py [ROOT]
 """
@@ -15,6 +15,8 @@ import sys
 SOFT_LIMIT = {".h": 400, ".cc": 600}
 HARD_LIMIT = 1000
 ROOM = re.compile(r"^weft_room\(([^)]*)\)", re.MULTILINE)
+NAMESPACE = re.compile(r"^(?:inline )?namespace ?([\w:]*) ?\{$")
+TYPE = re.compile(r"^(?:template <.*> ?)?(?:struct|class|enum class) (\w+)\b(?!::)(?!.*;\s*(?://.*)?$)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]*)"')
 
 
@@ -34,6 +36,22 @@ def read_rooms(path, problems):
     if not rooms:
         problems.append("cmake/Rooms.cmake: no rooms found")
     return rooms
+
+
+def types_of(lines):
+    """Types that a file defines outside of anonymous namespaces, each with the namespace it stands in. By line: nothing
+    inside a namespace is indented, and each closes with a comment that names it."""
+    open_spaces, found = [], []
+    for number, line in enumerate(lines, start=1):
+        match = NAMESPACE.match(line)
+        if match:
+            open_spaces.append(match.group(1))
+        elif line.startswith("}  // namespace") and open_spaces:
+            open_spaces.pop()
+        match = TYPE.match(line)
+        if match and "" not in open_spaces:
+            found.append(("::".join([*open_spaces, match.group(1)]), number))
+    return found
 
 
 def check_file(path, label, room, rooms, problems, notes):
@@ -61,6 +79,7 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     problems, notes, count = [], [], 0
     rooms = read_rooms(root / "cmake" / "Rooms.cmake", problems)
+    types = {}
     for entry in sorted((root / "src").iterdir()):
         label = f"src/{entry.name}"
         if not entry.is_dir():
@@ -75,7 +94,12 @@ def main():
                 if path.parent != entry:
                     problems.append(f"{path.relative_to(root)}: a room has no folders of its own")
                     continue
-                check_file(path, path.relative_to(root).as_posix(), entry.name, rooms, problems, notes)
+                label = path.relative_to(root).as_posix()
+                check_file(path, label, entry.name, rooms, problems, notes)
+                for name, number in types_of(path.read_text(encoding="utf-8").splitlines()):
+                    other = types.setdefault(name, label)
+                    if other != label:
+                        problems.append(f"{label}:{number}: {name} is also defined in {other}: the linker takes either")
 
     for note in notes:
         print(f"layers: long file: {note}")

@@ -7,6 +7,7 @@
 
 #include "base/host_range.h"
 #include "render/host_parts.h"
+#include "render/switch_system.h"
 
 namespace weft {
 namespace {
@@ -89,7 +90,7 @@ void add_switches(const RenderInput& input, Value& groups, Members& members) {
   Value hosts = Value::map();
   for (const DeviceGroup& group : cluster.groups()) {
     if (group.kind != DeviceKind::network_switch) continue;
-    const std::string system(host_switch_system(cluster, group));
+    const std::string system(system_of(cluster, group));
     for (std::uint32_t i = 0; i < group.count; ++i) {
       const DeviceId id = host_member(group, i);
       const std::string& name = cluster.name_of(id);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "render/host_parts.h"
+#include "render/switch_system.h"
 
 namespace weft {
 namespace {
@@ -123,19 +124,10 @@ std::vector<DeviceId> host_relays(const RenderInput& input) {
   return relays;
 }
 
-std::string_view host_switch_system(const Cluster& cluster, const DeviceGroup& group) {
-  const FabricsSpec& fabrics = cluster.spec().fabrics.value;
-  const Given<std::string>& wanted =
-      group.fabric == FabricKind::oob ? fabrics.oob->system : host_fabric_spec(cluster, group.fabric).system;
-  const std::vector<std::string>& able = group.network_switch->systems.value;
-  if (able.empty() || std::find(able.begin(), able.end(), wanted.value) != able.end()) return wanted.value;
-  return able.front();
-}
-
 std::vector<std::string> host_switch_port_names(const Cluster& cluster, PortId switch_port) {
   const Port& port = cluster.port(switch_port);
   const DeviceGroup& group = cluster.group_of(port.device);
-  const std::string_view system = host_switch_system(cluster, group);
+  const std::string_view system = system_of(cluster, group);
   const CagePlace place = place_of_cage(*group.network_switch, port.cage);
   const unsigned cage = port.cage + 1U;
   const unsigned piece = port.lane / std::max<unsigned>(port.lanes, 1);

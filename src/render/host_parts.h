@@ -37,8 +37,6 @@ inline constexpr std::string_view kHostPrograms = "/usr/local/sbin";
 // The switch end of a server's port in the spelling of the switch's system, first as configured, then other names that
 // it may show to neighbours (SONiC's alias).
 [[nodiscard]] std::vector<std::string> host_switch_port_names(const Cluster& cluster, PortId switch_port);
-// The network operating system of a switch: the file's for the fabric, or its model's first where it cannot run that.
-[[nodiscard]] std::string_view host_switch_system(const Cluster& cluster, const DeviceGroup& group);
 
 // --- files of a pool and of its servers; each adds what applies
 void add_sysctl(const RenderInput& input, const PoolPlan& pool, FileSink& sink);
