@@ -267,9 +267,9 @@ TEST_F(RenderFrr, StretchedFrontendJoinsHostsOfDifferentLeaves) {
   }
   ASSERT_GE(hosts.size(), 2U);
   const auto first = *hosts.begin();
-  for (const auto& [name, address] : hosts) {
-    if (name == first.first) continue;
-    EXPECT_TRUE(Lab::wait(10, [&] { return reaches(space(first.first), first.second, address); })) << name;
+  for (const auto& host : hosts) {
+    if (host.first == first.first) continue;
+    EXPECT_TRUE(Lab::wait(10, [&] { return reaches(space(first.first), first.second, host.second); })) << host.first;
   }
   // The hosts' subnet itself is not routed: loopbacks of the six leaves and two spines are all that is announced.
   const FabricPlan& plan = cluster.fabric(FabricKind::frontend);

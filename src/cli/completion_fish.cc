@@ -47,7 +47,7 @@ end
 complete -c weft -f
 )";
 
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') out += '\\';
@@ -66,13 +66,13 @@ std::string start() {
 
 std::string condition(std::string_view position, std::string_view command) {
   const std::string text = fmt::format("__weft_at {}{}{}", position, command.empty() ? "" : " ", command);
-  return "-n " + quoted(text);
+  return "-n " + shell_word(text);
 }
 
 void append_words(std::string& out, const std::string& when, const std::vector<Choice>& words) {
   for (const Choice& choice : words) {
-    out += fmt::format("complete -c weft {} -a {}", when, quoted(choice.name));
-    if (!choice.help.empty()) out += " -d " + quoted(choice.help);
+    out += fmt::format("complete -c weft {} -a {}", when, shell_word(choice.name));
+    if (!choice.help.empty()) out += " -d " + shell_word(choice.help);
     out += '\n';
   }
 }
@@ -84,8 +84,8 @@ void append_option(std::string& out, const std::string& when, const Option& opti
   if (option.letter != 0) out += fmt::format(" -s {}", option.letter);
   const Candidates candidates = candidates_for(option, values);
   if (!option.value.empty()) out += candidates.files ? " -r -F" : " -x";
-  if (!candidates.words.empty()) out += " -a " + quoted(joined(names_of(candidates.words), " "));
-  out += " -d " + quoted(option.help) + "\n";
+  if (!candidates.words.empty()) out += " -a " + shell_word(joined(names_of(candidates.words), " "));
+  out += " -d " + shell_word(option.help) + "\n";
 }
 
 void append_command(std::string& out, const Command& command, const CompletionValues& values) {

@@ -36,7 +36,7 @@ constexpr std::string_view kWalk = R"(  for ((i = 2; i < CURRENT; i++)); do
 )";
 
 // Inside single quotes.
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -46,7 +46,7 @@ std::string quoted(std::string_view text) {
 std::string described(const Choice& choice) {
   std::string name;
   for (const char c : choice.name) name += c == ':' ? std::string("\\:") : std::string(1, c);
-  return quoted(choice.help.empty() ? name : name + ":" + choice.help);
+  return shell_word(choice.help.empty() ? name : name + ":" + choice.help);
 }
 
 std::string offer(const std::string& tag, const Candidates& candidates) {
