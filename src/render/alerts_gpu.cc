@@ -39,7 +39,8 @@ class GpuAlerts {
     return {std::string(metric) + selector(labels_), std::move(values)};
   }
   // A simple alert: one series, fires with `bad`, silent with `good`, both held for two hours.
-  void add(Alert alert, std::string_view metric, std::string bad, std::string good, std::string at, std::string value) {
+  void add(Alert alert, std::string_view metric, std::string bad, std::string good, const std::string& at,
+           std::string value) {
     alert.fabric = "host";
     alert.cases = {fires({series(metric, std::move(bad))}, at, labels_, std::move(value)),
                    silent({series(metric, std::move(good))}, at)};

@@ -1,0 +1,40 @@
+// Bytes as the manifest of a rendered tree, and as a file that is compared with another: whatever they are, there is a
+// manifest or an error, a list of changes, and a text compared with itself has none.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/folder.h"
+#include "render/compare.h"
+#include "render/manifest.h"
+
+namespace weft {
+namespace {
+
+void run(std::string_view text) {
+  const Result<Manifest> manifest = read_manifest(text, "manifest.json");
+  if (manifest.ok()) {
+    const Result<Manifest> again = read_manifest(write_manifest(*manifest), "manifest.json");
+    CHECK(again.ok() && write_manifest(*again) == write_manifest(*manifest), "a manifest can be read back");
+    for (const ManifestEntry& entry : manifest->files) CHECK(is_safe_relative_path(entry.path), "paths stay inside");
+  }
+  const std::size_t half = text.size() / 2;
+  for (const char* path : {"sonic/a/config_db.json", "kubernetes/a.yaml", "nxos/a.cfg", "slurm/slurm.conf"}) {
+    const std::string_view target = std::string_view(path).substr(0, std::string_view(path).find('/'));
+    CHECK(compare_texts(target, path, text, text, Risk::none).empty(), "a text is equal to itself");
+    (void)compare_texts(target, path, text.substr(0, half), text.substr(half), Risk::traffic, {.running = true});
+  }
+}
+
+}  // namespace
+}  // namespace weft
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 32768) return 0;
+  const std::string text(data, data + size);
+  weft::run(text);
+  return 0;
+}
