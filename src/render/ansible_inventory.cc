@@ -154,6 +154,7 @@ void add_pools(const RenderInput& input, Value& groups, Members& members) {
 
 std::vector<std::string> names_of(const Cluster& cluster, const std::vector<DeviceId>& devices) {
   std::vector<std::string> names;
+  names.reserve(devices.size());
   for (const DeviceId id : devices) names.push_back(cluster.name_of(id));
   return names;
 }

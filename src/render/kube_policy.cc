@@ -176,7 +176,7 @@ std::vector<std::string> image_patterns(const RenderInput& input) {
     const std::size_t slash = image.rfind('/');
     const std::size_t version = image.find_first_of(":@", slash == std::string::npos ? 0 : slash);
     const std::string repository = image.substr(0, version);
-    for (std::string pattern : {repository + ":*", repository + "@*"}) {
+    for (const std::string& pattern : {repository + ":*", repository + "@*"}) {
       if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end()) patterns.push_back(pattern);
     }
   }

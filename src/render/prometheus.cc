@@ -7,7 +7,6 @@
 namespace weft {
 namespace {
 
-using watch::Alert;
 using watch::AlertGroup;
 using watch::ScrapeJob;
 using watch::Watch;
