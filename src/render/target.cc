@@ -75,6 +75,7 @@ Status RenderOptions::set(std::string_view assignment) {
   const RenderChoice* choice = find_choice(key);
   if (equals == std::string_view::npos || choice == nullptr) {
     std::vector<std::string_view> keys;
+    keys.reserve(kChoices.size());
     for (const RenderChoice& one : kChoices) keys.push_back(one.key);
     return Error{ErrorCode::invalid_input, fmt::format("`{}`: KEY=VALUE, where KEY is {}", assignment, listed(keys)),
                  "--set"};
