@@ -47,13 +47,11 @@ class DiffSink : public FileSink {
     const Result<std::string> old =
         read_file(is_running ? running->second : against_.folder + "/" + file.path, 1U << 30U);
     if (old.ok() && *old == file.content) return;
-    if (is_running) compared_.insert(file.device);
     note(file, old, is_running);
   }
   void remark(std::string /*text*/) override {}
 
   [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
-  [[nodiscard]] const std::set<std::string>& compared() const { return compared_; }
 
  private:
   void note(const RenderedFile& file, const Result<std::string>& old, bool running) {
@@ -78,7 +76,6 @@ class DiffSink : public FileSink {
   const Against& against_;
   std::vector<ChangedFile>& changed_;
   std::set<std::string> seen_;
-  std::set<std::string> compared_;
   std::string target_;
 };
 
@@ -264,9 +261,13 @@ Exit run_diff(Context& context) {
   }
   std::size_t risky = 0;
   for (const RolloutStep& step : steps) risky += step.risk == Risk::traffic ? 1U : 0U;
-  document.notes.push_back(changed.empty() ? "No difference."
-                                           : fmt::format("{} files differ; {} steps, {} of them with traffic at stake.",
-                                                         changed.size(), steps.size(), risky));
+  const auto counted = [](std::size_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  document.notes.push_back(changed.empty()
+                               ? "No difference."
+                               : fmt::format("{} changed; {}, {} with traffic at stake.",
+                                             counted(changed.size(), "file"), counted(steps.size(), "step"), risky));
   return context.deliver(document, changed.empty() ? Exit::ok : Exit::findings);
 }
 

@@ -64,8 +64,8 @@ Document summary_of(const Manifest& manifest, const std::string& folder) {
   document.kind = "render";
   document.sections.emplace_back(std::move(table));
   document.notes.push_back(
-      fmt::format("{} files in {}; {}/{} says who reads each, how it is applied and in which order.", all, folder,
-                  folder, kManifestName));
+      fmt::format("{} file{} in {}; {}/{} says who reads each, how it is applied and in which order.", all,
+                  all == 1 ? "" : "s", folder, folder, kManifestName));
   for (const std::string& remark : manifest.remarks) document.notes.push_back(remark);
   for (const std::string& missing : manifest.left_out) document.notes.push_back("left out: " + missing);
   return document;

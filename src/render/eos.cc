@@ -104,11 +104,8 @@ void eos_guard(CliWriter& out, const EosInput& input) {
 
 namespace {
 
-RenderedFile eos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& sink) {
-  const cli::SwitchView view = survey.view(id);
+void write_eos(CliWriter& out, const cli::SwitchView& view, const cli::SwitchSurvey& survey) {
   const cli::EosInput input{view, survey};
-  CliWriter out(kEosStyle);
-  out.comment(heading(survey.input().cluster, fmt::format("EOS configuration of {}", view.name)));
   cli::eos_system(out, input);
   cli::eos_qos(out, input);
   cli::eos_vlans(out, input);
@@ -118,19 +115,6 @@ RenderedFile eos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& si
   cli::eos_routing(out, input);
   out.separate();
   out.line({"end"});
-  for (const std::string& line : out.refused())
-    sink.left_out(fmt::format("eos/{}.cfg: a line was left out, it would not stay one line: {}", view.name, line));
-  RenderedFile file;
-  file.path = fmt::format("eos/{}.cfg", view.name);
-  file.content = out.take();
-  file.device = view.name;
-  file.consumer = "EOS";
-  file.install = fmt::format("flash:{}.cfg", view.name);
-  file.apply = fmt::format("copy flash:{}.cfg running-config", view.name);
-  file.risk = Risk::traffic;
-  file.stage = cli::stage_of(view.group->fabric);
-  file.sources = cli::switch_sources(view);
-  return file;
 }
 
 }  // namespace
@@ -138,13 +122,7 @@ RenderedFile eos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& si
 bool applies_eos(const RenderInput& input) { return has_ethernet_switch_of(input.cluster, "eos"); }
 
 void render_eos(const RenderInput& input, FileSink& sink) {
-  const cli::SwitchSurvey survey(input);
-  for (const DeviceGroup& group : input.cluster.groups()) {
-    if (!is_ethernet_switch_of(input.cluster, group, "eos")) continue;
-    for (std::uint32_t i = 0; i < group.count; ++i)
-      sink.add(eos_file(survey, static_cast<DeviceId>(index_of(group.first) + i), sink));
-    cli::remark_group(survey, group, sink);
-  }
+  cli::render_switches(input, sink, {"eos", "EOS", "flash", kEosStyle, write_eos});
 }
 
 }  // namespace weft

@@ -1,14 +1,14 @@
-// What the Kubernetes targets for the frontend, scheduling, inference and policy share: objects in their usual form,
-// texts made fit for names and labels, and who a service or tenant is in the cluster. It renders nothing itself.
+// What the Kubernetes targets for the frontend, scheduling, inference and policy share beyond kube_object.h: who a
+// service or tenant is in the cluster. It renders nothing itself.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/value.h"
+#include "render/kube_object.h"
 #include "render/target.h"
 
 namespace weft::kube_services {
@@ -17,33 +17,22 @@ inline constexpr std::string_view kTenantLabel = "weft/tenant";  // on namespace
 inline constexpr std::string_view kSharedSpace = "inference";    // of services that belong to no tenant
 inline constexpr std::string_view kHostLabel = "kubernetes.io/hostname";
 
-// A text as an RFC 1123 label (names of namespaces, Services) or subdomain (names of nodes): lower case, what is not
-// allowed becomes '-'. A name that is already one stays as it is.
-[[nodiscard]] std::string label_name(std::string_view text);
-[[nodiscard]] std::string subdomain_name(std::string_view text);
-// The same for the value of a label, which may have capitals, '_' and '.'.
-[[nodiscard]] std::string label_value(std::string_view text);
-// k8s.io/apimachinery/pkg/util/validation: IsQualifiedName, IsValidLabelValue.
-[[nodiscard]] bool is_label_key(std::string_view text);
-[[nodiscard]] bool is_label_value(std::string_view text);
+// Shared with the other Kubernetes targets (kube_object.h), by the names that callers here use.
+using kube::add_manifest;
+using kube::is_label_key;
+using kube::is_label_value;
+using kube::KubeTaint;
+using kube::label_name;
+using kube::label_value;
+using kube::ManifestFile;
+using kube::object;
+using kube::parse_taint;
+using kube::quantity;
+using kube::subdomain_name;
+using kube::taints_of;
+using kube::tolerations_of;
 
-struct KubeTaint {
-  std::string key;
-  std::string value;
-  std::string effect;
-};
-// "key=value:Effect" or "key:Effect"; nothing when key or value cannot stand in a taint.
-[[nodiscard]] std::optional<KubeTaint> parse_taint(std::string_view text);
-// Those of the pool that can stand in a manifest.
-[[nodiscard]] std::vector<KubeTaint> taints_of(const PoolPlan& pool);
-[[nodiscard]] Value tolerations_of(const PoolPlan& pool);
-
-// apiVersion, kind, metadata with name, namespace (none when empty) and the label that says who made it.
-[[nodiscard]] Value object(std::string_view api_version, std::string_view kind, std::string name,
-                           std::string space = {});
 [[nodiscard]] Value match_labels(std::string_view key, std::string_view value);
-// An amount of memory or storage as a Kubernetes quantity, exact: "32Gi", "16T", "1500".
-[[nodiscard]] std::string quantity(Bytes amount);
 // GEP-2257: hours, minutes, seconds and milliseconds, "300s", "2h30m".
 [[nodiscard]] std::string gateway_duration(Duration time);
 [[nodiscard]] std::int64_t whole_seconds(Duration time);  // at least 1
@@ -79,19 +68,5 @@ struct TenantSpace {
 [[nodiscard]] std::int64_t node_port(std::size_t n);
 // Hosts outside the cluster's network that proxy for services: those of the control plane.
 [[nodiscard]] std::vector<Ipv4> proxy_addresses(const RenderInput& input);
-
-struct ManifestFile {
-  std::string path;  // "kubernetes/frontend/10-bgp.yaml"
-  std::string what;  // first line of the heading, and what more a reader must know
-  std::string consumer;
-  std::vector<Value> documents;
-  Stage stage = Stage::platform;
-  Risk risk = Risk::none;
-  std::vector<std::string> sources;
-  std::string device{};
-  std::string flags{};  // of kubectl apply beside --server-side
-};
-// Nothing is added when there are no documents.
-void add_manifest(const RenderInput& input, FileSink& sink, ManifestFile file);
 
 }  // namespace weft::kube_services

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "render/kube_object.h"
+
 namespace weft::kube_training {
 namespace {
 
@@ -289,20 +291,6 @@ Value TrainingPod::volumes() const {
   return list;
 }
 
-Value TrainingPod::tolerations() const {
-  Value list = Value::list();
-  for (const std::string& taint : pool_.spec->taints.value) {
-    const std::size_t colon = taint.rfind(':');
-    if (colon == std::string::npos) continue;
-    const std::size_t equals = std::min(taint.find('='), colon);
-    Value one = Value::map({{"key", taint.substr(0, equals)}, {"operator", equals < colon ? "Equal" : "Exists"}});
-    if (equals < colon) one.set("value", taint.substr(equals + 1, colon - equals - 1));
-    one.set("effect", taint.substr(colon + 1));
-    list.add(std::move(one));
-  }
-  return list;
-}
-
 Value TrainingPod::main_container(const PodForm& form) const {
   return Value::map({{"name", form.container},
                      {"image", job_.image.value},
@@ -320,7 +308,7 @@ Value TrainingPod::spec(const PodForm& form) const {
   if (!input_.plan.pod_scheduler().empty()) out.set("schedulerName", input_.plan.pod_scheduler());
   if (job_.priority.has_value()) out.set("priorityClassName", dns_label(job_.priority.value));
   out.set("nodeSelector", Value::map({{std::string(kPoolLabel), pool_.name()}}));
-  if (Value list = tolerations(); !list.empty()) out.set("tolerations", std::move(list));
+  if (Value list = kube::tolerations_of(pool_); !list.empty()) out.set("tolerations", std::move(list));
   // Ranks write a checkpoint when they are told to stop.
   constexpr std::int64_t kSecond = 1'000'000'000;
   const std::int64_t write = input_.cluster.spec().workload->checkpoint_time->count() / kSecond;

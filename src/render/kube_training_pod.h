@@ -51,7 +51,6 @@ class TrainingPod {
   [[nodiscard]] Value main_container(const PodForm& form) const;
   [[nodiscard]] Value volumes() const;
   [[nodiscard]] Value mounts() const;
-  [[nodiscard]] Value tolerations() const;
   void add_slurm_annotations(Value& annotations) const;
 
   const RenderInput& input_;

@@ -109,11 +109,8 @@ void nxos_guard(CliWriter& out, const NxosInput& input) {
 
 namespace {
 
-RenderedFile nxos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& sink) {
-  const cli::SwitchView view = survey.view(id);
+void write_nxos(CliWriter& out, const cli::SwitchView& view, const cli::SwitchSurvey& survey) {
   const cli::NxosInput input{view, survey};
-  CliWriter out(kNxosStyle);
-  out.comment(heading(survey.input().cluster, fmt::format("NX-OS configuration of {}", view.name)));
   cli::nxos_system(out, input);
   cli::nxos_guard(out, input);
   cli::nxos_qos(out, input);
@@ -121,19 +118,6 @@ RenderedFile nxos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& s
   cli::nxos_pair(out, input);
   cli::nxos_interfaces(out, input);
   cli::nxos_bgp(out, input);
-  for (const std::string& line : out.refused())
-    sink.left_out(fmt::format("nxos/{}.cfg: a line was left out, it would not stay one line: {}", view.name, line));
-  RenderedFile file;
-  file.path = fmt::format("nxos/{}.cfg", view.name);
-  file.content = out.take();
-  file.device = view.name;
-  file.consumer = "NX-OS";
-  file.install = fmt::format("bootflash:{}.cfg", view.name);
-  file.apply = fmt::format("copy bootflash:{}.cfg running-config", view.name);
-  file.risk = Risk::traffic;
-  file.stage = cli::stage_of(view.group->fabric);
-  file.sources = cli::switch_sources(view);
-  return file;
 }
 
 }  // namespace
@@ -141,13 +125,7 @@ RenderedFile nxos_file(const cli::SwitchSurvey& survey, DeviceId id, FileSink& s
 bool applies_nxos(const RenderInput& input) { return has_ethernet_switch_of(input.cluster, "nxos"); }
 
 void render_nxos(const RenderInput& input, FileSink& sink) {
-  const cli::SwitchSurvey survey(input);
-  for (const DeviceGroup& group : input.cluster.groups()) {
-    if (!is_ethernet_switch_of(input.cluster, group, "nxos")) continue;
-    for (std::uint32_t i = 0; i < group.count; ++i)
-      sink.add(nxos_file(survey, static_cast<DeviceId>(index_of(group.first) + i), sink));
-    cli::remark_group(survey, group, sink);
-  }
+  cli::render_switches(input, sink, {"nxos", "NX-OS", "bootflash", kNxosStyle, write_nxos});
 }
 
 }  // namespace weft

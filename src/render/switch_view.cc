@@ -367,4 +367,32 @@ std::vector<std::string> switch_sources(const SwitchView& view) {
   return sources;
 }
 
+void render_switches(const RenderInput& input, FileSink& sink, const SwitchDialect& dialect) {
+  const SwitchSurvey survey(input);
+  for (const DeviceGroup& group : input.cluster.groups()) {
+    if (!is_ethernet_switch_of(input.cluster, group, dialect.system)) continue;
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      const SwitchView view = survey.view(static_cast<DeviceId>(index_of(group.first) + i));
+      CliWriter out(dialect.style);
+      out.comment(heading(input.cluster, fmt::format("{} configuration of {}", dialect.title, view.name)));
+      dialect.write(out, view, survey);
+      RenderedFile file;
+      file.path = fmt::format("{}/{}.cfg", dialect.system, view.name);
+      for (const std::string& line : out.refused()) {
+        sink.left_out(fmt::format("{}: a line was left out, it would not stay one line: {}", file.path, line));
+      }
+      file.content = out.take();
+      file.device = view.name;
+      file.consumer = dialect.title;
+      file.install = fmt::format("{}:{}.cfg", dialect.storage, view.name);
+      file.apply = fmt::format("copy {} running-config", file.install);
+      file.risk = Risk::traffic;
+      file.stage = stage_of(view.group->fabric);
+      file.sources = switch_sources(view);
+      sink.add(std::move(file));
+    }
+    remark_group(survey, group, sink);
+  }
+}
+
 }  // namespace weft::cli

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/lossless.h"
+#include "render/cli_section.h"
 #include "render/target.h"
 
 namespace weft::cli {
@@ -147,5 +148,16 @@ inline constexpr std::uint32_t kPairChannel = 1000;
 [[nodiscard]] std::vector<std::string> switch_sources(const SwitchView& view);
 // What the files of a group of switches cannot say, for whoever applies them.
 void remark_group(const SwitchSurvey& survey, const DeviceGroup& group, FileSink& sink);
+
+// How the configuration of one operating system is written, for render_switches().
+struct SwitchDialect {
+  std::string_view system;   // as in the catalogue; also the folder
+  std::string_view title;    // "NX-OS"
+  std::string_view storage;  // where its files lie: "bootflash"
+  CliStyle style;
+  void (*write)(CliWriter& out, const SwitchView& view, const SwitchSurvey& survey);
+};
+// A file for every switch that runs it.
+void render_switches(const RenderInput& input, FileSink& sink, const SwitchDialect& dialect);
 
 }  // namespace weft::cli
