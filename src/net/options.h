@@ -1,0 +1,127 @@
+// How a simulation is run: fidelity, classes of traffic, what switches and NICs do. One set for all three engines; each
+// uses what it can see and says what it cannot. Defaults are published ones, with their source beside them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/routing.h"
+
+namespace weft::net {
+
+enum class Fidelity : std::uint8_t { analytic, flow, packet };
+
+enum class Transport : std::uint8_t {
+  dcqcn,     // RoCEv2: rate based, reacts to CNPs (Zhu et al., SIGCOMM 2015)
+  pfc_only,  // RoCEv2 without end-to-end control: line rate until paused
+  hpcc,      // window from in-band telemetry (Li et al., SIGCOMM 2019)
+  nscc,      // window from ECN and delay, made for spraying (after UEC 1.0's NSCC)
+  receiver,  // receiver-driven: pull credits paced at the receiver's rate (after EQDS/NDP, UEC's RCCC)
+  tcp,       // loss-based window (Reno with fast recovery), kernel costs at the ends
+};
+enum class Recovery : std::uint8_t { go_back_n, selective };
+enum class Watchdog : std::uint8_t { off, drop, forward };
+
+// DCQCN constants as in the paper and in the HPCC repository's configuration; rates in bits per second.
+struct DcqcnOptions {
+  double g = 1.0 / 256;                    // gain of alpha
+  SimTime alpha_timer = microseconds(55);  // alpha decays each time this passes without a CNP
+  SimTime rate_timer = microseconds(55);   // T of the rate increase (HPCC's config: 300; the paper: 55)
+  Bytes byte_counter{10'000'000};          // B of the rate increase
+  int fast_recovery = 5;                   // F
+  BitRate additive{40'000'000};            // R_AI
+  BitRate hyper{200'000'000};              // R_HAI
+  BitRate minimum{100'000'000};
+  SimTime cnp_interval = microseconds(50);  // notification point: at most one CNP in this, per flow
+  SimTime decrease_interval = microseconds(4);
+  bool clamp_target = true;  // a decrease also lowers the target, after the first one too
+};
+
+struct TransportOptions {
+  Transport kind = Transport::dcqcn;
+  Recovery recovery = Recovery::go_back_n;
+  Bytes payload{4096};                   // of a full packet (the path MTU of the queue pair)
+  Bytes header{64};                      // on the wire beside the payload, of every packet
+  Bytes control{64};                     // ACK, NACK, CNP, pull on the wire
+  std::uint32_t ack_every = 1;           // data packets to an ACK
+  Bytes window{0};                       // limit of unacknowledged bytes of a connection; 0: none
+  SimTime timeout = microseconds(1000);  // retransmission timeout
+  bool ends_at_receiver = true;  // a transfer ends when its last byte has arrived; false: when it is acknowledged
+  DcqcnOptions dcqcn;
+  double hpcc_target = 0.95;  // eta
+  int hpcc_stages = 5;        // maxStage
+  SimTime base_rtt{0};        // of hpcc, nscc, receiver; 0: worked out from each path
+  SimTime host_overhead{0};   // per message at each end: kernel and copy costs of tcp
+  BitRate host_limit{0};      // what one connection's software can move; 0: no limit
+};
+
+// A class of traffic: where its packets wait, and what congestion does to them.
+struct TrafficClassOptions {
+  std::string name = "roce";
+  std::uint8_t priority = 3;
+  bool lossless = true;      // PFC on this priority
+  bool strict = false;       // served before all that are not
+  std::uint32_t weight = 1;  // of deficit round robin among those that are not
+  bool ecn = true;
+  // Marking thresholds at 100 Gb/s; each port uses them times its rate / 100 Gb/s (HPCC: 4 and 16 KB per Gb/s).
+  Bytes ecn_min{400'000};
+  Bytes ecn_max{1'600'000};
+  double ecn_probability = 0.2;  // at ecn_max; beyond it every packet is marked
+  TransportOptions transport;
+};
+
+struct SwitchOptions {
+  Bytes buffer{0};           // overrides the network's; 0: as built
+  double alpha = 1.0 / 8;    // dynamic threshold of an ingress priority: alpha x free shared buffer
+  Bytes xoff{0};             // static threshold instead of the dynamic one; 0: dynamic
+  Bytes xon_offset{20'480};  // XON when this far below XOFF (at least 2 packets)
+  Bytes headroom{0};         // of each ingress priority; 0: worked out from rate, delay and MTU so that none is lost
+  double lossy_alpha = 1.0;  // dynamic threshold of an egress queue of a lossy class
+  bool pfc = true;           // false: lossless classes lose packets too
+  std::uint32_t pause_quanta = 65'535;  // a pause lasts so many times 512 bit times unless renewed or ended
+  SimTime response{0};                  // of a paused sender, beyond the frame in flight
+  SimTime latency{0};                   // of forwarding, added to every hop through a switch
+  bool cut_through = false;
+  Watchdog watchdog = Watchdog::off;
+  SimTime watchdog_detection = microseconds(200'000);
+  SimTime watchdog_restoration = microseconds(200'000);
+};
+
+// Something that breaks during the run. Both directions of the link.
+struct LinkEvent {
+  enum class Kind : std::uint8_t { down, up, errors, mtu };
+  SimTime at;
+  LinkId link = kNone<LinkId>;
+  Kind kind = Kind::down;
+  double loss = 0;  // errors: probability that a full packet is lost on the wire
+  Bytes mtu;        // mtu: payload packets larger than this are dropped by the sending port
+};
+// A NIC that sends pause frames all the time, as a broken one does.
+struct PauseStorm {
+  NodeId endpoint = kNone<NodeId>;
+  SimTime from;
+  SimTime until = kNever;
+};
+
+struct SimOptions {
+  Fidelity fidelity = Fidelity::packet;
+  std::uint64_t seed = 1;
+  int threads = 1;
+  SimTime end = kNever;  // the run is cut here; what had not ended is said
+  std::vector<TrafficClassOptions> classes{TrafficClassOptions{}};
+  SwitchOptions switches;
+  std::vector<LinkEvent> link_events;
+  std::vector<PauseStorm> pause_storms;
+  SimTime series_interval{0};       // 0: no time series
+  std::size_t pause_log = 100'000;  // pause events kept for the storm tree
+};
+
+[[nodiscard]] std::string_view to_text(Fidelity fidelity);
+[[nodiscard]] std::string_view to_text(Transport transport);
+
+// What makes no sense: thresholds out of order, a class without packets, more than 8 priorities.
+[[nodiscard]] Status validate(const SimOptions& options, const Network& network);
+
+}  // namespace weft::net

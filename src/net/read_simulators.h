@@ -1,0 +1,25 @@
+// Readers for files of other simulators, so that users can bring theirs: htsim's connection matrices (.cm) and
+// topologies (.topo), the flow and topology files of HPCC's and SimAI's ns-3, and the neutral ".flows" form
+// ("id src dst bytes start_ns after_id"). Every error has file, line and column; input is bounded, never trusted.
+#pragma once
+
+#include <optional>
+
+#include "base/diagnostic.h"
+#include "base/source.h"
+#include "net/network.h"
+#include "net/transfer.h"
+
+namespace weft::net {
+
+// Host numbers in flow files are indices into network.endpoints().
+[[nodiscard]] std::optional<TransferGraph> read_flows(const Sources& sources, FileId file, const Network& network,
+                                                      Diagnostics& diagnostics);
+[[nodiscard]] std::optional<TransferGraph> read_htsim_matrix(const Sources& sources, FileId file,
+                                                             const Network& network, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<TransferGraph> read_hpcc_flows(const Sources& sources, FileId file, const Network& network,
+                                                           Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Network> read_htsim_topology(const Sources& sources, FileId file, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Network> read_hpcc_topology(const Sources& sources, FileId file, Diagnostics& diagnostics);
+
+}  // namespace weft::net
