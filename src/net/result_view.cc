@@ -44,17 +44,6 @@ double goodput(const TransferGraph& transfers, const SimResult& result) {
   return bytes * 8e12 / static_cast<double>(result.end.count());
 }
 
-std::string transport_words(const SimOptions& options) {
-  std::string words;
-  for (const TrafficClassOptions& each : options.classes) {
-    words += (words.empty() ? "" : "; ") + std::string(to_text(each.transport.kind));
-    words += each.lossless && options.switches.pfc ? ", PFC" : ", no PFC";
-    words += each.ecn ? ", ECN" : ", no ECN";
-    words += fmt::format(", {} payload", to_text(each.transport.payload));
-  }
-  return words;
-}
-
 FactsSection summary(const ResultContext& context, const SimResult& result) {
   const Percentiles times = percentiles_of(completion_times(result));
   FactsSection facts;
@@ -346,6 +335,17 @@ TableSection comparison_table(const ResultContext& context, std::span<const SimR
 }
 
 }  // namespace
+
+std::string transport_words(const SimOptions& options) {
+  std::string words;
+  for (const TrafficClassOptions& each : options.classes) {
+    words += (words.empty() ? "" : "; ") + std::string(to_text(each.transport.kind));
+    words += each.lossless && options.switches.pfc ? ", PFC" : ", no PFC";
+    words += each.ecn ? ", ECN" : ", no ECN";
+    words += fmt::format(", {} payload", to_text(each.transport.payload));
+  }
+  return words;
+}
 
 FidelityError fidelity_error(const SimResult& coarse, const SimResult& fine) {
   FidelityError error;

@@ -38,6 +38,8 @@ struct FidelityError {
 };
 [[nodiscard]] FidelityError fidelity_error(const SimResult& coarse, const SimResult& fine);
 
+// "dcqcn, PFC, ECN, 4096 payload"
+[[nodiscard]] std::string transport_words(const SimOptions& options);
 // "complete", "cut at 10 ms: 3 of 256 transfers had not ended", ...
 [[nodiscard]] std::string state_text(const SimResult& result, std::size_t transfers);
 
