@@ -42,12 +42,12 @@ struct DcqcnOptions {
 struct TransportOptions {
   Transport kind = Transport::dcqcn;
   Recovery recovery = Recovery::go_back_n;
-  Bytes payload{4096};                   // of a full packet (the path MTU of the queue pair)
-  Bytes header{64};                      // on the wire beside the payload, of every packet
-  Bytes control{64};                     // ACK, NACK, CNP, pull on the wire
-  std::uint32_t ack_every = 1;           // data packets to an ACK
-  Bytes window{0};                       // limit of unacknowledged bytes of a connection; 0: none
-  SimTime timeout = microseconds(1000);  // retransmission timeout
+  Bytes payload{4096};                     // of a full packet (the path MTU of the queue pair)
+  Bytes header{64};                        // on the wire beside the payload, of every packet
+  Bytes control{64};                       // ACK, NACK, CNP, pull on the wire
+  std::uint32_t ack_every = 1;             // data packets to an ACK
+  Bytes window{0};                         // limit of unacknowledged bytes of a connection; 0: none
+  SimTime timeout = microseconds(67'109);  // retransmission timeout: 4.096 us x 2^14, as verbs libraries set it
   bool ends_at_receiver = true;  // a transfer ends when its last byte has arrived; false: when it is acknowledged
   DcqcnOptions dcqcn;
   double hpcc_target = 0.95;  // eta

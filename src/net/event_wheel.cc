@@ -1,0 +1,133 @@
+#include "net/event_wheel.h"
+
+#include <algorithm>
+
+namespace weft::net {
+
+namespace {
+
+// Slots hold a handful: insertion sort beats std::sort there, and one pass finds the common case of sorted input.
+void sort_events(std::vector<Event>& events) {
+  if (events.size() > 32) {
+    std::sort(events.begin(), events.end());
+    return;
+  }
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    const Event moving = events[i];
+    std::size_t j = i;
+    for (; j > 0 && moving < events[j - 1]; --j) events[j] = events[j - 1];
+    events[j] = moving;
+  }
+}
+
+}  // namespace
+
+EventWheel::EventWheel() : slots_(kSlots) {}
+
+void EventWheel::grow(Slot& slot) {
+  const std::uint32_t capacity = std::max<std::uint32_t>(8, slot.capacity * 2);
+  auto larger = std::make_unique<Event[]>(capacity);
+  std::copy_n(slot.events.get(), slot.size, larger.get());
+  slot.events = std::move(larger);
+  slot.capacity = capacity;
+}
+
+void EventWheel::push_elsewhere(Event event, std::int64_t slot) {
+  if (slot <= current_slot_) {
+    push_current(event);
+  } else {
+    far_.push(event);
+  }
+}
+
+void EventWheel::push_current(Event event) {
+  const auto place = std::upper_bound(current_.begin() + static_cast<std::ptrdiff_t>(cursor_), current_.end(), event);
+  current_.insert(place, event);
+}
+
+std::int64_t EventWheel::next_occupied() const {
+  constexpr std::uint64_t kWords = kSlots / 64;
+  const auto start = static_cast<std::uint64_t>((current_slot_ + 1) & (kSlots - 1));
+  for (std::uint64_t step = 0; step <= kWords; ++step) {
+    const std::uint64_t word = (start / 64 + step) % kWords;
+    std::uint64_t bits = occupied_[word];
+    if (step == 0) bits &= ~std::uint64_t{0} << (start % 64);
+    if (step == kWords) bits &= ~(~std::uint64_t{0} << (start % 64));
+    if (bits == 0) continue;
+    const std::uint64_t found = word * 64 + static_cast<std::uint64_t>(__builtin_ctzll(bits));
+    return current_slot_ + 1 + static_cast<std::int64_t>((found - start) & (kSlots - 1));
+  }
+  return INT64_MAX;
+}
+
+void EventWheel::take(std::int64_t slot) {
+  const auto index = static_cast<std::size_t>(slot & (kSlots - 1));
+  Slot& from = slots_[index];
+  current_.assign(from.events.get(), from.events.get() + from.size);
+  from.size = 0;
+  occupied_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
+}
+
+void EventWheel::pull_far() {
+  while (!far_.empty() && (far_.top().time >> shift_) < current_slot_ + kSlots) {
+    const Event event = far_.top();
+    far_.pop();
+    const std::int64_t slot = event.time >> shift_;
+    if (slot <= current_slot_) {
+      push_current(event);
+    } else {
+      append(slots_[static_cast<std::size_t>(slot & (kSlots - 1))], event);
+      mark(slot);
+    }
+  }
+}
+
+bool EventWheel::advance() {
+  current_.clear();
+  cursor_ = 0;
+  std::int64_t slot = next_occupied();
+  const std::int64_t far_slot = far_.empty() ? INT64_MAX : far_.top().time >> shift_;
+  if (slot == INT64_MAX && far_slot == INT64_MAX) return false;
+  slot = std::min(slot, far_slot);
+  current_slot_ = slot;
+  take(slot);
+  pull_far();
+  sort_events(current_);
+  retune(current_.size());
+  return true;
+}
+
+void EventWheel::retune(std::size_t taken) {
+  constexpr std::uint64_t kSample = 4096;
+  constexpr int kNarrowest = 6;
+  constexpr int kWidest = 30;
+  events_taken_ += taken;
+  if (++slots_taken_ < kSample) return;
+  const std::uint64_t mean = events_taken_ / slots_taken_;
+  slots_taken_ = 0;
+  events_taken_ = 0;
+  int shift = shift_;
+  if (mean > 16 && shift_ > kNarrowest) shift = shift_ - 1;
+  if (mean < 3 && shift_ < kWidest) shift = shift_ + 1;
+  if (shift == shift_) return;
+  std::vector<Event> all(current_.begin(), current_.end());
+  for (Slot& from : slots_) {
+    all.insert(all.end(), from.events.get(), from.events.get() + from.size);
+    from.size = 0;
+  }
+  std::fill(std::begin(occupied_), std::end(occupied_), 0);
+  shift_ = shift;
+  current_slot_ = current_.front().time >> shift_;
+  current_.clear();
+  for (const Event& event : all) {
+    if (event.time >> shift_ == current_slot_) {
+      current_.push_back(event);
+    } else {
+      push(event);
+    }
+  }
+  std::sort(current_.begin(), current_.end());
+  pull_far();
+}
+
+}  // namespace weft::net
