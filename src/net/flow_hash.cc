@@ -31,8 +31,8 @@ constexpr std::array<std::uint16_t, 256> kCrc16Table = make_crc16_table();
 
 std::uint64_t mixed(std::uint64_t value) { return detail::splitmix64(value); }
 
-// The chosen fields in the order of an RSS input (RFC-less, but every NIC's): addresses, ports, then what RSS leaves
-// out. All big-endian.
+// The chosen fields in the order of receive-side scaling's input: addresses, ports, then what that leaves out. All
+// big-endian.
 class KeyBytes {
  public:
   KeyBytes(const FlowKey& key, const HashFields& fields, std::uint32_t ingress) {

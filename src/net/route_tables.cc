@@ -48,7 +48,7 @@ void RouteTables::attach(NodeId endpoint) {
   std::vector<SwitchIndex> switches;
   for (const LinkId link : network_->out_links(endpoint)) {
     const SwitchIndex s = graph_.index(network_->link(link).to);
-    if (s != kNoSwitch && works(link)) switches.push_back(s);
+    if (s != kNoSwitch && working(link)) switches.push_back(s);
   }
   std::uint32_t& slot = attached_[index_of(endpoint)];
   slot = kDetached;
@@ -69,9 +69,19 @@ RouteTables::Attachment* RouteTables::attachment_of(NodeId endpoint) const {
 
 void RouteTables::prepare(NodeId destination) const {
   Attachment* attachment = attachment_of(destination);
-  if (attachment == nullptr || attachment->open.load(std::memory_order_acquire)) return;
+  if (attachment == nullptr) return;
+  Table& table = table_of(*attachment);
+  if (table.open.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
-  open(*attachment);
+  open(table);
+}
+
+RouteTables::Table& RouteTables::table_of(Attachment& attachment) const {
+  Table* known = attachment.table.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  const std::lock_guard lock(mutex_);
+  settle(attachment);
+  return *attachment.table.load(std::memory_order_relaxed);
 }
 
 std::span<const LinkId> RouteTables::links_of(Entry entry) const {
@@ -96,7 +106,7 @@ std::span<const LinkId> RouteTables::last_hop(NodeId at, NodeId destination) con
   thread_local std::vector<LinkId> members;
   members.clear();
   for (const LinkId link : network_->out_links(destination)) {
-    if (network_->link(link).to == at && works(link)) members.push_back(network_->link(link).reverse);
+    if (network_->link(link).to == at && working(link)) members.push_back(network_->link(link).reverse);
   }
   std::sort(members.begin(), members.end());
   return keep(network_->out_links(at), members);
@@ -110,7 +120,7 @@ std::span<const LinkId> RouteTables::first_hop(NodeId at, NodeId destination) co
   members.clear();
   std::uint32_t best = kNoWay;
   for (const LinkId link : network_->out_links(at)) {
-    if (!works(link)) continue;
+    if (!working(link)) continue;
     const NodeId next = network_->link(link).to;
     std::uint32_t cost = kNoWay;
     if (next == destination || (network_->node(next).scale_up && !last_hop(next, destination).empty())) {
@@ -139,18 +149,29 @@ std::span<const LinkId> RouteTables::keep(std::span<const LinkId> from, std::spa
 }
 
 RouteTables::Entry RouteTables::entry(Attachment& attachment, SwitchIndex at) const {
-  if (attachment.open.load(std::memory_order_acquire)) {
-    const Entry known = unpacked(attachment.entries[at].load(std::memory_order_acquire));
+  Table& table = table_of(attachment);
+  if (attachment.parents.empty()) return entry(table, at);
+  const auto parent = std::lower_bound(attachment.parents.begin(), attachment.parents.end(), at,
+                                       [](const Parent& p, SwitchIndex s) { return p.at < s; });
+  if (parent != attachment.parents.end() && parent->at == at) return parent->entry;
+  Entry beyond = entry(table, at);
+  if (beyond.distance != kNoWay) ++beyond.distance;
+  return beyond;
+}
+
+RouteTables::Entry RouteTables::entry(Table& table, SwitchIndex at) const {
+  if (table.open.load(std::memory_order_acquire)) {
+    const Entry known = unpacked(table.entries[at].load(std::memory_order_acquire));
     if (known.distance != 0) return known;
   }
   const std::lock_guard lock(mutex_);
-  open(attachment);
+  open(table);
   if (up_down_) {
-    climb(attachment, at);
+    climb(table, at);
   } else {
-    walk_until(attachment, at);
+    walk_until(table, at);
   }
-  return unpacked(attachment.entries[at].load(std::memory_order_relaxed));
+  return unpacked(table.entries[at].load(std::memory_order_relaxed));
 }
 
 double RouteTables::weight_of(LinkId link, NodeId destination) const {
@@ -158,8 +179,9 @@ double RouteTables::weight_of(LinkId link, NodeId destination) const {
   const SwitchIndex s = graph_.index(network_->link(link).to);
   Attachment* attachment = attachment_of(destination);
   if (!capacities_ || s == kNoSwitch || attachment == nullptr || attachment->holds(s)) return rate;
-  if (entry(*attachment, s).distance == kNoWay) return 0;
-  return rate * attachment->capacities[s] / switch_capacity_[s];
+  Table& table = table_of(*attachment);
+  if (entry(table, s).distance == kNoWay) return 0;
+  return rate * table.capacities[s] / switch_capacity_[s];
 }
 
 bool RouteTables::set_link(LinkId link, bool works) {
@@ -168,13 +190,13 @@ bool RouteTables::set_link(LinkId link, bool works) {
   const Link& cable = network_->link(link);
   works_[index_of(link)] = value;
   works_[index_of(cable.reverse)] = value;
+  failed_ = works ? failed_ - 1 : failed_ + 1;
   if (up_down_ && graph_.within_tier(link)) graph_ = SwitchGraph(*network_, up_down_, works_);
   for (const std::unique_ptr<Attachment>& attachment : attachments_) {
-    attachment->open = false;
-    attachment->entries.reset();
-    attachment->capacities.reset();
-    attachment->frontier.clear();
+    attachment->table = nullptr;
+    attachment->parents.clear();
   }
+  tables_.clear();
   for (const NodeId end : {cable.from, cable.to}) {
     if (network_->node(end).kind == NodeKind::endpoint) attach(end);
   }

@@ -1,39 +1,21 @@
-#include "net/flow_hash.h"
+#include "net/link_choice.h"
 #include "net/route_tables.h"
 #include "net/routing.h"
 
 namespace weft::net {
 
-namespace {
-
-constexpr std::uint32_t kNotEndpoint = 0xFFFFFFFFU;
-
-}  // namespace
-
 struct Routes::Tables {
   Tables(const Network& net, const RoutingOptions& routing)
-      : network(&net), options(routing), now(net, routing.up_down, routing.mode == RoutingMode::weighted) {
-    const std::size_t count = net.nodes().size();
-    seeds.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) seeds.push_back(seed_of(net, static_cast<NodeId>(i), routing));
-    ordinal.assign(count, kNotEndpoint);
-    for (std::size_t i = 0; i < net.endpoints().size(); ++i) {
-      ordinal[index_of(net.endpoints()[i])] = static_cast<std::uint32_t>(i);
-    }
-    std::uint64_t product = 1;
-    for (unsigned tier = 0; tier < divisors.size(); ++tier) {
-      divisors[tier] = product;
-      const std::uint64_t ups = now.graph().most_ups(tier);
-      if (ups > 1 && product < (1ULL << 32U)) product *= ups;
-    }
-  }
+      : network(&net),
+        options(routing),
+        now(net, routing.up_down, routing.mode == RoutingMode::weighted),
+        choice(net, routing, now.graph()) {}
 
   const Network* network;
   RoutingOptions options;
   RouteTables now;
-  std::vector<std::uint64_t> seeds;           // by node
-  std::vector<std::uint32_t> ordinal;         // by node: place among the endpoints
-  std::array<std::uint64_t, 256> divisors{};  // by tier: product of the links up of the tiers below
+  std::unique_ptr<RouteTables> intact;  // of `resilient`, once something failed: as if nothing had
+  LinkChoice choice;
   std::uint32_t epoch = 0;
 };
 
@@ -45,7 +27,10 @@ const RoutingOptions& Routes::options() const { return tables_->options; }
 const Network& Routes::network() const { return *tables_->network; }
 
 void Routes::prepare(std::span<const NodeId> destinations) {
-  for (const NodeId destination : destinations) tables_->now.prepare(destination);
+  for (const NodeId destination : destinations) {
+    tables_->now.prepare(destination);
+    if (tables_->intact) tables_->intact->prepare(destination);
+  }
 }
 
 std::span<const LinkId> Routes::next_links(NodeId at, NodeId destination) const {
@@ -53,16 +38,26 @@ std::span<const LinkId> Routes::next_links(NodeId at, NodeId destination) const 
 }
 
 LinkId Routes::choose(NodeId at, LinkId ingress, const FlowKey& key) const {
-  const std::span<const LinkId> links = next_links(at, key.destination);
+  const Tables& t = *tables_;
+  const std::span<const LinkId> links = t.now.next_links(at, key.destination);
   if (links.empty()) return kNone<LinkId>;
   if (links.size() == 1) return links.front();
-  const Tables& t = *tables_;
-  if (t.options.mode == RoutingMode::d_mod_k) {
-    const std::uint64_t number = t.ordinal[index_of(key.destination)];
-    return links[number / t.divisors[t.network->node(at).tier] % links.size()];
+  switch (t.options.mode) {
+    case RoutingMode::weighted:
+      return t.choice.by_weight(links, at, ingress, key, t.now);
+    case RoutingMode::resilient:
+      return t.choice.by_bucket(links, t.intact ? t.intact->next_links(at, key.destination) : links, at, ingress, key);
+    case RoutingMode::d_mod_k:
+      return t.choice.by_destination(links, at, key);
+    case RoutingMode::pinned:
+      return t.choice.by_pin(links, at, key);
+    case RoutingMode::ecmp:
+    case RoutingMode::adaptive:
+    case RoutingMode::flowlet:
+    case RoutingMode::spray:
+      break;
   }
-  const std::uint32_t hash = flow_hash(key, t.options, t.seeds[index_of(at)], index_of(ingress));
-  return links[hash % links.size()];
+  return t.choice.by_hash(links, at, ingress, key);
 }
 
 bool Routes::path(const FlowKey& key, std::vector<LinkId>& out) {
@@ -82,7 +77,10 @@ bool Routes::path(const FlowKey& key, std::vector<LinkId>& out) {
 }
 
 void Routes::set_link(LinkId link, bool up) {
-  if (tables_->now.set_link(link, up)) ++tables_->epoch;
+  if (!tables_->now.set_link(link, up)) return;
+  ++tables_->epoch;
+  if (tables_->options.mode != RoutingMode::resilient || tables_->intact) return;
+  tables_->intact = std::make_unique<RouteTables>(*tables_->network, tables_->options.up_down, false);
 }
 bool Routes::is_up(LinkId link) const { return tables_->now.works(link); }
 std::uint32_t Routes::epoch() const { return tables_->epoch; }

@@ -18,7 +18,7 @@ enum class RoutingMode : std::uint8_t {
   weighted,   // the same, links weighted by the capacity behind them
   resilient,  // a table of buckets; a failure moves only the buckets of the failed link
   d_mod_k,    // static: destination number picks the uplink, the way SimGrid's and InfiniBand's fat trees do
-  pinned,     // static: queue pair q of rank r takes uplink (r + q) mod n, as a controller would place it
+  pinned,     // static: queue pair q of rank r of its leaf takes uplink (r + q) mod n, as a controller would place it
   adaptive,   // per packet, the shortest of all equal-cost queues
   flowlet,    // as adaptive, but only after the flow has paused for `flowlet_gap`
   spray,      // per packet, round robin over all equal-cost links from a start that the flow's hash gives
