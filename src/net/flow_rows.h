@@ -1,4 +1,5 @@
-// What the readers of flow files share: the two columns that name hosts, and ids that may come in any order.
+// What the readers of flow files share: the two columns that name hosts, ids that may come in any order, and the search
+// for flows that wait for themselves.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class RowIds {
   void add(std::int64_t id, const Word& place);
   // Call once all are added. An error for each id that was given twice, and false.
   bool finish(LineReader& lines, std::string_view what);
-  [[nodiscard]] std::uint32_t find(std::int64_t id) const;  // kNoRow when there is none
-  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  [[nodiscard]] std::uint32_t find(std::int64_t id) const;       // kNoRow when there is none
+  [[nodiscard]] std::uint32_t line_of(std::uint32_t row) const;  // a walk over all; for messages
 
  private:
   struct Row {
@@ -33,10 +34,19 @@ class RowIds {
   bool sorted_ = true;
 };
 
-// Host numbers as indices into the endpoints of a network.
+// `later` waits for `earlier`, both rows.
+struct RowEdge {
+  std::uint32_t earlier;
+  std::uint32_t later;
+};
+// A row that waits for itself, directly or through others; kNoRow when there is none.
+[[nodiscard]] std::uint32_t find_circle(std::size_t rows, const std::vector<RowEdge>& edges);
+
+// Host numbers: indices into the endpoints of a network or, where its nodes are named for their ids ("node0" first, as
+// a topology file of HPCC gives them) and `by_node` says so, ids of nodes.
 class HostColumns {
  public:
-  HostColumns(LineReader& lines, const Network& network) : lines_(lines), network_(network) {}
+  HostColumns(LineReader& lines, const Network& network, bool by_node = false);
 
   // The next two words: source and destination. An error, and false, for what is no host, or one and the same.
   bool read_pair(Transfer& transfer);
@@ -47,6 +57,7 @@ class HostColumns {
 
   LineReader& lines_;
   const Network& network_;
+  bool by_node_;
 };
 
 }  // namespace weft::net

@@ -51,11 +51,10 @@ std::optional<Decimal> read_decimal(std::string_view text) {
   if (digits == 0) return std::nullopt;
   if (at != end && (*at == 'e' || *at == 'E')) {
     ++at;
-    if (at != end && *at == '+') ++at;
+    if (at != end && *at == '+' && at + 1 != end && is_digit(at[1])) ++at;
     int power = 0;
     const auto [behind, problem] = std::from_chars(at, end, power);
-    if (problem == std::errc::result_out_of_range) return std::nullopt;
-    if (problem != std::errc() || behind == at) return std::nullopt;
+    if (problem != std::errc()) return std::nullopt;
     at = behind;
     value.exponent += power;
   }

@@ -68,36 +68,22 @@ class FlowsReader {
 
   void link() {
     if (!ids_.finish(lines_, "flow")) return;
-    std::vector<std::uint32_t> earlier(graph_.size(), kNoRow);  // by flow: the one it waits for
+    std::vector<RowEdge> edges;
+    edges.reserve(waits_.size());
     for (const Wait& wait : waits_) {
       const std::uint32_t found = ids_.find(wait.id);
       if (found == kNoRow) {
         lines_.error(wait.place(), fmt::format("there is no flow {} to wait for", wait.id));
         continue;
       }
-      earlier[wait.flow] = found;
+      edges.push_back({found, wait.flow});
       graph_.depend(static_cast<TransferId>(wait.flow), static_cast<TransferId>(found));
     }
-    if (!lines_.failed()) find_circle(earlier);
-  }
-
-  // Every flow waits for one at most, so a walk back from each ends at a start, at what was walked before, or in a
-  // circle.
-  void find_circle(const std::vector<std::uint32_t>& earlier) {
-    std::vector<std::uint32_t> walk(earlier.size(), 0);  // the number of the walk that came by; 0 for none
-    std::uint32_t number = 0;
-    for (const Wait& wait : waits_) {
-      ++number;
-      std::uint32_t at = wait.flow;
-      while (at != kNoRow && walk[at] == 0) {
-        walk[at] = number;
-        at = earlier[at];
-      }
-      if (at == kNoRow || walk[at] != number) continue;
-      const auto culprit = std::find_if(waits_.begin(), waits_.end(), [&](const Wait& w) { return w.flow == at; });
-      lines_.error(culprit->place(), "this flow waits for itself, directly or through others");
-      return;
-    }
+    if (lines_.failed()) return;
+    const std::uint32_t circle = find_circle(graph_.size(), edges);
+    if (circle == kNoRow) return;
+    const auto at = std::find_if(waits_.begin(), waits_.end(), [&](const Wait& w) { return w.flow == circle; });
+    lines_.error(at->place(), "this flow waits for itself, directly or through others");
   }
 
   LineReader lines_;
