@@ -1,7 +1,10 @@
-#include "net/simulate.h"
+#include "net/flow_run.h"
 
 namespace weft::net {
 
-SimResult run_flow_engine(Routes&, const TransferGraph&, const SimOptions&, SimMonitor*) { return {}; }
+SimResult run_flow_engine(Routes& routes, const TransferGraph& transfers, const SimOptions& options,
+                          SimMonitor* monitor) {
+  return FlowRun(routes, transfers, options, monitor).run();
+}
 
 }  // namespace weft::net

@@ -1,0 +1,285 @@
+// What a run of the flow engine found, in the form of all engines, and where its assumptions did not hold.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "net/flow_run.h"
+
+namespace weft::net {
+
+namespace {
+
+constexpr std::size_t kMostPoints = 1'000'000;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  std::uint64_t state = hash ^ value;
+  return detail::splitmix64(state);
+}
+
+// Time until a sender slows down after a queue has begun to build up.
+double reaction_seconds(const TrafficClassOptions& options, SimTime round_trip) {
+  const double trip = static_cast<double>(round_trip.count()) * 1e-12;
+  switch (options.transport.kind) {
+    case Transport::pfc_only:
+      return 1e9;  // never
+    case Transport::dcqcn:
+      return trip + static_cast<double>(options.transport.dcqcn.cnp_interval.count()) * 1e-12;
+    case Transport::hpcc:
+    case Transport::nscc:
+    case Transport::receiver:
+    case Transport::tcp:
+      return trip;
+  }
+  return trip;
+}
+
+}  // namespace
+
+void FlowRun::note_traffic(const Connection& connection, std::int64_t rounds) {
+  sent_bytes_ += static_cast<double>(connection.payload.count()) * static_cast<double>(rounds);
+  if (connection.path == FlowPaths::kNoWay || connection.payload.count() == 0) return;
+  const FlowClass& c = model_.class_of(transfer_at(connection.transfer).traffic_class);
+  PathTraffic& traffic = traffic_[connection.path];
+  traffic.bytes += c.wire_bytes(connection.payload).count() * rounds;
+  const auto packets = static_cast<std::int64_t>(c.packets(connection.payload)) * rounds;
+  const auto acknowledgements = static_cast<std::int64_t>(c.acknowledgements(connection.payload)) * rounds;
+  traffic.packets += packets;
+  traffic.acknowledgements += acknowledgements;
+  traffic.acknowledgement_bytes += acknowledgements * c.control().count();
+  result_.totals.data_packets += static_cast<std::uint64_t>(packets);
+}
+
+// Part of a round that went over a way; the rest went over another one.
+void FlowRun::note_part(const Connection& connection, double part) {
+  if (connection.path == FlowPaths::kNoWay) return;
+  const FlowClass& c = model_.class_of(transfer_at(connection.transfer).traffic_class);
+  const auto share = [part](double whole) { return static_cast<std::int64_t>(std::llround(part * whole)); };
+  PathTraffic& traffic = traffic_[connection.path];
+  traffic.bytes += share(connection.bits / 8);
+  traffic.packets += share(static_cast<double>(c.packets(connection.payload)));
+  const std::int64_t acknowledgements = share(static_cast<double>(c.acknowledgements(connection.payload)));
+  traffic.acknowledgements += acknowledgements;
+  traffic.acknowledgement_bytes += acknowledgements * c.control().count();
+}
+
+// Until a round has ended its place holds minus its start, less one.
+void FlowRun::note_round_start(std::uint32_t transfer, std::uint32_t round) {
+  if (!record_rounds_) return;
+  SimTime& record = result_.completion_times[(round_offsets_.empty() ? transfer : round_offsets_[transfer]) + round];
+  if (record == kNever) record = SimTime(-1) - now_;
+}
+
+void FlowRun::note_round_end(std::uint32_t transfer, std::uint32_t round) {
+  if (!record_rounds_) return;
+  SimTime& record = result_.completion_times[(round_offsets_.empty() ? transfer : round_offsets_[transfer]) + round];
+  record = now_ + record + SimTime(1);
+}
+
+// Payload so far, of rounds under way too.
+double FlowRun::delivered() const {
+  double bytes = sent_bytes_;
+  for (const BundleState& bundle : bundles_) {
+    const double moved = bundle.rate * static_cast<double>((now_ - bundle.since).count()) * 1e-12;
+    for (const auto& [finish, slot] : bundle.members) {
+      const Connection& c = connections_[slot];
+      const double left = std::clamp((finish - bundle.served - moved) / c.bits, 0.0, 1.0);
+      bytes += static_cast<double>(c.payload.count()) * (1 - left);
+    }
+  }
+  for (const FlowEvent& event : moving_.events()) {
+    if (event.kind != FlowEventKind::sent) continue;
+    const Connection& c = connections_[event.id];
+    const double left = static_cast<double>((event.at - now_).count()) / static_cast<double>(c.send_time.count());
+    bytes += static_cast<double>(c.payload.count()) * (1 - std::clamp(left, 0.0, 1.0));
+  }
+  for (const FlowEvent& event : fixed_.events()) {  // rings in closed form: as if evenly in time
+    if (event.kind != FlowEventKind::ring_end) continue;
+    const Transfer& t = transfer_at(event.id);
+    const SimTime start = result_.started[event.id];
+    const double part = static_cast<double>((now_ - start).count()) / static_cast<double>((event.at - start).count());
+    bytes += static_cast<double>(t.bytes.count()) * t.rounds * std::clamp(part, 0.0, 1.0);
+  }
+  return bytes;
+}
+
+void FlowRun::note_series(SimTime until) {
+  if (options_->series_interval.count() <= 0) return;
+  const SimTime resume = now_;
+  while (series_at_ + options_->series_interval <= until && result_.series.size() < kMostPoints) {
+    series_at_ += options_->series_interval;
+    now_ = series_at_;
+    const double total = delivered();
+    SeriesPoint point;
+    point.at = series_at_;
+    point.delivered = Bytes(std::llround(total) - std::llround(series_delivered_));
+    series_delivered_ = total;
+    result_.series.push_back(point);
+  }
+  now_ = resume;
+}
+
+// A full link in front of which more than its switch can keep would have come together: there PFC pauses the senders
+// (or packets are lost), which reaches flows that do not use the link.
+void FlowRun::note_overload() {
+  const Network& network = model_.network();
+  const MaxMinSolver& solver = model_.solver();
+  for (const std::uint32_t lane : solver.contended()) {
+    if (lane / model_.lane_classes() >= network.links().size()) continue;
+    const LinkId link = model_.link_of(lane);
+    if (overload_seen_[index_of(link)]) continue;
+    overload_seen_[index_of(link)] = true;
+    const NodeId node = network.link(link).from;
+    if (network.node(node).kind != NodeKind::network_switch || solver.flows_on(lane) < 2) continue;
+    const FlowClass& c = model_.class_of(model_.class_of_lane(lane));
+    if (c.plain()) continue;
+    double waiting = 0;  // bytes that come for it
+    SimTime latency;
+    solver.for_each_bundle_on(lane, [&](std::uint32_t b, double share) {
+      for (const auto& [finish, slot] : bundles_[b].members) {
+        waiting += share * connections_[slot].bits / 8;
+        latency = std::max(latency, connections_[slot].latency);
+      }
+    });
+    const double over = 1 - solver.capacity(lane) / solver.demand_on(lane);
+    const double time = std::min(reaction_seconds(c.options(), 2 * latency), waiting * 8 / solver.demand_on(lane));
+    const double excess = solver.demand_on(lane) / 8 * over * time;
+    const SwitchOptions& switches = options_->switches;
+    const Bytes buffer = switches.buffer.count() > 0 ? switches.buffer : network.buffer_of(node).total;
+    const bool lossless = c.options().lossless && switches.pfc;
+    const double alpha = lossless ? switches.alpha : switches.lossy_alpha;
+    const double queues = lossless ? solver.flows_on(lane) : 1;
+    const double room = static_cast<double>(buffer.count()) * alpha * queues / (1 + alpha * queues);
+    if (excess <= room) continue;
+    Overload& overload = lossless ? paused_ : dropped_;
+    ++overload.links;
+    if (excess - room <= overload.excess) continue;
+    overload.excess = excess - room;
+    overload.worst = link;
+    overload.flows = solver.flows_on(lane);
+  }
+}
+
+void FlowRun::report() {
+  result_.end = SimTime();
+  for (const SimTime t : result_.finished) {
+    if (t != kNever) result_.end = std::max(result_.end, t);
+  }
+  if (left_ > 0) {
+    result_.complete = false;
+    result_.end = std::max(result_.end, now_);
+    if (next_time() == kNever) {
+      result_.warnings.push_back(
+          fmt::format("{} transfers cannot go on: they have no way to their destination", left_));
+    }
+    for (std::uint32_t slot = 0; slot < connections_.size(); ++slot) {
+      const Connection& c = connections_[slot];
+      if (slots_[c.transfer] == kNowhere || !c.sending || c.bundle == FlowModel::kFree) continue;
+      note_part(c, 1 - leave(c.bundle, slot) / c.bits);
+    }
+  } else {
+    note_series(result_.end + options_->series_interval - SimTime(1));
+  }
+  result_.unfinished = left_;
+  result_.totals.events = events_;
+  result_.totals.solves = model_.solver().solves();
+  report_transfers();
+  report_links();
+  report_warnings();
+  for (; !before_.empty(); before_.pop_back()) routes_->set_link(before_.back().first, before_.back().second);
+}
+
+void FlowRun::report_transfers() {
+  std::vector<SimTime>& times = result_.completion_times;
+  if (record_rounds_) {
+    std::erase_if(times, [](SimTime t) { return t.count() < 0 || t == kNever; });
+  } else {
+    for (std::size_t i = 0; i < transfers_->size(); ++i) {
+      if (result_.finished[i] != kNever) times.push_back(result_.finished[i] - result_.started[i]);
+    }
+  }
+  std::vector<std::uint32_t> order(transfers_->size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    if (result_.started[a] != result_.started[b]) return result_.started[a] < result_.started[b];
+    if (result_.finished[a] != result_.finished[b]) return result_.finished[a] < result_.finished[b];
+    return a < b;
+  });
+  std::uint64_t hash = 0;
+  for (const std::uint32_t i : order) {
+    hash = mix(hash, i);
+    hash = mix(hash, static_cast<std::uint64_t>(result_.started[i].count()));
+    hash = mix(hash, static_cast<std::uint64_t>(result_.finished[i].count()));
+  }
+  result_.trace_hash = hash;
+}
+
+void FlowRun::report_links() {
+  const Network& network = model_.network();
+  result_.links.assign(network.links().size(), {});
+  std::vector<double> bytes(network.links().size(), 0);
+  std::vector<double> packets(network.links().size(), 0);
+  for (std::uint32_t path = 0; path < traffic_.size(); ++path) {
+    const PathTraffic& traffic = traffic_[path];
+    if (traffic.bytes == 0) continue;
+    const std::size_t hops = model_.paths().way(path).size();
+    result_.totals.data_hops += static_cast<std::uint64_t>(std::max<std::int64_t>(traffic.packets, 0)) * hops;
+    result_.totals.control_hops +=
+        static_cast<std::uint64_t>(std::max<std::int64_t>(traffic.acknowledgements, 0)) * hops;
+    model_.paths().for_each_link(path, [&](LinkId link, double share) {
+      bytes[index_of(link)] += share * static_cast<double>(traffic.bytes);
+      packets[index_of(link)] += share * static_cast<double>(traffic.packets);
+      const LinkId back = network.link(link).reverse;
+      if (back == kNone<LinkId>) return;
+      bytes[index_of(back)] += share * static_cast<double>(traffic.acknowledgement_bytes);
+      packets[index_of(back)] += share * static_cast<double>(traffic.acknowledgements);
+    });
+  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    LinkStats& stats = result_.links[i];
+    stats.bytes = Bytes(std::llround(bytes[i]));
+    stats.packets = static_cast<std::uint64_t>(std::llround(packets[i]));
+    stats.busy = serialisation_time(stats.bytes, network.links()[i].rate);
+  }
+}
+
+void FlowRun::warn_of_overload(const Overload& overload, bool lossless) {
+  if (overload.links == 0) return;
+  result_.warnings.push_back(fmt::format(
+      "{} links would get more than their switch can keep before senders slow down (worst: {} with {} flows); {} are "
+      "not part of the flow engine, use packet fidelity",
+      overload.links, model_.network().link_name(overload.worst), overload.flows,
+      lossless ? "PFC pauses and what they spread to" : "lost packets and their retransmission"));
+}
+
+void FlowRun::report_warnings() {
+  warn_of_overload(paused_, true);
+  warn_of_overload(dropped_, false);
+  const auto warn = [this](bool when, std::string_view what) {
+    if (when) result_.warnings.emplace_back(what);
+  };
+  const auto has_kind = [this](LinkEvent::Kind kind) {
+    return std::any_of(options_->link_events.begin(), options_->link_events.end(),
+                       [kind](const LinkEvent& event) { return event.kind == kind; });
+  };
+  warn(links_change_,
+       "flows over a failed link stand still until routes have changed; what was lost on the wire and "
+       "its timeouts are not part of the flow engine");
+  warn(has_kind(LinkEvent::Kind::errors), "links that lose packets are not part of the flow engine");
+  warn(has_kind(LinkEvent::Kind::mtu), "MTU mismatches are not part of the flow engine");
+  warn(!options_->pause_storms.empty(), "pause storms are not part of the flow engine");
+  warn(options_->switches.watchdog != Watchdog::off && paused_.links > 0,
+       "the PFC watchdog is not part of the flow engine");
+  warn(routes_->options().mode == RoutingMode::flowlet,
+       "flowlets keep the way of their hash in the flow engine: a bulk flow leaves no gaps");
+  const bool lossless = std::any_of(options_->classes.begin(), options_->classes.end(),
+                                    [](const TrafficClassOptions& c) { return c.lossless; });
+  warn(
+      !routes_->options().up_down && lossless && options_->switches.pfc,
+      "routes may go up again after they went down: buffers can wait for each other in a circle, which the flow engine "
+      "does not see");
+}
+
+}  // namespace weft::net
