@@ -130,6 +130,11 @@ class TopologyFileReader {
       lines_.error(words[0], fmt::format("{} nodes are fewer than the switches among them", *nodes));
       return false;
     }
+    // Also what keeps memory in proportion to the file: every link is a line of it.
+    if (*nodes > 2 * *links) {
+      lines_.error(words[0], fmt::format("{} links cannot connect {} nodes", *links, *nodes));
+      return false;
+    }
     roles_.assign(static_cast<std::size_t>(*nodes), Role::host);
     per_server_ = *per_server;
     nvswitches_ = *nvswitches;

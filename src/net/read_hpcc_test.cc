@@ -113,21 +113,22 @@ TEST(ReadHpccTopology, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors("3 1\n"), ElementsAre(HasSubstr("1:1 expected `nodes switches links`")));
   EXPECT_THAT(errors("3 1 1 1 1 1 1\n"), ElementsAre(HasSubstr("1:1 expected `nodes switches links`")));
   EXPECT_THAT(errors("1 2 0\n"), ElementsAre("1:1 1 nodes are fewer than the switches among them"));
-  EXPECT_THAT(errors("3 1 1\n3\n"), ElementsAre("2:1 the id of a switch is `3`, not in 0 to 2"));
-  EXPECT_THAT(errors("3 2 1\n2 2\n"), ElementsAre("2:3 node 2 is a switch already"));
-  EXPECT_THAT(errors("3 2 1\n2\n"), ElementsAre("2:2 expected the id of another switch, but the line ends here"));
-  EXPECT_THAT(errors("3 1 1\n2 0 1Gbps 1us 0\n"), ElementsAre("2:3 expected the line to end here, not `0`"));
+  EXPECT_THAT(errors("5 1 2\n"), ElementsAre("1:1 2 links cannot connect 5 nodes"));
+  EXPECT_THAT(errors("3 1 2\n3\n"), ElementsAre("2:1 the id of a switch is `3`, not in 0 to 2"));
+  EXPECT_THAT(errors("3 2 2\n2 2\n"), ElementsAre("2:3 node 2 is a switch already"));
+  EXPECT_THAT(errors("3 2 2\n2\n"), ElementsAre("2:2 expected the id of another switch, but the line ends here"));
+  EXPECT_THAT(errors("3 1 2\n2 0 1Gbps 1us 0\n"), ElementsAre("2:3 expected the line to end here, not `0`"));
   EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 1us 0\n"), ElementsAre("1:5 the file says 2 links, and there are 1"));
-  EXPECT_THAT(errors("3 1 1\n2\n0 3 1Gbps 1us 0\n"), ElementsAre("3:3 a node's id is `3`, not in 0 to 2"));
-  EXPECT_THAT(errors("3 1 1\n2\n0 0 1Gbps 1us 0\n"), ElementsAre("3:3 a link from node 0 to itself"));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 1Gbitps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 0Gbps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 -5Gbps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 99999999Gbps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 1Gbps 1 0\n"), ElementsAre(HasSubstr("3:11 expected a delay such as")));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 1Gbps 5s 0\n"), ElementsAre(HasSubstr("3:11 expected a delay such as")));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 1Gbps 1us 2\n"), ElementsAre(HasSubstr("3:15 the error rate is `2`")));
-  EXPECT_THAT(errors("3 1 1\n2\n0 2 1Gbps 1us 0 0\n"), ElementsAre(HasSubstr("3:17 expected the line to end")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 3 1Gbps 1us 0\n"), ElementsAre("3:3 a node's id is `3`, not in 0 to 2"));
+  EXPECT_THAT(errors("3 1 2\n2\n0 0 1Gbps 1us 0\n"), ElementsAre("3:3 a link from node 0 to itself"));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbitps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 0Gbps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 -5Gbps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 99999999Gbps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 1 0\n"), ElementsAre(HasSubstr("3:11 expected a delay such as")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 5s 0\n"), ElementsAre(HasSubstr("3:11 expected a delay such as")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 1us 2\n"), ElementsAre(HasSubstr("3:15 the error rate is `2`")));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 1us 0 0\n"), ElementsAre(HasSubstr("3:17 expected the line to end")));
   EXPECT_THAT(errors("99999999 1 1\n"), ElementsAre(HasSubstr("1:1 the number of nodes is")));
   EXPECT_THAT(errors("9 1 99999999\n"), ElementsAre(HasSubstr("1:5 the number of links is")));
   EXPECT_THAT(errors(""), ElementsAre("1:1 there is nothing in this file"));
@@ -141,7 +142,7 @@ TEST(ReadHpccTopology, ErrorRatesAndTheRestAreNotRead) {
 }
 
 TEST(ReadHpccTopology, ASwitchThatNoHostReachesIsStillThere) {
-  const auto read = hpcc_topology_from("4 2 1\n2 3\n0 1 10Gbps 1us 0\n");
+  const auto read = hpcc_topology_from("4 2 2\n2 3\n0 1 10Gbps 1us 0\n0 1 10Gbps 1us 0\n");
   ASSERT_TRUE(read.value);
   EXPECT_EQ(read.value->node(NodeId{3}).tier, 1);
   EXPECT_TRUE(read.value->out_links(NodeId{3}).empty());

@@ -131,6 +131,10 @@ class MatrixReader {
     }
     const Word value = lines_.word();
     if (key.text == "size") {
+      if (value.text == "0") {
+        lines_.error(value, "a flow of 0 bytes, which htsim sends without end, has no end to wait for here");
+        return false;
+      }
       const auto bytes = lines_.integer(value, "the size in bytes", 1, kMostFlowBytes);
       if (bytes) transfer.bytes = Bytes(*bytes);
       return bytes.has_value();

@@ -80,6 +80,7 @@ TEST(ReadHtsimMatrix, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors_of("0-> start 0 size 1"), ElementsAre(HasSubstr("4:4 expected the destination host")));
   EXPECT_THAT(errors_of("0->1 start zero size 1"), ElementsAre(HasSubstr("4:12 expected the start in picoseconds")));
   EXPECT_THAT(errors_of("0->1 start 0 size -1"), ElementsAre(HasSubstr("4:19 the size in bytes is `-1`")));
+  EXPECT_THAT(errors_of("0->1 start 0 size 0"), ElementsAre(HasSubstr("4:19 a flow of 0 bytes")));
   EXPECT_THAT(errors_of("0->1 start 0"), ElementsAre(HasSubstr("4:13 expected `size`")));
   EXPECT_THAT(errors_of("0->1 size 5"), ElementsAre(HasSubstr("4:12 expected `start` and picoseconds")));
   EXPECT_THAT(errors_of("0->1 start 0 trigger 1 size 5"), ElementsAre(HasSubstr("4:22 a flow has either")));
