@@ -18,6 +18,8 @@ std::vector<Command> make_commands() {
   for (Command& command : trace_commands()) commands.push_back(std::move(command));
   commands.push_back(failures_command());
   commands.push_back(discover_command());
+  commands.push_back(sim_traffic_command());
+  commands.push_back(sim_collective_command());
   commands.push_back(checklist_command());
   for (Command& command : catalog_commands()) commands.push_back(std::move(command));
   commands.push_back(schema_command());
@@ -111,6 +113,22 @@ std::vector<Choice> choices_named(const std::vector<std::string>& names) {
   choices.reserve(names.size());
   for (const std::string& name : names) choices.push_back({.name = name});
   return choices;
+}
+
+std::vector<OptionSection> sections_of(const std::vector<Option>& options) {
+  std::vector<OptionSection> sections(1);
+  sections.front().title = "Options";
+  for (const Option& option : options) {
+    const std::string& title = option.section.empty() ? sections.front().title : option.section;
+    const auto known = std::find_if(sections.begin(), sections.end(),
+                                    [&](const OptionSection& section) { return section.title == title; });
+    if (known == sections.end()) {
+      sections.push_back({title, {option}});
+    } else {
+      known->options.push_back(option);
+    }
+  }
+  return sections;
 }
 
 std::string usage_of(const Command& command) {

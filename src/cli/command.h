@@ -29,6 +29,7 @@ struct Option {
   std::vector<Choice> choices{};
   Hint hint = Hint::none;
   bool repeatable = false;
+  std::string section{};  // heading it stands under in help; those without one come first
 };
 
 struct Argument {
@@ -82,6 +83,12 @@ struct Topic {
 [[nodiscard]] const Option* find_option(const Command& command, char letter);
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<Choice>& choices);
 [[nodiscard]] std::vector<Choice> choices_named(const std::vector<std::string>& names);
+// The options under each heading, headings in the order in which they first appear, "Options" for those without one.
+struct OptionSection {
+  std::string title;
+  std::vector<Option> options;
+};
+[[nodiscard]] std::vector<OptionSection> sections_of(const std::vector<Option>& options);
 // "usage: weft show [VIEW] CLUSTER [OPTIONS]"
 [[nodiscard]] std::string usage_of(const Command& command);
 // "a, b or c"
@@ -106,6 +113,8 @@ struct Topic {
 [[nodiscard]] std::vector<Command> trace_commands();
 [[nodiscard]] Command failures_command();
 [[nodiscard]] Command discover_command();
+[[nodiscard]] Command sim_traffic_command();
+[[nodiscard]] Command sim_collective_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version

@@ -25,6 +25,7 @@ class Context {
   [[nodiscard]] bool quiet() const { return quiet_; }
   [[nodiscard]] bool verbose() const { return verbose_; }
   [[nodiscard]] std::string today() const { return io_.today ? io_.today() : std::string(); }
+  [[nodiscard]] Io& io() const { return io_; }  // for progress; results go through deliver()
   [[nodiscard]] bool colors_result() const;  // whether the result goes to someone who wants colour
 
   // The command line asks for something that cannot be: says so, with hints, on standard error.

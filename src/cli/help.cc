@@ -149,7 +149,9 @@ std::string command_help(const Command& command) {
                                        [](const Choice& choice) { return !choice.help.empty(); });
     if (explained) append_section(out, argument.name, argument.choices);
   }
-  append_section(out, "Options", option_entries(command.options));
+  for (const OptionSection& section : sections_of(command.options)) {
+    append_section(out, section.title, option_entries(section.options));
+  }
   append_section(out, "Options of every command", option_entries(global_options()));
   return out;
 }

@@ -76,7 +76,10 @@ void append_command(std::string& out, const Command& command) {
       out += ".RE\n";
     }
   }
-  for (const Option& option : command.options) append_option(out, option);
+  for (const OptionSection& section : sections_of(command.options)) {
+    if (section.title != "Options") out += ".PP\n\\fI" + roff(section.title) + "\\fR\n";
+    for (const Option& option : section.options) append_option(out, option);
+  }
 }
 
 void append_topic(std::string& out, const char* heading, std::string_view name) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/host_range.h"
+#include "base/svg.h"
 #include "design/picture_style.h"
 #include "design/pictures.h"
-#include "design/svg.h"
 #include "design/views_common.h"
 
 namespace weft {

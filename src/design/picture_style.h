@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "design/svg.h"
+#include "base/svg.h"
 #include "model/cluster.h"
 
 namespace weft::picture {

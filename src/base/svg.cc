@@ -1,4 +1,4 @@
-#include "design/svg.h"
+#include "base/svg.h"
 
 #include <fmt/format.h>
 

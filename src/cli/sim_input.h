@@ -1,0 +1,55 @@
+// What a simulation runs on, from the command line: the network of a cluster's fabric, of a generator or of another
+// simulator's file, and the endpoints that take part.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/context.h"
+#include "cli/option_reader.h"
+#include "net/network.h"
+#include "net/transfer.h"
+
+namespace weft {
+
+struct SimInput {
+  std::unique_ptr<Loaded> loaded;  // of a cluster file; null without one
+  FabricKind fabric = FabricKind::backend;
+  net::Network network;
+  std::string where;  // "pod32, backend fabric"
+  [[nodiscard]] const Cluster* cluster() const { return loaded == nullptr ? nullptr : loaded->cluster.get(); }
+};
+
+// Opens CLUSTER or --topology; `fallback` is the fabric without --fabric. Gives the exit code, all said, when it cannot.
+[[nodiscard]] std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, FabricKind fallback,
+                                                 SimInput& input);
+
+// "fat-tree:128", "leaf-spine:8x16x16", ...; nothing when it is not the name of a generator.
+struct GeneratedTopology {
+  net::Network network;
+  std::string words;  // "fat tree of 128 hosts"
+};
+struct TopologyDefaults {
+  std::optional<BitRate> rate;
+  std::optional<Duration> delay;
+};
+[[nodiscard]] bool names_generator(std::string_view text);
+[[nodiscard]] Result<GeneratedTopology> generate_topology(std::string_view text, const TopologyDefaults& defaults);
+
+// Endpoints by host list: "train[001-016]" takes all endpoints of these hosts, "train001:gpu3" one. In the order given,
+// each once.
+[[nodiscard]] Result<std::vector<net::NodeId>> endpoints_named(const net::Network& network, std::string_view hosts);
+// Those of --hosts, cut to --ranks; of `all` when there is no --hosts.
+[[nodiscard]] std::vector<net::NodeId> chosen_ranks(OptionReader& reader, const net::Network& network,
+                                                    const std::vector<net::NodeId>& all);
+// Endpoints of servers of the storage pools (or of all others); everything where there is no cluster.
+[[nodiscard]] std::vector<net::NodeId> endpoints_of_role(const SimInput& input, bool storage);
+
+// The flow file of --flows, in whichever of the known formats it is.
+[[nodiscard]] std::optional<Exit> read_flow_file(Context& context, const std::string& path, const net::Network& network,
+                                                 net::TransferGraph& graph);
+
+}  // namespace weft

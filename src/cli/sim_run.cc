@@ -1,0 +1,56 @@
+#include "cli/sim_run.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "cli/sim_progress.h"
+#include "net/heat_map.h"
+#include "net/result_words.h"
+#include "net/storm_tree.h"
+
+namespace weft {
+namespace {
+
+bool write_picture(Context& context, const std::string& path, const std::string& svg) {
+  const Status written = write_file(path, svg);
+  if (written.ok()) {
+    context.detail(fmt::format("wrote {}, {} bytes", path, svg.size()));
+    return true;
+  }
+  (void)context.failed(written.error());
+  return false;
+}
+
+}  // namespace
+
+Result<net::SimResult> run_simulation(Context& context, net::Routes& routes, const net::TransferGraph& transfers,
+                                      const net::SimOptions& options, const std::string& label) {
+  SimProgressLine line(context.io(), context.io().err_is_terminal && !context.quiet(), label);
+  Result<net::SimResult> result = net::simulate(routes, transfers, options, &line);
+  const double seconds = line.seconds();
+  line.finish();
+  if (result.ok() && context.verbose()) {
+    const net::SimTotals& totals = result->totals;
+    const std::uint64_t hops = totals.data_hops + totals.control_hops;
+    context.detail(fmt::format("{}: {} events and {} packet-hops in {:.3f} s, {:.2f} M events/s, {:.2f} M hops/s", label,
+                               net::grouped_text(totals.events), net::grouped_text(hops), seconds,
+                               static_cast<double>(totals.events) / seconds / 1e6,
+                               static_cast<double>(hops) / seconds / 1e6));
+  }
+  return result;
+}
+
+Exit write_pictures(Context& context, const net::Network& network, const net::SimResult& result,
+                    const std::string& title, Exit outcome) {
+  const std::string heat_map = context.arguments().value("heat-map");
+  const std::string storm = context.arguments().value("storm-tree");
+  bool written = true;
+  if (!heat_map.empty()) written = write_picture(context, heat_map, net::heat_map_svg(network, result, title));
+  if (!storm.empty()) {
+    const net::StormTree tree = net::storm_tree(network, result);
+    written = write_picture(context, storm, net::storm_svg(network, result, tree, "Pauses: " + title)) && written;
+  }
+  return written ? outcome : Exit::unavailable;
+}
+
+}  // namespace weft
