@@ -1,7 +1,7 @@
 // Links that fail, come back, lose packets or pass only short ones, and how routes follow.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 

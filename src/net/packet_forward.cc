@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 
@@ -12,6 +12,7 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   x *= 0xD6E8FEB86659FD93ULL;
   return x ^ (x >> 32U);
 }
+
 // Uniform in [0, 1) from what identifies a packet at a port: draws do not depend on the order of events.
 double draw(std::uint64_t a, std::uint64_t b, std::uint64_t seed) {
   return static_cast<double>(mix(mix(a + seed) ^ (b * 0x9E3779B97F4A7C15ULL)) >> 11U) * 0x1.0p-53;
@@ -19,36 +20,7 @@ double draw(std::uint64_t a, std::uint64_t b, std::uint64_t seed) {
 
 }  // namespace
 
-void PacketShard::deliver_later(const Port& port, std::int64_t when, std::uint32_t port_id, std::uint32_t id) {
-  const Event event{when, key(EventKind::arrive, port_id, id)};
-  if (port.shard_to == number_) {
-    wheel_.push(event);
-    return;
-  }
-  std::vector<Crossing>& box = outboxes_[port.shard_to];
-  box.push_back({event, pool_[id], {}});
-  if (pool_.with_telemetry()) box.back().telemetry = pool_.telemetry(id);
-  pool_.release(id);
-}
-
-void PacketShard::transmit(std::uint32_t port, std::uint32_t id) {
-  Packet& packet = pool_[id];
-  Port& out = world_.ports[port];
-  const std::int64_t length = out.wire_time[packet.wire];
-  out.busy_until = now_ + length;
-  out.bytes += packet.wire;
-  ++out.packets;
-  last_progress_ = now_;
-  const bool data = packet.kind == PacketKind::data;
-  totals_.data_hops += data ? 1 : 0;
-  if (data && pool_.with_telemetry()) record_telemetry(port, id);
-  std::int64_t when = out.busy_until + out.delay;
-  // Cut-through: the next switch may start once it has the header, unless it has to wait for a slower wire.
-  if (out.cut_through) when -= length - out.wire_time[std::min<std::uint16_t>(packet.wire, 64)];
-  deliver_later(out, when, port, id);
-}
-
-void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
+inline void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
   Packet& packet = pool_[id];
   std::uint32_t out_port = 0;
   if (world_.per_packet_routing) {
@@ -67,7 +39,7 @@ void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
   enqueue(in_port, out_port, id);
 }
 
-void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
+inline void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
   Packet& packet = pool_[id];
   const Port& in = world_.ports[port];
   trace_ += mix(static_cast<std::uint64_t>(now_) ^ (std::uint64_t{port} << 40U) ^
@@ -169,21 +141,6 @@ void PacketShard::give_back(std::uint32_t node_number, const Packet& packet) {
   if (account.shared == 0 || account.shared <= low) let_sender_go(packet.ingress, packet.queue);
 }
 
-void PacketShard::append(Lane& lane, Port& port, std::uint32_t id, Packet& packet) {
-  lane.area += lane.bytes * ((now_ - lane.changed) / 1000);
-  lane.changed = now_;
-  packet.next = kNil;
-  if (lane.head == kNil) {
-    lane.head = id;
-  } else {
-    pool_[lane.tail].next = id;
-  }
-  lane.tail = id;
-  lane.bytes += packet.wire;
-  lane.most_bytes = std::max(lane.most_bytes, lane.bytes);
-  port.waiting = static_cast<std::uint16_t>(port.waiting | (1U << packet.queue));
-}
-
 void PacketShard::enqueue(std::uint32_t in_port, std::uint32_t out_port, std::uint32_t id) {
   Packet& packet = pool_[id];
   Port& out = world_.ports[out_port];
@@ -196,14 +153,6 @@ void PacketShard::enqueue(std::uint32_t in_port, std::uint32_t out_port, std::ui
     watch(static_cast<std::uint32_t>(lane));
   }
   wake(out_port);
-}
-
-// Makes sure that the port looks at its queues when it is free.
-void PacketShard::wake(std::uint32_t port) {
-  Port& out = world_.ports[port];
-  if (out.scheduled || ((out.waiting & ~out.paused) == 0 && out.pause_frames == 0)) return;
-  out.scheduled = true;
-  at(std::max(now_, out.busy_until), EventKind::port_free, port);
 }
 
 void PacketShard::port_free(std::uint32_t port) {
@@ -327,16 +276,7 @@ bool PacketShard::refuses(std::uint32_t port, const Packet& packet) {
   return world_.lanes[world_.lane_of(port, packet.queue)].discarding;
 }
 
-void PacketShard::run_until(std::int64_t limit, std::uint64_t rounds) {
-  Event event;
-  while (rounds_done_ < rounds && wheel_.pop_before(limit, event)) {
-    now_ = event.time;
-    ++totals_.events;
-    dispatch(event);
-  }
-}
-
-void PacketShard::dispatch(const Event& event) {
+inline void PacketShard::dispatch(const Event& event) {
   const auto kind = static_cast<EventKind>(event.key >> 60U);
   const auto id = static_cast<std::uint32_t>(event.key >> 32U & 0x0FFFFFFFU);
   switch (kind) {
@@ -366,6 +306,23 @@ void PacketShard::dispatch(const Event& event) {
       return converge(id / 2, id % 2 == 1);
     case EventKind::series:
       return sample();
+  }
+}
+
+// Packets and ports of coming events are in the second-level cache at best.
+inline void PacketShard::prefetch(const Event& event) {
+  if (event.key >> 60U != static_cast<std::uint64_t>(EventKind::arrive)) return;
+  __builtin_prefetch(&pool_[static_cast<std::uint32_t>(event.key)]);
+  __builtin_prefetch(&world_.ports[event.key >> 32U & 0x0FFFFFFFU]);
+}
+
+void PacketShard::run_until(std::int64_t limit, std::uint64_t rounds) {
+  Event event;
+  while (rounds_done_ < rounds && wheel_.pop_before(limit, event)) {
+    now_ = event.time;
+    ++totals_.events;
+    if (const Event* coming = wheel_.peek(1)) prefetch(*coming);
+    dispatch(event);
   }
 }
 

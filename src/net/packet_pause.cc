@@ -1,7 +1,7 @@
 // Priority flow control (IEEE 802.1Qbb): stopping senders, obeying pause frames, the watchdog, and NICs gone wild.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 

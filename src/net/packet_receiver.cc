@@ -1,7 +1,7 @@
 // The receiving side of connections: order, ACKs, notifications, credits, and what the end of a message sets off.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 

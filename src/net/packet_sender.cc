@@ -1,7 +1,7 @@
 // The sending side of connections: what may be sent, when, and what ACKs, NACKs, notifications and timeouts change.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 
