@@ -134,9 +134,9 @@ class CollectiveRunner {
     const Exit delivered = context_.deliver(document, outcome);
     if (delivered != outcome) return delivered;
     return write_pictures(context_, input_.network, last_,
-                          fmt::format("{}: {} of {} over {} ranks ({})", input_.where, to_text(shape.operation),
+                          fmt::format("{} of {} over {} ranks ({})", to_text(shape.operation),
                                       to_text(rows_.back().bytes), view.ranks, to_text(shape.algorithm)),
-                          outcome);
+                          input_.where, outcome);
   }
 
  private:
@@ -160,8 +160,8 @@ class CollectiveRunner {
   }
 
   void keep(Bytes bytes, net::SimResult result, const net::TransferGraph& graph) {
-    rows_.push_back({bytes, result.fidelity, result.end, result.complete,
-                     net::to_text(net::bound_of(input_.network, result))});
+    rows_.push_back(
+        {bytes, result.fidelity, result.end, result.complete, net::to_text(net::bound_of(input_.network, result))});
     if (!result.complete) {
       partial_ = true;
       notes_.push_back(fmt::format("{}: {}", to_text(bytes), net::state_text(result, graph.size())));
@@ -213,7 +213,8 @@ std::vector<Option> collective_options() {
        .value = "NAME",
        .help = "the collective",
        .fallback = "all-reduce",
-       .choices = choices_named({"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
+       .choices =
+           choices_named({"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
       {.name = "algorithm",
        .value = "NAME",
        .help = "how it is done",

@@ -195,7 +195,7 @@ class HeatPainter {
  public:
   HeatPainter(const Network& network, const SimResult& result) : network_(network), result_(result) {}
 
-  std::string paint(std::string_view title) && {
+  std::string paint(std::string_view title, std::string_view where) && {
     std::vector<std::pair<const Layer*, Matrix>> matrices;
     MatrixMaker maker(network_, result_);
     for (const Layer& layer : kLayers) {
@@ -206,7 +206,7 @@ class HeatPainter {
     width_ = 900;
     for (const auto& [layer, matrix] : matrices) width_ = std::max(width_, width_of(matrix));
     width_ = std::max(width_, heat_diagram_width(network_));
-    double y = draw_picture_heading(svg_, width_, title, subtitle());
+    double y = draw_picture_heading(svg_, width_, title, joined_facts(where, subtitle()));
     y = legend(y);
     y = draw_heat_diagram(svg_, network_, result_, y);
     for (const auto& [layer, matrix] : matrices) y = panels(*layer, matrix, y);
@@ -345,8 +345,9 @@ class HeatPainter {
 
 }  // namespace
 
-std::string heat_map_svg(const Network& network, const SimResult& result, std::string_view title) {
-  return HeatPainter(network, result).paint(title);
+std::string heat_map_svg(const Network& network, const SimResult& result, std::string_view title,
+                         std::string_view where) {
+  return HeatPainter(network, result).paint(title, where);
 }
 
 }  // namespace weft::net

@@ -55,6 +55,10 @@ TimeAxis time_axis(SimTime end) {
   return axis;
 }
 
+std::string joined_facts(std::string_view where, std::string_view facts) {
+  return where.empty() ? std::string(facts) : fmt::format("{}; {}", where, facts);
+}
+
 double draw_picture_heading(picture::Svg& svg, double width, std::string_view title, std::string_view subtitle) {
   svg.text({24, 40}, picture::fit_text(title, 20, width - 48, true), {.size = 20, .fill = kPictureInk, .bold = true});
   svg.text({24, 61}, picture::fit_text(subtitle, 13, width - 48), {.size = 13, .fill = kPictureSoftInk});

@@ -32,6 +32,8 @@ struct TimeAxis {
 };
 [[nodiscard]] TimeAxis time_axis(SimTime end);
 
+// "where; facts", or the one that is there.
+[[nodiscard]] std::string joined_facts(std::string_view where, std::string_view facts);
 // Title and a softer line below it; gives the y below.
 double draw_picture_heading(picture::Svg& svg, double width, std::string_view title, std::string_view subtitle);
 

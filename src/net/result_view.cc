@@ -289,8 +289,8 @@ void append_details(Document& document, const ResultContext& context, const SimR
   for (std::string& answer : answers(input)) document.notes.push_back(std::move(answer));
   if (tree.branches.size() > context.storm_rows) {
     document.notes.push_back(
-        fmt::format("the storm tree has {} branches; --storm-tree FILE.svg draws it, and "
-                    "--output json has the first {}",
+        fmt::format("the storm tree has {} branches, of which {} are shown; --storm-tree FILE.svg draws it, machine "
+                    "formats have more",
                     grouped_text(tree.branches.size()), context.storm_rows));
   }
   for (const std::string& warning : result.warnings) document.notes.push_back("warning: " + warning);
@@ -336,12 +336,20 @@ TableSection comparison_table(const ResultContext& context, std::span<const SimR
 
 }  // namespace
 
+namespace {
+
+bool heeds_marks(Transport transport) {
+  return transport == Transport::dcqcn || transport == Transport::nscc || transport == Transport::tcp;
+}
+
+}  // namespace
+
 std::string transport_words(const SimOptions& options) {
   std::string words;
   for (const TrafficClassOptions& each : options.classes) {
     words += (words.empty() ? "" : "; ") + std::string(to_text(each.transport.kind));
     words += each.lossless && options.switches.pfc ? ", PFC" : ", no PFC";
-    words += each.ecn ? ", ECN" : ", no ECN";
+    if (heeds_marks(each.transport.kind)) words += each.ecn ? ", ECN" : ", no ECN";
     words += fmt::format(", {} payload", to_text(each.transport.payload));
   }
   return words;

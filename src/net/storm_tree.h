@@ -59,6 +59,6 @@ struct StormTree {
 [[nodiscard]] TableSection storm_table(const Network& network, const StormTree& tree, std::size_t limit);
 // As a picture with a time axis.
 [[nodiscard]] std::string storm_svg(const Network& network, const SimResult& result, const StormTree& tree,
-                                    std::string_view title);
+                                    std::string_view title, std::string_view where = {});
 
 }  // namespace weft::net
