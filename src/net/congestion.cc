@@ -21,7 +21,10 @@ void cut_rate(Control& control, const DcqcnOptions& options) {
 void raise_rate(Control& control, const DcqcnOptions& options) {
   const auto fast = static_cast<std::uint32_t>(options.fast_recovery);
   const auto line = static_cast<double>(control.line_rate);
-  if (std::min(control.time_stages, control.byte_stages) > fast) {
+  std::uint32_t fewer = std::min(control.time_stages, control.byte_stages);
+  // With one clock alone hyper increase begins after one additive step, as in the HPCC repository's simulator.
+  if (options.byte_counter.count() == 0) fewer = control.time_stages > fast + 1 ? control.time_stages : 0;
+  if (fewer > fast) {
     control.target += static_cast<double>(options.hyper.count());
   } else if (std::max(control.time_stages, control.byte_stages) > fast) {
     control.target += static_cast<double>(options.additive.count());
@@ -58,7 +61,8 @@ void start_control(Control& control, const TransportOptions& options, BitRate li
       break;
     case Transport::dcqcn:
     case Transport::pfc_only:
-      control.window = options.window.count() > 0 ? static_cast<double>(options.window.count()) : 1e18;
+      control.window = options.window.count() > 0 ? static_cast<double>(options.window.count())
+                                                  : std::max(product, full_wire(options));
       break;
   }
 }
@@ -71,8 +75,9 @@ std::int64_t unasked_packets(const Control& control, const Sender& sender) {
 void dcqcn_notify(Control& control, const DcqcnOptions& options, std::int64_t now) {
   (void)dcqcn_advance(control, options, now, 0);
   if (control.decreased && now - control.last_decrease < options.decrease_interval.count()) return;
-  // The paper sets the target to the current rate at each cut; `clamp_target` off keeps it while recovering.
-  if (options.clamp_target || control.time_stages > 0 || control.byte_stages > 0 || !control.decreased) {
+  // The paper sets the target at each cut. ConnectX does so only when the timer has raised the rate since the last one
+  // (clamp_tgt_rate off, clamp_tgt_rate_after_time_inc on), so that a burst of CNPs does not forget the rate before it.
+  if (options.clamp_target || control.time_stages > 0 || !control.decreased) {
     control.target = control.rate;
   }
   if (!control.decreased) control.alpha = 1;
@@ -99,6 +104,7 @@ bool dcqcn_advance(Control& control, const DcqcnOptions& options, std::int64_t n
     ++control.time_stages;
     raise_rate(control, options);
   }
+  if (options.byte_counter.count() == 0) return control.rate != before;
   control.byte_count += bytes;
   while (control.byte_count >= options.byte_counter.count()) {
     control.byte_count -= options.byte_counter.count();

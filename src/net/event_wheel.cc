@@ -7,14 +7,14 @@ namespace weft::net {
 namespace {
 
 // Slots hold a handful: insertion sort beats std::sort there, and one pass finds the common case of sorted input.
-void sort_events(std::vector<Event>& events) {
-  if (events.size() > 32) {
-    std::sort(events.begin(), events.end());
+void sort_events(Event* events, std::uint32_t count) {
+  if (count > 32) {
+    std::sort(events, events + count);
     return;
   }
-  for (std::size_t i = 1; i < events.size(); ++i) {
+  for (std::uint32_t i = 1; i < count; ++i) {
     const Event moving = events[i];
-    std::size_t j = i;
+    std::uint32_t j = i;
     for (; j > 0 && moving < events[j - 1]; --j) events[j] = events[j - 1];
     events[j] = moving;
   }
@@ -41,8 +41,12 @@ void EventWheel::push_elsewhere(Event event, std::int64_t slot) {
 }
 
 void EventWheel::push_current(Event event) {
-  const auto place = std::upper_bound(current_.begin() + static_cast<std::ptrdiff_t>(cursor_), current_.end(), event);
-  current_.insert(place, event);
+  append(current_, event);
+  std::uint32_t place = current_.size - 1;
+  for (; place > cursor_ && event < current_.events[place - 1]; --place) {
+    current_.events[place] = current_.events[place - 1];
+  }
+  current_.events[place] = event;
 }
 
 std::int64_t EventWheel::next_occupied() const {
@@ -62,9 +66,7 @@ std::int64_t EventWheel::next_occupied() const {
 
 void EventWheel::take(std::int64_t slot) {
   const auto index = static_cast<std::size_t>(slot & (kSlots - 1));
-  Slot& from = slots_[index];
-  current_.assign(from.events.get(), from.events.get() + from.size);
-  from.size = 0;
+  std::swap(current_, slots_[index]);
   occupied_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
 }
 
@@ -83,7 +85,7 @@ void EventWheel::pull_far() {
 }
 
 bool EventWheel::advance() {
-  current_.clear();
+  current_.size = 0;
   cursor_ = 0;
   std::int64_t slot = next_occupied();
   const std::int64_t far_slot = far_.empty() ? INT64_MAX : far_.top().time >> shift_;
@@ -91,9 +93,9 @@ bool EventWheel::advance() {
   slot = std::min(slot, far_slot);
   current_slot_ = slot;
   take(slot);
-  pull_far();
-  sort_events(current_);
-  retune(current_.size());
+  sort_events(current_.events.get(), current_.size);
+  if (!far_.empty()) pull_far();
+  retune(current_.size);
   return true;
 }
 
@@ -110,23 +112,16 @@ void EventWheel::retune(std::size_t taken) {
   if (mean > 16 && shift_ > kNarrowest) shift = shift_ - 1;
   if (mean < 3 && shift_ < kWidest) shift = shift_ + 1;
   if (shift == shift_) return;
-  std::vector<Event> all(current_.begin(), current_.end());
+  std::vector<Event> all(current_.events.get(), current_.events.get() + current_.size);
   for (Slot& from : slots_) {
     all.insert(all.end(), from.events.get(), from.events.get() + from.size);
     from.size = 0;
   }
   std::fill(std::begin(occupied_), std::end(occupied_), 0);
   shift_ = shift;
-  current_slot_ = current_.front().time >> shift_;
-  current_.clear();
-  for (const Event& event : all) {
-    if (event.time >> shift_ == current_slot_) {
-      current_.push_back(event);
-    } else {
-      push(event);
-    }
-  }
-  std::sort(current_.begin(), current_.end());
+  current_slot_ = all.front().time >> shift_;
+  current_.size = 0;
+  for (const Event& event : all) push(event);
   pull_far();
 }
 

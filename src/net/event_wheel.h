@@ -32,15 +32,15 @@ class EventWheel {
   }
   // The next event, or none at or after `limit`. Events at equal times come by key.
   bool pop_before(std::int64_t limit, Event& out) {
-    if (cursor_ == current_.size() && !advance()) return false;
-    if (current_[cursor_].time >= limit) return false;
-    out = current_[cursor_++];
+    if (cursor_ == current_.size && !advance()) return false;
+    if (current_.events[cursor_].time >= limit) return false;
+    out = current_.events[cursor_++];
     return true;
   }
   // Time of the next event; INT64_MAX when there is none.
   std::int64_t next_time() {
-    if (cursor_ == current_.size() && !advance()) return INT64_MAX;
-    return current_[cursor_].time;
+    if (cursor_ == current_.size && !advance()) return INT64_MAX;
+    return current_.events[cursor_].time;
   }
 
  private:
@@ -62,7 +62,7 @@ class EventWheel {
   }
   void push_elsewhere(Event event, std::int64_t slot);
   void push_current(Event event);
-  // Sorts the next slot that holds something into current_; false when there is nothing left.
+  // Makes the next slot that holds something the current one, sorted; false when there is nothing left.
   bool advance();
   [[nodiscard]] std::int64_t next_occupied() const;
   void take(std::int64_t slot);
@@ -71,8 +71,8 @@ class EventWheel {
 
   int shift_ = 13;  // a slot is 2^shift_ ps
   std::int64_t current_slot_ = -1;
-  std::vector<Event> current_;
-  std::size_t cursor_ = 0;
+  Slot current_;  // sorted from cursor_ on
+  std::uint32_t cursor_ = 0;
   std::vector<Slot> slots_;
   std::uint64_t occupied_[kSlots / 64] = {};
   struct Later {

@@ -39,12 +39,12 @@ NodeId NetworkBuilder::add_node(Node node, std::string name) {
   return id;
 }
 
-LinkId NetworkBuilder::connect(NodeId a, NodeId b, BitRate rate, SimTime delay) {
+LinkId NetworkBuilder::connect(NodeId a, NodeId b, BitRate rate, SimTime delay_to_b, SimTime delay_to_a) {
   CHECK(rate.count() > 0, "a link without a rate");
   const auto there = static_cast<LinkId>(network_.links_.size());
   const auto back = static_cast<LinkId>(network_.links_.size() + 1);
-  network_.links_.push_back({a, b, back, rate, delay, kNone<PortId>});
-  network_.links_.push_back({b, a, there, rate, delay, kNone<PortId>});
+  network_.links_.push_back({a, b, back, rate, delay_to_b, kNone<PortId>});
+  network_.links_.push_back({b, a, there, rate, delay_to_a, kNone<PortId>});
   return there;
 }
 

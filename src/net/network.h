@@ -76,7 +76,8 @@ class NetworkBuilder {
  public:
   NodeId add_node(Node node, std::string name);
   // Both directions; gives the one from `a` to `b`, and the next id is the one back.
-  LinkId connect(NodeId a, NodeId b, BitRate rate, SimTime delay);
+  LinkId connect(NodeId a, NodeId b, BitRate rate, SimTime delay) { return connect(a, b, rate, delay, delay); }
+  LinkId connect(NodeId a, NodeId b, BitRate rate, SimTime delay_to_b, SimTime delay_to_a);
   void ports(LinkId link, PortId from, PortId to);  // where a cable came from a Cluster
   std::uint16_t add_buffer(SwitchBuffer buffer);    // gives the index of an equal one when there is one
   [[nodiscard]] std::size_t node_count() const { return network_.nodes_.size(); }

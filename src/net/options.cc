@@ -49,8 +49,8 @@ Status validate_class(const TrafficClassOptions& c) {
     return bad(fmt::format("class {}: ECN probability {} is not 0 to 1", c.name, c.ecn_probability));
   }
   const TransportOptions& t = c.transport;
-  if (t.payload.count() < 64 || t.payload.count() > 65'536) {
-    return bad(fmt::format("class {}: a payload of {} bytes is not 64 to 65536", c.name, t.payload.count()));
+  if (t.payload.count() < 64 || t.payload.count() > 64'000) {
+    return bad(fmt::format("class {}: a payload of {} bytes is not 64 to 64000", c.name, t.payload.count()));
   }
   if (t.header.count() < 0 || t.header.count() > 1024 || t.control.count() < 1 || t.control.count() > 9216) {
     return bad(fmt::format("class {}: header or control packet size makes no sense", c.name));

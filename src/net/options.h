@@ -24,30 +24,39 @@ enum class Transport : std::uint8_t {
 enum class Recovery : std::uint8_t { go_back_n, selective };
 enum class Watchdog : std::uint8_t { off, drop, forward };
 
-// DCQCN constants as in the paper and in the HPCC repository's configuration; rates in bits per second.
+// DCQCN constants, as in the simulators of HPCC and SimAI (their config files; the 300 us are HPCC's "vendor" timer).
+// The paper's own (Zhu et al., SIGCOMM 2015) are alpha_timer and rate_timer 55 us, byte_counter 10 MB, fast_recovery 5,
+// additive 40 Mb/s, cnp_interval 50 us, clamp_target true.
 struct DcqcnOptions {
   double g = 1.0 / 256;                    // gain of alpha
-  SimTime alpha_timer = microseconds(55);  // alpha decays each time this passes without a CNP
-  SimTime rate_timer = microseconds(55);   // T of the rate increase (HPCC's config: 300; the paper: 55)
-  Bytes byte_counter{10'000'000};          // B of the rate increase
-  int fast_recovery = 5;                   // F
-  BitRate additive{40'000'000};            // R_AI
-  BitRate hyper{200'000'000};              // R_HAI
+  SimTime alpha_timer = microseconds(1);   // alpha decays each time this passes without a CNP
+  SimTime rate_timer = microseconds(300);  // T of the rate increase
+  Bytes byte_counter{0};                   // B of the rate increase; 0: time alone counts
+  int fast_recovery = 1;                   // F
+  BitRate additive{50'000'000};            // R_AI
+  BitRate hyper{100'000'000};              // R_HAI
   BitRate minimum{100'000'000};
-  SimTime cnp_interval = microseconds(50);  // notification point: at most one CNP in this, per flow
-  SimTime decrease_interval = microseconds(4);
-  bool clamp_target = true;  // a decrease also lowers the target, after the first one too
+  SimTime cnp_interval = microseconds(4);       // notification point: at most one CNP in this, per flow
+  SimTime decrease_interval = microseconds(4);  // reaction point: at most one cut in this
+  // True: every cut sets the target to the rate before it, as in the paper. False: only the first cut after the timer
+  // has raised the rate, as ConnectX does.
+  bool clamp_target = false;
 };
+
+inline constexpr Bytes kNoWindow{INT64_MAX};
 
 struct TransportOptions {
   Transport kind = Transport::dcqcn;
   Recovery recovery = Recovery::go_back_n;
-  Bytes payload{4096};                     // of a full packet (the path MTU of the queue pair)
-  Bytes header{64};                        // on the wire beside the payload, of every packet
-  Bytes control{64};                       // ACK, NACK, CNP, pull on the wire
-  std::uint32_t ack_every = 1;             // data packets to an ACK
-  Bytes window{0};                         // limit of unacknowledged bytes of a connection; 0: none
+  Bytes payload{4096};          // of a full packet (the path MTU of the queue pair)
+  Bytes header{64};             // on the wire beside the payload, of every packet
+  Bytes control{64};            // ACK, NACK, CNP, pull on the wire
+  std::uint32_t ack_every = 1;  // data packets to an ACK
+  // Limit of unacknowledged bytes of a rate-based connection; 0: one bandwidth-delay product of its path, which is what
+  // the HPCC and SimAI simulators do.
+  Bytes window{0};
   SimTime timeout = microseconds(67'109);  // retransmission timeout: 4.096 us x 2^14, as verbs libraries set it
+  std::uint32_t retries = 7;               // timeouts in a row before a connection is given up, as NCCL sets it
   bool ends_at_receiver = true;  // a transfer ends when its last byte has arrived; false: when it is acknowledged
   DcqcnOptions dcqcn;
   double hpcc_target = 0.95;  // eta

@@ -52,6 +52,13 @@ class PacketRun {
     for (int i = 0; i < shards; ++i) shards_.push_back(std::make_unique<PacketShard>(world_, i, shards));
     for (const auto& shard : shards_) shard->start();
     rounds_ = transfers.instance_count();
+    for (const Transfer& t : transfers.transfers()) last_start_ = std::max(last_start_, t.start.count());
+    for (const Link& link : routes.network().links()) drain_ = std::max(drain_, link.delay * 16);
+    for (const TrafficClassOptions& c : options.classes) {
+      give_up_ = std::max(give_up_, c.transport.timeout.count() * (std::int64_t{c.transport.retries} + 2));
+    }
+    give_up_ += options.switches.watchdog_detection.count() + options.switches.watchdog_restoration.count() +
+                routes.options().detection.count() + routes.options().propagation.count();
     total_ = static_cast<std::uint64_t>(transfers.total_bytes().count());
   }
 
@@ -78,7 +85,14 @@ class PacketRun {
 
   // True when the run is over: all is delivered, the user stopped it, or nothing can move any more.
   bool look(std::int64_t now) {
-    if (rounds_done() == rounds_) return true;
+    if (!drained_ && rounds_done() == rounds_) {
+      // What is still on its way is let go on for a fixed time, so that the trace does not depend on slices of work.
+      drained_ = true;
+      std::int64_t last = 0;
+      for (const auto& shard : shards_) last = std::max(last, shard->last_completion());
+      limit_ = std::min(limit_, SimTime(last) + drain_);
+    }
+    if (drained_) return false;
     if (monitor_ != nullptr && events() >= next_report_) {
       next_report_ = events() + kReport;
       SimProgress progress{SimTime(now), 0, total_, events()};
@@ -91,10 +105,12 @@ class PacketRun {
     return stuck(now);
   }
 
+  // Nothing but pause frames has moved for long: a circle of buffers, or everybody has given up.
   bool stuck(std::int64_t now) {
-    if (world_.options.switches.watchdog != Watchdog::off) return false;
-    std::int64_t progress = 0;
+    std::int64_t progress = last_start_;
     for (const auto& shard : shards_) progress = std::max(progress, shard->last_progress());
+    if (now - progress > give_up_) return true;
+    if (world_.options.switches.watchdog != Watchdog::off) return false;
     if (now - std::max(progress, looked_) < kStuck) return false;
     looked_ = now;
     std::vector<std::vector<std::uint32_t>> held_by(world_.lanes.size());
@@ -105,14 +121,14 @@ class PacketRun {
 
   void run_alone() {
     PacketShard& shard = *shards_.front();
-    const std::int64_t end = limit_.count();
     // Events are handled in slices of time, so that looking costs nothing.
     std::int64_t slice = 1'000'000;
     while (true) {
       const std::int64_t next = shard.next_time();
-      if (next >= end || next == INT64_MAX) break;
+      if (next >= limit_.count() || next == INT64_MAX) break;
       const std::uint64_t before = shard.totals().events;
-      shard.run_until(std::min(end, next > INT64_MAX - slice ? INT64_MAX : next + slice));
+      const std::int64_t until = next > INT64_MAX - slice ? INT64_MAX : next + slice;
+      shard.run_until(std::min(limit_.count(), until), drained_ ? UINT64_MAX : rounds_);
       if (look(shard.now())) break;
       const std::uint64_t handled = shard.totals().events - before;
       if (handled < 20'000 && slice < 1'000'000'000'000) slice *= 2;
@@ -157,11 +173,15 @@ class PacketRun {
   PacketWorld world_;
   SimMonitor* monitor_;
   SimTime limit_;
+  SimTime drain_ = microseconds(10);
+  bool drained_ = false;
   std::vector<std::unique_ptr<PacketShard>> shards_;
   std::uint64_t rounds_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t next_report_ = 0;
   std::int64_t looked_ = 0;
+  std::int64_t last_start_ = 0;  // ps; of the transfer that starts last
+  std::int64_t give_up_ = 0;     // ps without a packet sent after which nobody will send one any more
   bool interrupted_ = false;
   std::vector<LinkId> cycle_;
 };
@@ -176,6 +196,7 @@ void add(SimTotals& sum, const SimTotals& part) {
   sum.notifications += part.notifications;
   sum.out_of_order += part.out_of_order;
   sum.timeouts += part.timeouts;
+  sum.broken += part.broken;
   sum.pauses += part.pauses;
   sum.watchdog_trips += part.watchdog_trips;
 }

@@ -19,21 +19,33 @@ double draw(std::uint64_t a, std::uint64_t b, std::uint64_t seed) {
 
 }  // namespace
 
-void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
-  Packet& packet = pool_[id];
-  const Port& in = world_.ports[port];
-  trace_ += mix(static_cast<std::uint64_t>(now_) ^ (std::uint64_t{port} << 40U) ^
-                (std::uint64_t{packet.sequence} << 8U) ^ static_cast<std::uint64_t>(packet.kind));
-  if (!in.plain && lost_on_wire(port, packet)) {
-    drop(port, id);
-  } else if (packet.kind == PacketKind::pause) {
-    receive_pause(world_.reverse[port], packet);
-    pool_.release(id);
-  } else if (in.to_endpoint) {
-    deliver(port, id);
-  } else {
-    forward(port, id);
+void PacketShard::deliver_later(const Port& port, std::int64_t when, std::uint32_t port_id, std::uint32_t id) {
+  const Event event{when, key(EventKind::arrive, port_id, id)};
+  if (port.shard_to == number_) {
+    wheel_.push(event);
+    return;
   }
+  std::vector<Crossing>& box = outboxes_[port.shard_to];
+  box.push_back({event, pool_[id], {}});
+  if (pool_.with_telemetry()) box.back().telemetry = pool_.telemetry(id);
+  pool_.release(id);
+}
+
+void PacketShard::transmit(std::uint32_t port, std::uint32_t id) {
+  Packet& packet = pool_[id];
+  Port& out = world_.ports[port];
+  const std::int64_t length = out.wire_time[packet.wire];
+  out.busy_until = now_ + length;
+  out.bytes += packet.wire;
+  ++out.packets;
+  last_progress_ = now_;
+  const bool data = packet.kind == PacketKind::data;
+  totals_.data_hops += data ? 1 : 0;
+  if (data && pool_.with_telemetry()) record_telemetry(port, id);
+  std::int64_t when = out.busy_until + out.delay;
+  // Cut-through: the next switch may start once it has the header, unless it has to wait for a slower wire.
+  if (out.cut_through) when -= length - out.wire_time[std::min<std::uint16_t>(packet.wire, 64)];
+  deliver_later(out, when, port, id);
 }
 
 void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
@@ -53,6 +65,23 @@ void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
     return;
   }
   enqueue(in_port, out_port, id);
+}
+
+void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
+  Packet& packet = pool_[id];
+  const Port& in = world_.ports[port];
+  trace_ += mix(static_cast<std::uint64_t>(now_) ^ (std::uint64_t{port} << 40U) ^
+                (std::uint64_t{packet.sequence} << 8U) ^ static_cast<std::uint64_t>(packet.kind));
+  if (!in.plain && lost_on_wire(port, packet)) {
+    drop(port, id);
+  } else if (packet.kind == PacketKind::pause) {
+    receive_pause(world_.reverse[port], packet);
+    pool_.release(id);
+  } else if (in.to_endpoint) {
+    deliver(port, id);
+  } else {
+    forward(port, id);
+  }
 }
 
 // Adaptive, flowlet and spray: any of the equal-cost links may be taken, packet by packet.
@@ -259,35 +288,6 @@ void PacketShard::mark(std::uint32_t port, Packet& packet, std::int64_t queued) 
   ++world_.counters[port].marked;
 }
 
-void PacketShard::transmit(std::uint32_t port, std::uint32_t id) {
-  Packet& packet = pool_[id];
-  Port& out = world_.ports[port];
-  const std::int64_t length = out.wire_time[packet.wire];
-  out.busy_until = now_ + length;
-  out.bytes += packet.wire;
-  ++out.packets;
-  last_progress_ = now_;
-  const bool data = packet.kind == PacketKind::data;
-  totals_.data_hops += data ? 1 : 0;
-  if (data && pool_.with_telemetry()) record_telemetry(port, id);
-  std::int64_t when = out.busy_until + out.delay;
-  // Cut-through: the next switch may start once it has the header, unless it has to wait for a slower wire.
-  if (out.cut_through) when -= length - out.wire_time[std::min<std::uint16_t>(packet.wire, 64)];
-  deliver_later(out, when, port, id);
-}
-
-void PacketShard::deliver_later(const Port& port, std::int64_t when, std::uint32_t port_id, std::uint32_t id) {
-  const Event event{when, key(EventKind::arrive, port_id, id)};
-  if (port.shard_to == number_) {
-    wheel_.push(event);
-    return;
-  }
-  std::vector<Crossing>& box = outboxes_[port.shard_to];
-  box.push_back({event, pool_[id], {}});
-  if (pool_.with_telemetry()) box.back().telemetry = pool_.telemetry(id);
-  pool_.release(id);
-}
-
 void PacketShard::record_telemetry(std::uint32_t port, std::uint32_t id) {
   const Packet& packet = pool_[id];
   if (packet.hops >= Telemetry::kHops) return;
@@ -323,6 +323,48 @@ bool PacketShard::refuses(std::uint32_t port, const Packet& packet) {
   const PortCounters& counters = world_.counters[port];
   if (counters.largest > 0 && packet.wire > counters.largest) return true;
   return world_.lanes[world_.lane_of(port, packet.queue)].discarding;
+}
+
+void PacketShard::run_until(std::int64_t limit, std::uint64_t rounds) {
+  Event event;
+  while (rounds_done_ < rounds && wheel_.pop_before(limit, event)) {
+    now_ = event.time;
+    ++totals_.events;
+    dispatch(event);
+  }
+}
+
+void PacketShard::dispatch(const Event& event) {
+  const auto kind = static_cast<EventKind>(event.key >> 60U);
+  const auto id = static_cast<std::uint32_t>(event.key >> 32U & 0x0FFFFFFFU);
+  switch (kind) {
+    case EventKind::arrive:
+      return arrive(id, static_cast<std::uint32_t>(event.key));
+    case EventKind::port_free:
+      return port_free(id);
+    case EventKind::paced:
+      return paced(id);
+    case EventKind::begin:
+      return begin(id);
+    case EventKind::timeout:
+      return timeout(id);
+    case EventKind::refresh:
+      return refresh(id);
+    case EventKind::expire:
+      return expire(id);
+    case EventKind::storm:
+      return storm(id);
+    case EventKind::pull:
+      return pull(id);
+    case EventKind::watchdog:
+      return watchdog(id);
+    case EventKind::link_event:
+      return link_event(id);
+    case EventKind::converge:
+      return converge(id / 2, id % 2 == 1);
+    case EventKind::series:
+      return sample();
+  }
 }
 
 }  // namespace weft::net

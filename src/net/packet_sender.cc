@@ -36,6 +36,7 @@ void PacketShard::post_message(std::uint32_t connection) {
   Sender& sender = world_.senders[connection];
   Control& control = world_.controls[connection];
   const TransportOptions& transport = world_.transport_of(sender.class_index);
+  if (control.broken) return;
   CHECK(sender.posted <= kNil - sender.message_packets, "a connection ran out of packet numbers");
   sender.posted += sender.message_packets;
   if (transport.kind == Transport::receiver) {
@@ -50,12 +51,11 @@ void PacketShard::post_message(std::uint32_t connection) {
 
 bool PacketShard::may_send(std::uint32_t connection) const {
   const Sender& sender = world_.senders[connection];
-  if (!sender.windowed) return sender.next < sender.posted || sender.resending;
-  const Control& control = world_.controls[connection];
   if (sender.resending) return true;
   if (sender.next >= sender.posted) return false;
-  if (world_.transport_of(sender.class_index).kind == Transport::receiver) return control.credit > 0;
-  return control.in_flight == 0 || static_cast<double>(control.in_flight + sender.full_wire) <= control.window;
+  if (!sender.windowed) return true;
+  if (sender.pulled) return world_.controls[connection].credit > 0;
+  return sender.in_flight == 0 || sender.in_flight + sender.full_wire <= sender.window;
 }
 
 // Brings an idle or blocked connection to the port, now or when its pace allows.
@@ -137,17 +137,17 @@ void PacketShard::send_data(std::uint32_t port, std::uint32_t connection) {
   packet.queue = sender.queue;
   packet.stamp = static_cast<std::uint32_t>(now_ >> 10);
   bool last = false;
-  Control& control = world_.controls[connection];
   if (sender.resending) {
-    packet.sequence = control.resend.back();
-    control.resend.pop_back();
-    sender.resending = !control.resend.empty();
+    std::vector<std::uint32_t>& resend = world_.controls[connection].resend;
+    packet.sequence = resend.back();
+    resend.pop_back();
+    sender.resending = !resend.empty();
     last = (packet.sequence + 1) % sender.message_packets == 0;
   } else {
     packet.sequence = sender.next++;
     last = sender.to_message_end == 1;
     sender.to_message_end = last ? sender.message_packets : sender.to_message_end - 1;
-    if (sender.windowed && world_.transport_of(sender.class_index).kind == Transport::receiver) --control.credit;
+    if (sender.pulled) --world_.controls[connection].credit;
   }
   packet.wire = last ? sender.last_wire : sender.full_wire;
   if (last) packet.flags = Packet::kLast;
@@ -158,7 +158,7 @@ void PacketShard::send_data(std::uint32_t port, std::uint32_t connection) {
     sender.highest = packet.sequence + 1;
     ++totals_.data_packets;
   }
-  if (sender.windowed) control.in_flight += packet.wire;
+  if (sender.windowed) sender.in_flight += packet.wire;
   const std::uint16_t wire = packet.wire;
   if (!world_.ports[port].plain && refuses(port, packet)) {
     drop(port, id);
@@ -208,11 +208,18 @@ void PacketShard::receive_ack(std::uint32_t connection, std::uint32_t id) {
     // A timeout may have gone back although all had arrived.
     if (sender.next < sender.acked) skip_to(connection, sender.acked);
   }
-  if (sender.windowed) window_ack(connection, id, before);
+  if (sender.windowed) {
+    // Receivers that take packets in any order acknowledge each; the others all up to a number.
+    const std::uint32_t one = (packet.flags & Packet::kDelivered) != 0 ? 1 : 0;
+    const std::int64_t bytes = std::int64_t{sender.one_by_one ? one : sender.acked - before} * sender.full_wire;
+    sender.in_flight = sender.acked == sender.next ? 0 : std::max<std::int64_t>(0, sender.in_flight - bytes);
+    if (sender.adjusts) adjust_window(connection, id, before, bytes);
+    if (sender.state == SenderState::blocked || sender.state == SenderState::idle) activate(connection);
+  }
   if (!world_.transport_of(sender.class_index).ends_at_receiver) sender_finished(connection);
 }
 
-void PacketShard::window_ack(std::uint32_t connection, std::uint32_t id, std::uint32_t before) {
+void PacketShard::adjust_window(std::uint32_t connection, std::uint32_t id, std::uint32_t before, std::int64_t bytes) {
   Sender& sender = world_.senders[connection];
   Control& control = world_.controls[connection];
   const Packet& packet = pool_[id];
@@ -224,12 +231,7 @@ void PacketShard::window_ack(std::uint32_t connection, std::uint32_t id, std::ui
   ack.next = sender.next;
   ack.marked = (packet.flags & Packet::kMarked) != 0;
   ack.moved = sender.acked > before;
-  // Receivers that take packets out of order acknowledge each; the others cumulatively.
-  const bool one_by_one = sender.one_by_one;
-  const std::uint32_t packets = one_by_one ? ((packet.flags & Packet::kDelivered) != 0 ? 1 : 0) : sender.acked - before;
-  ack.bytes = std::int64_t{packets} * sender.full_wire;
-  control.in_flight = std::max<std::int64_t>(0, control.in_flight - ack.bytes);
-  if (sender.acked == sender.next) control.in_flight = 0;
+  ack.bytes = bytes;
   switch (transport.kind) {
     case Transport::hpcc:
       ack.telemetry = pool_.with_telemetry() ? &pool_.telemetry(id) : nullptr;
@@ -247,7 +249,7 @@ void PacketShard::window_ack(std::uint32_t connection, std::uint32_t id, std::ui
     case Transport::pfc_only:
       break;
   }
-  activate(connection);
+  sender.window = static_cast<std::int64_t>(control.window);
 }
 
 void PacketShard::resend(std::uint32_t connection, std::uint32_t sequence) {
@@ -265,6 +267,7 @@ void PacketShard::receive_nack(std::uint32_t connection, const Packet& packet) {
     if (packet.sequence < sender.next) go_back(connection, packet.sequence);
   } else if (packet.sequence >= sender.acked) {
     on_loss(world_.controls[connection], transport, false);
+    sender.window = static_cast<std::int64_t>(world_.controls[connection].window);
     resend(connection, packet.sequence);
   }
   activate(connection);
@@ -289,8 +292,11 @@ void PacketShard::skip_to(std::uint32_t connection, std::uint32_t sequence) {
 }
 
 void PacketShard::go_back(std::uint32_t connection, std::uint32_t sequence) {
+  Sender& sender = world_.senders[connection];
+  // What was asked for and lost need not be asked for again.
+  if (sender.pulled) world_.controls[connection].credit += sender.next - sequence;
   skip_to(connection, sequence);
-  world_.controls[connection].in_flight = 0;
+  sender.in_flight = 0;
 }
 
 void PacketShard::arm_timeout(std::uint32_t connection) {
@@ -305,16 +311,25 @@ void PacketShard::arm_timeout(std::uint32_t connection) {
 void PacketShard::timeout(std::uint32_t connection) {
   Sender& sender = world_.senders[connection];
   Control& control = world_.controls[connection];
+  const TransportOptions& transport = world_.transport_of(sender.class_index);
   control.timer = false;
   if (sender.acked >= sender.posted) return;
   const bool moved = control.timer_acked != sender.acked;
   const bool waits = sender.next > sender.acked;  // something is on its way
+  if (!moved && waits && ++control.timeouts > transport.retries) {
+    control.broken = true;
+    sender.posted = sender.next;
+    ++totals_.broken;
+    return;
+  }
   arm_timeout(connection);
+  if (moved) control.timeouts = 0;
   if (moved || !waits) return;
   ++totals_.timeouts;
-  on_loss(control, world_.transport_of(sender.class_index), true);
-  if (sender.one_by_one && world_.transport_of(sender.class_index).kind != Transport::tcp) {
-    control.in_flight = 0;
+  on_loss(control, transport, true);
+  if (transport.kind != Transport::dcqcn) sender.window = static_cast<std::int64_t>(control.window);
+  if (sender.one_by_one && transport.kind != Transport::tcp) {
+    sender.in_flight = 0;
     resend(connection, sender.acked);
   } else {
     control.resend.clear();

@@ -40,48 +40,6 @@ void PacketShard::start() {
   if (options.series_interval.count() > 0) at(options.series_interval.count(), EventKind::series, 0);
 }
 
-void PacketShard::run_until(std::int64_t limit) {
-  Event event;
-  while (wheel_.pop_before(limit, event)) {
-    now_ = event.time;
-    ++totals_.events;
-    dispatch(event);
-  }
-}
-
-void PacketShard::dispatch(const Event& event) {
-  const auto kind = static_cast<EventKind>(event.key >> 60U);
-  const auto id = static_cast<std::uint32_t>(event.key >> 32U & 0x0FFFFFFFU);
-  switch (kind) {
-    case EventKind::arrive:
-      return arrive(id, static_cast<std::uint32_t>(event.key));
-    case EventKind::port_free:
-      return port_free(id);
-    case EventKind::paced:
-      return paced(id);
-    case EventKind::begin:
-      return begin(id);
-    case EventKind::timeout:
-      return timeout(id);
-    case EventKind::refresh:
-      return refresh(id);
-    case EventKind::expire:
-      return expire(id);
-    case EventKind::storm:
-      return storm(id);
-    case EventKind::pull:
-      return pull(id);
-    case EventKind::watchdog:
-      return watchdog(id);
-    case EventKind::link_event:
-      return link_event(id);
-    case EventKind::converge:
-      return converge(id / 2, id % 2 == 1);
-    case EventKind::series:
-      return sample();
-  }
-}
-
 void PacketShard::take_from(PacketShard& other) {
   std::vector<Crossing>& box = other.outboxes_[static_cast<std::size_t>(number_)];
   for (const Crossing& crossing : box) {

@@ -45,8 +45,8 @@ class PacketShard {
 
   // Puts the first events of this shard's nodes into the wheel.
   void start();
-  // Handles every event before `limit` (ps).
-  void run_until(std::int64_t limit);
+  // Handles every event before `limit` (ps), or until this shard has finished so many rounds.
+  void run_until(std::int64_t limit, std::uint64_t rounds = UINT64_MAX);
   [[nodiscard]] std::int64_t next_time() { return wheel_.next_time(); }
   // Takes over what other shards sent here since the last call.
   void take_from(PacketShard& other);
@@ -126,7 +126,7 @@ class PacketShard {
   void settle_after_send(std::uint32_t connection, std::uint16_t wire);
   void set_rate(std::uint32_t connection);
   void receive_ack(std::uint32_t connection, std::uint32_t id);
-  void window_ack(std::uint32_t connection, std::uint32_t id, std::uint32_t before);
+  void adjust_window(std::uint32_t connection, std::uint32_t id, std::uint32_t before, std::int64_t bytes);
   void resend(std::uint32_t connection, std::uint32_t sequence);
   void receive_nack(std::uint32_t connection, const Packet& packet);
   void receive_notification(std::uint32_t connection);

@@ -107,11 +107,15 @@ struct Sender {
   std::uint8_t queue = 0;
   std::uint8_t class_index = 0;
   SenderState state = SenderState::idle;
-  bool windowed = false;      // something limits what is in flight
-  bool throttled = false;     // its rate is below the line's
-  bool resending = false;     // Control::resend holds something
-  bool one_by_one = false;    // its receiver takes packets in any order and acknowledges each
-  std::uint32_t highest = 0;  // first number never sent
+  bool windowed = false;       // something limits what is in flight
+  bool adjusts = false;        // ACKs change the window
+  bool pulled = false;         // the receiver limits it
+  bool throttled = false;      // its rate is below the line's
+  bool resending = false;      // Control::resend holds something
+  bool one_by_one = false;     // its receiver takes packets in any order and acknowledges each
+  std::uint32_t highest = 0;   // first number never sent
+  std::int64_t window = 0;     // bytes
+  std::int64_t in_flight = 0;  // bytes
 };
 
 // Congestion control of a connection; each transport uses its own part.
@@ -132,11 +136,11 @@ struct Control {
   std::uint32_t update_sequence = 0;
   std::int32_t stages = 0;     // hpcc: incStage; tcp: duplicate ACKs
   double utilisation = 0;      // hpcc: U
-  std::int64_t in_flight = 0;  // bytes
-  std::int64_t progress = 0;   // ps; when an ACK last moved things on
   std::int64_t credit = 0;     // receiver: packets it may send
   std::int64_t achieved = 0;   // nscc: bytes acknowledged since the last adjustment
+  std::uint32_t timeouts = 0;  // in a row
   bool timer = false;          // a timeout event is on its way
+  bool broken = false;         // given up
   bool decreased = false;
   bool recovering = false;
   std::uint32_t timer_acked = 0;  // what was acknowledged when the timeout was set

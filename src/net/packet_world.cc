@@ -86,6 +86,7 @@ void PacketWorld::plan_queues() {
     plan.largest = static_cast<std::uint32_t>(
         std::max(c.transport.payload.count() + c.transport.header.count(), c.transport.control.count()));
     largest_wire_ = std::max(largest_wire_, plan.largest);
+    smallest_wire_ = std::min(smallest_wire_, static_cast<std::uint32_t>(c.transport.control.count()));
     plans.push_back(plan);
   }
   QueuePlan notifications;
@@ -205,13 +206,13 @@ void PacketWorld::build_switches() {
       const Link& in = network.link(network.link(out).reverse);
       // After the packet that crosses the threshold: a full packet may be leaving on the way back before the pause
       // frame, the frame and the cable twice, and the sender finishes the packet it has begun (IEEE 802.1Qbb annex O).
-      const std::int64_t packet = state.charge[largest_wire_];
+      // What is on the cable may be the smallest packets, which fill their cells worst.
       const std::int64_t delay = ports[port_of_link[index_of(out)]].delay + in.delay.count() +
                                  options.switches.latency.count() + options.switches.response.count();
-      const std::int64_t wire = multiply_divide(delay, in.rate.count(), 8'000'000'000'000);
-      // Small packets fill cells worst; the pipe counts in cells of full packets, rounded up.
-      const std::int64_t pipe = (wire + kPauseFrame + largest_wire_ - 1) / largest_wire_ * packet;
-      const std::int64_t needed = pipe + 3 * packet;
+      const std::int64_t wire = multiply_divide(delay, in.rate.count(), 8'000'000'000'000) + kPauseFrame;
+      const std::int64_t small = smallest_wire_;
+      const std::int64_t pipe = (wire + small - 1) / small * state.charge[smallest_wire_];
+      const std::int64_t needed = pipe + 3 * std::int64_t{state.charge[largest_wire_]};
       most = std::max(most, needed);
     }
     state.headroom = options.switches.headroom.count() > 0 ? options.switches.headroom.count() : most;
@@ -274,7 +275,10 @@ void PacketWorld::add_connection(std::uint32_t transfer, std::uint32_t part) {
   sender.queue = t.traffic_class;
   sender.class_index = t.traffic_class;
   const bool by_rate = transport.kind == Transport::dcqcn || transport.kind == Transport::pfc_only;
-  sender.windowed = !by_rate || transport.window.count() > 0;
+  sender.windowed = !by_rate || transport.window != kNoWindow;
+  sender.adjusts =
+      transport.kind == Transport::hpcc || transport.kind == Transport::nscc || transport.kind == Transport::tcp;
+  sender.pulled = transport.kind == Transport::receiver;
   sender.one_by_one = takes_any_order(transport);
   senders.push_back(sender);
 
@@ -321,6 +325,7 @@ void PacketWorld::build_connections() {
     start_control(controls[c], transport_of(senders[c].class_index), first.rate, round_trip_of(c));
     senders[c].byte_time = 8e12 / controls[c].rate;
     senders[c].throttled = controls[c].line_rate < first.rate.count();
+    senders[c].window = static_cast<std::int64_t>(controls[c].window);
     receivers[c].unasked = static_cast<std::uint32_t>(unasked_packets(controls[c], senders[c]));
   }
 }

@@ -104,6 +104,7 @@ class PacketWorld {
   double alpha_ = 0;
   double lossy_alpha_ = 0;
   std::uint32_t largest_wire_ = 0;
+  std::uint32_t smallest_wire_ = UINT32_MAX;
   std::map<std::int64_t, std::unique_ptr<std::int64_t[]>> wire_times_;
   std::map<std::int64_t, std::unique_ptr<std::uint32_t[]>> charges_;
   // By queue pair, then source and destination: connections between the same two share a way.

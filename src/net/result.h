@@ -54,6 +54,7 @@ struct SimTotals {
   std::uint64_t notifications = 0;  // CNPs, or window reductions where there are none
   std::uint64_t out_of_order = 0;   // data packets that arrived after a later one
   std::uint64_t timeouts = 0;
+  std::uint64_t broken = 0;  // connections given up after too many timeouts
   std::uint64_t pauses = 0;
   std::uint64_t watchdog_trips = 0;
   std::uint64_t solves = 0;  // flow engine: rate computations

@@ -51,7 +51,7 @@ Status TransferGraph::finish(const Network& network) {
     if (t.queue_pairs == 0) return bad(i, "it has no queue pairs");
     if (t.start.count() < 0) return bad(i, "it starts before the run");
     if (index_of(t.round_after) >= count) return bad(i, "its rounds follow a transfer that does not exist");
-    if (t.rounds > 1 && transfers_[index_of(t.round_after)].rounds + 1 < t.rounds) {
+    if (t.rounds > 1 && transfers_[index_of(t.round_after)].rounds < t.rounds - 1) {
       return bad(i, "its rounds follow a transfer with too few of them");
     }
   }

@@ -1,0 +1,141 @@
+#include "net/transfer.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "net/topologies.h"
+
+namespace weft::net {
+namespace {
+
+class TransferGraphTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] Transfer move(std::size_t from, std::size_t to, std::int64_t bytes = 100) const {
+    Transfer transfer;
+    transfer.source = network_.endpoints()[from];
+    transfer.destination = network_.endpoints()[to];
+    transfer.bytes = Bytes(bytes);
+    return transfer;
+  }
+  // What finish() says of this one transfer.
+  [[nodiscard]] std::string complaint(const Transfer& transfer) const {
+    TransferGraph graph;
+    graph.add(transfer);
+    const Status status = graph.finish(network_);
+    return status ? "" : status.error().message;
+  }
+
+  Network network_ = star(4, gigabits(100), microseconds(1));
+};
+
+TEST_F(TransferGraphTest, DependentsAndFollowersAreGroupedInOrderOfAdding) {
+  TransferGraph graph;
+  const TransferId a = graph.add(move(0, 1));
+  const TransferId b = graph.add(move(1, 2));
+  Transfer repeated = move(2, 3);
+  repeated.rounds = 3;
+  const TransferId c = graph.add(repeated);
+  repeated.round_after = c;
+  const TransferId d = graph.add(repeated);
+  graph.depend(c, a);
+  graph.depend(b, a);
+  graph.depend(c, b);
+  ASSERT_TRUE(graph.finish(network_));
+  EXPECT_EQ(std::vector(graph.dependents(a).begin(), graph.dependents(a).end()), (std::vector{c, b}));
+  EXPECT_EQ(graph.dependents(c).size(), 0U);
+  EXPECT_EQ(graph.dependency_count(c), 2U);
+  EXPECT_EQ(graph.dependency_count(a), 0U);
+  EXPECT_EQ(std::vector(graph.round_followers(c).begin(), graph.round_followers(c).end()), (std::vector{c, d}));
+  EXPECT_EQ(graph.round_followers(a).size(), 0U) << "one round has no next";
+  EXPECT_EQ(graph[a].round_after, a);
+  EXPECT_EQ(graph.instance_count(), 1U + 1U + 3U + 3U);
+  EXPECT_EQ(graph.total_bytes(), Bytes(800));
+}
+
+TEST_F(TransferGraphTest, CyclesAreRefused) {
+  TransferGraph graph;
+  const TransferId a = graph.add(move(0, 1));
+  const TransferId b = graph.add(move(1, 2));
+  const TransferId c = graph.add(move(2, 3));
+  graph.depend(b, a);
+  graph.depend(c, b);
+  graph.depend(b, c);
+  const Status status = graph.finish(network_);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message.substr(0, 11), "transfer 1:");
+}
+
+TEST_F(TransferGraphTest, DependencyOnItselfIsACycle) {
+  TransferGraph graph;
+  const TransferId a = graph.add(move(0, 1));
+  graph.depend(a, a);
+  EXPECT_FALSE(graph.finish(network_));
+}
+
+TEST_F(TransferGraphTest, WhatMakesNoSenseIsRefusedWithItsNumber) {
+  EXPECT_EQ(complaint(move(0, 1)), "");
+  EXPECT_NE(complaint(move(1, 1)).find("itself"), std::string::npos);
+  EXPECT_NE(complaint(move(0, 1, 0)).find("bytes"), std::string::npos);
+  EXPECT_NE(complaint(move(0, 1, -5)).find("bytes"), std::string::npos);
+  Transfer bad = move(0, 1);
+  bad.destination = network_.find_node("switch0");
+  EXPECT_NE(complaint(bad).find("endpoint"), std::string::npos);
+  bad.destination = static_cast<NodeId>(99);
+  EXPECT_NE(complaint(bad).find("endpoint"), std::string::npos);
+  bad = move(0, 1);
+  bad.source = kNone<NodeId>;
+  EXPECT_NE(complaint(bad).find("transfer 0"), std::string::npos);
+  bad = move(0, 1);
+  bad.rounds = 0;
+  EXPECT_NE(complaint(bad).find("rounds"), std::string::npos);
+  bad = move(0, 1);
+  bad.queue_pairs = 0;
+  EXPECT_NE(complaint(bad).find("queue pairs"), std::string::npos);
+  bad = move(0, 1);
+  bad.start = SimTime(-1);
+  EXPECT_NE(complaint(bad).find("before"), std::string::npos);
+  bad = move(0, 1);
+  bad.rounds = 2;
+  bad.round_after = static_cast<TransferId>(1);
+  EXPECT_NE(complaint(bad).find("does not exist"), std::string::npos);
+}
+
+TEST_F(TransferGraphTest, RoundsNeedALeaderWithEnoughOfThem) {
+  const auto finish = [&](std::uint32_t leader_rounds, std::uint32_t rounds) {
+    TransferGraph graph;
+    Transfer leader = move(0, 1);
+    leader.rounds = leader_rounds;
+    const TransferId first = graph.add(leader);
+    Transfer follower = move(1, 2);
+    follower.rounds = rounds;
+    follower.round_after = first;
+    graph.add(follower);
+    return graph.finish(network_).ok();
+  };
+  EXPECT_TRUE(finish(4, 5)) << "round 5 follows round 4";
+  EXPECT_FALSE(finish(4, 6));
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+  EXPECT_TRUE(finish(kMost, kMost));
+}
+
+TEST_F(TransferGraphTest, DependenciesOutOfRangeAreRefused) {
+  TransferGraph graph;
+  const TransferId a = graph.add(move(0, 1));
+  graph.depend(a, static_cast<TransferId>(12));
+  EXPECT_FALSE(graph.finish(network_));
+  TransferGraph other;
+  other.depend(static_cast<TransferId>(3), other.add(move(0, 1)));
+  EXPECT_FALSE(other.finish(network_));
+}
+
+TEST_F(TransferGraphTest, SumsSaturate) {
+  TransferGraph graph;
+  Transfer huge = move(0, 1, std::numeric_limits<std::int64_t>::max());
+  huge.rounds = 7;
+  graph.add(huge);
+  EXPECT_EQ(graph.total_bytes().count(), std::numeric_limits<std::int64_t>::max());
+}
+
+}  // namespace
+}  // namespace weft::net
