@@ -208,7 +208,7 @@ Algorithm algorithm_used(const CollectiveShape& shape, std::size_t ranks) {
 }
 
 std::uint64_t transfer_count(const CollectiveShape& shape, std::size_t ranks) {
-  if (ranks < 2) return 0;
+  if (ranks < 2 || shape.channels == 0) return 0;
   const Algorithm algorithm = algorithm_used(shape, ranks);
   Uint128 count = ranks;
   if (shape.operation == Collective::all_to_all) {

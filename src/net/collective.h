@@ -30,8 +30,9 @@ struct CollectiveShape {
   // Ring: odd nodes are visited backwards, so that a ring stays on one rail from node to node (NCCL_CROSS_NIC=2). The
   // way back to node 0 still changes rail when the number of nodes is odd.
   bool same_rail = false;
-  // Tree and broadcast: pipelined in chunks of this size, one after the other on each edge. 0: 1/8 of the bytes of a
-  // channel (ring broadcast: 1/ranks where that is less, for its pipeline is so long), at least 64 KiB.
+  // Tree and broadcast: pipelined in chunks of this size, at most 4,096 of them; on an edge the next is sent when the
+  // last has arrived. 0: 1/8 of the bytes of a tree (ring broadcast: 1/ranks where that is less, for its pipeline is so
+  // long), at least 64 KiB.
   Bytes chunk{0};
   SimTime start;
   ClassIndex traffic_class = 0;

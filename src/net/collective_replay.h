@@ -1,8 +1,11 @@
-// For tests: plays a graph of transfers with random durations and keeps what every rank holds, as sets of
-// contributions. What a transfer carries is read from its sender's buffer when it starts and written when it ends, so a
-// dependency that is missing shows as data that is missing.
+// For tests of collectives: makes one over a star of hosts, and plays its transfers with random durations while keeping
+// what every rank holds, as sets of contributions. What a transfer carries is read from its sender's buffer when it
+// starts and written when it ends, so a dependency that is missing shows as data that is missing.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <queue>
@@ -10,6 +13,8 @@
 #include <vector>
 
 #include "base/random.h"
+#include "net/collective.h"
+#include "net/topologies.h"
 #include "net/transfer.h"
 
 namespace weft::net::testing {
@@ -110,5 +115,28 @@ class Replay {
   const Carries* carries_ = nullptr;
   std::size_t finished_ = 0;
 };
+
+inline Network hosts(std::uint32_t count) { return star(count, gigabits(400), microseconds(1), {}); }
+
+struct Made {
+  Network network;
+  TransferGraph graph;
+  std::vector<TransferId> ends;
+};
+
+inline Made make(std::uint32_t ranks, const CollectiveShape& shape) {
+  Made made{hosts(ranks), {}, {}};
+  made.ends = add_collective(made.graph, made.network.endpoints(), shape);
+  EXPECT_TRUE(made.graph.finish(made.network).ok());
+  EXPECT_EQ(made.graph.size(), transfer_count(shape, ranks));
+  return made;
+}
+
+inline CollectiveShape shape_of(Collective operation, Algorithm algorithm = Algorithm::ring) {
+  CollectiveShape shape;
+  shape.operation = operation;
+  shape.algorithm = algorithm;
+  return shape;
+}
 
 }  // namespace weft::net::testing

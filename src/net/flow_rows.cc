@@ -33,11 +33,6 @@ std::uint32_t RowIds::find(std::int64_t id) const {
   return at == rows_.end() || at->id != id ? kNoRow : at->number;
 }
 
-std::uint32_t RowIds::line_of(std::uint32_t row) const {
-  const auto at = std::find_if(rows_.begin(), rows_.end(), [row](const Row& r) { return r.number == row; });
-  return at == rows_.end() ? 0 : at->line;
-}
-
 std::uint32_t find_circle(std::size_t rows, const std::vector<RowEdge>& edges) {
   std::vector<std::uint32_t> offsets(rows + 1, 0);
   std::vector<std::uint32_t> waiting(rows, 0);

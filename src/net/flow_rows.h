@@ -21,8 +21,7 @@ class RowIds {
   void add(std::int64_t id, const Word& place);
   // Call once all are added. An error for each id that was given twice, and false.
   bool finish(LineReader& lines, std::string_view what);
-  [[nodiscard]] std::uint32_t find(std::int64_t id) const;       // kNoRow when there is none
-  [[nodiscard]] std::uint32_t line_of(std::uint32_t row) const;  // a walk over all; for messages
+  [[nodiscard]] std::uint32_t find(std::int64_t id) const;  // kNoRow when there is none
 
  private:
   struct Row {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,8 +33,6 @@ class LineReader {
   // The next word of the line; empty, with the place behind the last one, when there is none.
   Word word();
   [[nodiscard]] Word peek() const;
-  [[nodiscard]] std::uint32_t line_number() const { return line_; }
-  [[nodiscard]] std::size_t bytes_left() const { return static_cast<std::size_t>(end_ - next_); }
 
   void error(const Word& word, std::string message, std::string hint = {});
   void warning(const Word& word, std::string message, std::string hint = {});
@@ -46,7 +43,7 @@ class LineReader {
 
   // Whole numbers, in decimal. An error, and nothing, when the word is no number or out of [least, most].
   std::optional<std::int64_t> integer(const Word& word, std::string_view what, std::int64_t least, std::int64_t most);
-  // Reads the next word so, and the last of a line: an error when there is something behind it.
+  // The same of the next word.
   std::optional<std::int64_t> integer(std::string_view what, std::int64_t least, std::int64_t most) {
     return integer(word(), what, least, most);
   }

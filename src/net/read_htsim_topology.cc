@@ -15,18 +15,18 @@ namespace {
 
 constexpr std::int64_t kMostRadix = 1'000'000;
 
-enum Key : std::size_t {
-  kSpeed,
-  kRadixDown,
-  kRadixUp,
-  kLatency,
-  kSwitchLatency,
-  kOversubscribed,
-  kBundle,
-  kQueueUp,
-  kQueueDown,
-  kTierKeys
-};
+using Key = std::size_t;  // index into kKeys
+constexpr Key kSpeed = 0;
+constexpr Key kRadixDown = 1;
+constexpr Key kRadixUp = 2;
+constexpr Key kLatency = 3;
+constexpr Key kSwitchLatency = 4;
+constexpr Key kOversubscribed = 5;
+constexpr Key kBundle = 6;
+constexpr Key kQueueUp = 7;
+constexpr Key kQueueDown = 8;
+constexpr std::size_t kTierKeys = 9;
+
 struct TierKey {
   std::string_view name;  // in lower case, as htsim compares them
   std::string_view what;
