@@ -29,7 +29,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 FlowModel::FlowModel(Routes& routes, const TransferGraph& transfers, const SimOptions& options)
     : network_(&routes.network()),
       options_(&options),
-      paths_(routes, transfers, options.seed),
+      paths_(routes, transfers),
       acknowledged_(network_->links().size(), 0.0),
       contended_(network_->links().size(), false),
       down_(network_->links().size(), false),

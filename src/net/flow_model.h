@@ -33,6 +33,11 @@ class FlowModel {
   // Flows of a bundle that send from now on; then the rates of all. Gives the bundles whose rate is another one now.
   void set_count(std::uint32_t bundle, std::uint32_t flows);
   std::span<const std::uint32_t> solve();
+  // What a flow alone has on it, in bits per second on the wire.
+  [[nodiscard]] double limit(std::uint32_t path, ClassIndex c) const {
+    const double known = uses_[path * classes_.size() + c].limit;
+    return known > 0 ? known : limit_of(path, c);
+  }
   // Its bundle is made when there is none yet. FlowPaths::kNoWay gives a bundle that never moves.
   const PathUse& use(std::uint32_t path, ClassIndex traffic_class);
 

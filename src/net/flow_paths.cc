@@ -23,9 +23,8 @@ struct Part {
 
 }  // namespace
 
-FlowPaths::FlowPaths(Routes& routes, const TransferGraph& transfers, std::uint64_t seed)
+FlowPaths::FlowPaths(Routes& routes, const TransferGraph& transfers)
     : routes_(&routes),
-      seed_(seed),
       spreads_(routes.options().mode == RoutingMode::spray || routes.options().mode == RoutingMode::adaptive) {
   CHECK(routes.network().nodes().size() < (1U << 28U), "more nodes than a simulation can have");
   const std::span<const Transfer> all = transfers.transfers();
@@ -64,7 +63,8 @@ std::uint32_t FlowPaths::find(const Origin& origin) {
   if (spreads_) {
     if (!find_spread(origin, path)) return kNoWay;
   } else {
-    const FlowKey key = flow_key(routes_->network(), origin.source, origin.destination, origin.queue_pair, seed_);
+    const FlowKey key =
+        flow_key(routes_->network(), origin.source, origin.destination, origin.queue_pair, routes_->options().seed);
     scratch_.clear();
     if (!routes_->path(key, scratch_)) return kNoWay;
     way_links_.insert(way_links_.end(), scratch_.begin(), scratch_.end());

@@ -18,7 +18,7 @@ class FlowPaths {
   static constexpr std::uint32_t kNoWay = 0xFFFFFFFFU;
 
   // The ways of all connections of these transfers as routes stand now.
-  FlowPaths(Routes& routes, const TransferGraph& transfers, std::uint64_t seed);
+  FlowPaths(Routes& routes, const TransferGraph& transfers);
 
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
   // Of queue pair `queue_pair` of a transfer, when the run began; kNoWay when there was none.
@@ -69,7 +69,6 @@ class FlowPaths {
   [[nodiscard]] bool same(std::uint32_t path, std::span<const LinkId> way) const;
 
   Routes* routes_;
-  std::uint64_t seed_;
   bool spreads_;
   std::vector<Path> paths_;
   std::vector<Origin> origins_;  // of the paths that were there at first

@@ -43,16 +43,23 @@ void FlowRun::look_for_repetition() {
 }
 
 // False when it cannot be compared exactly.
-bool FlowRun::take_state(std::vector<std::int64_t>& state) const {
+bool FlowRun::take_state(std::vector<std::int64_t>& state) {
   state.clear();
   const auto base = static_cast<std::int64_t>(connections_[slots_[reference_]].sent);
   const auto put = [&state](double value) { state.push_back(std::bit_cast<std::int64_t>(value)); };
   for (const Connection& c : connections_) {
     const Transfer& t = transfer_at(c.transfer);
-    if (slots_[c.transfer] == kNowhere || c.payload.count() == 0) continue;
+    if (slots_[c.transfer] == kNowhere) continue;
     state.push_back(static_cast<std::int64_t>(c.transfer) << 1 | (c.sending ? 1 : 0));
     state.push_back(static_cast<std::int64_t>(c.sent) - (t.rounds > 1 ? base : 0));
     state.push_back(static_cast<std::int64_t>(c.arrived) - (t.rounds > 1 ? base : 0));
+    const std::uint32_t leader = index_of(t.round_after);
+    if (slots_[leader] == kNowhere) return false;
+    if (!record_rounds_) continue;
+    const std::uint32_t begun = std::min(t.rounds, 1 + ended_[leader]);
+    for (std::uint32_t r = ended_[c.transfer]; r < begun; ++r) {
+      state.push_back((record_of(c.transfer, r) + now_).count());
+    }
   }
   for (std::size_t b = 0; b < bundles_.size(); ++b) {
     const BundleState& bundle = bundles_[b];
@@ -87,13 +94,10 @@ std::uint64_t FlowRun::periods_left(std::uint32_t rounds, SimTime period) const 
     periods = static_cast<std::uint64_t>((until - now_).count() - 1) / static_cast<std::uint64_t>(period.count());
   }
   for (const Connection& c : connections_) {
-    if (slots_[c.transfer] == kNowhere || c.payload.count() == 0) continue;
+    if (slots_[c.transfer] == kNowhere) continue;
     const Transfer& t = transfer_at(c.transfer);
-    std::uint32_t last = t.rounds - 1;
-    const std::uint32_t leader = index_of(t.round_after);
-    if (slots_[leader] == kNowhere) last = std::min(last, ended_[leader]);
-    if (c.sent >= last) return 0;
-    periods = std::min<std::uint64_t>(periods, (last - c.sent) / rounds);
+    if (c.sent + 1 >= t.rounds) return 0;
+    periods = std::min<std::uint64_t>(periods, (t.rounds - 1 - c.sent) / rounds);
   }
   return periods;
 }
@@ -101,16 +105,16 @@ std::uint64_t FlowRun::periods_left(std::uint32_t rounds, SimTime period) const 
 void FlowRun::skip(std::uint32_t rounds, SimTime time, std::uint32_t period) {
   std::vector<std::uint32_t> transfers;
   for (Connection& c : connections_) {
-    if (slots_[c.transfer] == kNowhere || c.payload.count() == 0) continue;
+    if (slots_[c.transfer] == kNowhere) continue;
     if (transfers.empty() || transfers.back() != c.transfer) transfers.push_back(c.transfer);
     note_traffic(c, rounds);
   }
   for (const std::uint32_t transfer : transfers) {
     if (record_rounds_) skip_records(transfer, rounds, time, period);
-    ended_[transfer] += rounds;
   }
+  for (const std::uint32_t transfer : transfers) ended_[transfer] += rounds;
   for (Connection& c : connections_) {
-    if (slots_[c.transfer] == kNowhere || c.payload.count() == 0) continue;
+    if (slots_[c.transfer] == kNowhere) continue;
     c.sent += rounds;
     c.arrived += rounds;
   }
@@ -126,12 +130,9 @@ void FlowRun::skip(std::uint32_t rounds, SimTime time, std::uint32_t period) {
 void FlowRun::skip_records(std::uint32_t transfer, std::uint32_t rounds, SimTime time, std::uint32_t period) {
   const std::uint64_t offset = round_offsets_.empty() ? transfer : round_offsets_[transfer];
   SimTime* record = result_.completion_times.data() + offset;
-  std::uint32_t begun = 0;
-  for (std::uint32_t q = 0; q < transfer_at(transfer).queue_pairs; ++q) {
-    const Connection& c = connections_[slots_[transfer] + q];
-    if (c.payload.count() > 0) begun = std::max(begun, c.sent + (c.sending ? 1U : 0U));
-  }
   const std::uint32_t ended = ended_[transfer];
+  const std::uint32_t begun =
+      std::min(transfer_at(transfer).rounds, 1 + ended_[index_of(transfer_at(transfer).round_after)]);
   for (std::uint32_t r = begun; r-- > ended;) record[r + rounds] = record[r] - time;  // starts are kept as negatives
   for (std::uint32_t r = ended; r < ended + rounds; ++r) record[r] = record[r - period];
 }

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "base/random.h"
 #include "net/flow_run.h"
 
 namespace weft::net {
@@ -13,11 +11,6 @@ namespace weft::net {
 namespace {
 
 constexpr std::size_t kMostPoints = 1'000'000;
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  std::uint64_t state = hash ^ value;
-  return detail::splitmix64(state);
-}
 
 // Time until a sender slows down after a queue has begun to build up.
 double reaction_seconds(const TrafficClassOptions& options, SimTime round_trip) {
@@ -39,48 +32,63 @@ double reaction_seconds(const TrafficClassOptions& options, SimTime round_trip) 
 }  // namespace
 
 void FlowRun::note_traffic(const Connection& connection, std::int64_t rounds) {
-  sent_bytes_ += static_cast<double>(connection.payload.count()) * static_cast<double>(rounds);
-  if (connection.path == FlowPaths::kNoWay || connection.payload.count() == 0) return;
   const FlowClass& c = model_.class_of(transfer_at(connection.transfer).traffic_class);
-  PathTraffic& traffic = traffic_[connection.path];
-  traffic.bytes += c.wire_bytes(connection.payload).count() * rounds;
-  const auto packets = static_cast<std::int64_t>(c.packets(connection.payload)) * rounds;
-  const auto acknowledgements = static_cast<std::int64_t>(c.acknowledgements(connection.payload)) * rounds;
-  traffic.packets += packets;
-  traffic.acknowledgements += acknowledgements;
-  traffic.acknowledgement_bytes += acknowledgements * c.control().count();
-  result_.totals.data_packets += static_cast<std::uint64_t>(packets);
+  traffic_.add(connection.path, c, connection.payload, rounds);
 }
 
 // Part of a round that went over a way; the rest went over another one.
 void FlowRun::note_part(const Connection& connection, double part) {
-  if (connection.path == FlowPaths::kNoWay) return;
   const FlowClass& c = model_.class_of(transfer_at(connection.transfer).traffic_class);
-  const auto share = [part](double whole) { return static_cast<std::int64_t>(std::llround(part * whole)); };
-  PathTraffic& traffic = traffic_[connection.path];
-  traffic.bytes += share(connection.bits / 8);
-  traffic.packets += share(static_cast<double>(c.packets(connection.payload)));
-  const std::int64_t acknowledgements = share(static_cast<double>(c.acknowledgements(connection.payload)));
-  traffic.acknowledgements += acknowledgements;
-  traffic.acknowledgement_bytes += acknowledgements * c.control().count();
+  traffic_.add_part(connection.path, c, connection.payload, part);
 }
 
-// Until a round has ended its place holds minus its start, less one.
+// Until a round has ended its place holds minus the time it could have started, less one.
 void FlowRun::note_round_start(std::uint32_t transfer, std::uint32_t round) {
-  if (!record_rounds_) return;
-  SimTime& record = result_.completion_times[(round_offsets_.empty() ? transfer : round_offsets_[transfer]) + round];
-  if (record == kNever) record = SimTime(-1) - now_;
+  if (!record_rounds_ || round >= transfer_at(transfer).rounds) return;
+  record_of(transfer, round) = SimTime(-1) - now_;
 }
 
 void FlowRun::note_round_end(std::uint32_t transfer, std::uint32_t round) {
   if (!record_rounds_) return;
-  SimTime& record = result_.completion_times[(round_offsets_.empty() ? transfer : round_offsets_[transfer]) + round];
+  SimTime& record = record_of(transfer, round);
   record = now_ + record + SimTime(1);
+}
+
+// Goes through the rounds after all: there are few enough to be kept, so there are few enough for this.
+void FlowRun::note_ring_rounds(const Ring& ring) {
+  const std::size_t count = ring.members.size();
+  const std::uint32_t rounds = transfer_at(index_of(ring.members[0])).rounds;
+  std::vector<SimTime> starts(count);
+  std::vector<SimTime> may_start(count);
+  for (std::size_t i = 0; i < count; ++i) starts[i] = may_start[i] = ring.times[i].first;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < count; ++i) {
+      record_of(index_of(ring.members[i]), round) = starts[i] + ring.times[i].move - may_start[i];
+    }
+    SimTime arrival = starts[count - 1] + ring.times[count - 1].move;
+    for (std::size_t i = 0; i < count; ++i) {
+      const SimTime here = arrival;
+      arrival = starts[i] + ring.times[i].move;
+      may_start[i] = std::max(here, ring.times[i].first);
+      starts[i] = std::max(here, starts[i] + ring.times[i].send);
+    }
+  }
+}
+
+// Of members that did not end before the run was cut.
+void FlowRun::drop_ring_rounds(const Ring& ring) {
+  if (!record_rounds_ || !ring.closed_form) return;
+  for (const TransferId member : ring.members) {
+    if (result_.finished[index_of(member)] != kNever) continue;
+    for (std::uint32_t round = 0; round < transfer_at(index_of(member)).rounds; ++round) {
+      record_of(index_of(member), round) = kNever;
+    }
+  }
 }
 
 // Payload so far, of rounds under way too.
 double FlowRun::delivered() const {
-  double bytes = sent_bytes_;
+  double bytes = traffic_.payload();
   for (const BundleState& bundle : bundles_) {
     const double moved = bundle.rate * static_cast<double>((now_ - bundle.since).count()) * 1e-12;
     for (const auto& [finish, slot] : bundle.members) {
@@ -163,10 +171,7 @@ void FlowRun::note_overload() {
 }
 
 void FlowRun::report() {
-  result_.end = SimTime();
-  for (const SimTime t : result_.finished) {
-    if (t != kNever) result_.end = std::max(result_.end, t);
-  }
+  conclude(result_);
   if (left_ > 0) {
     result_.complete = false;
     result_.end = std::max(result_.end, now_);
@@ -179,14 +184,14 @@ void FlowRun::report() {
       if (slots_[c.transfer] == kNowhere || !c.sending || c.bundle == FlowModel::kFree) continue;
       note_part(c, 1 - leave(c.bundle, slot) / c.bits);
     }
+    for (const Ring& ring : rings_) drop_ring_rounds(ring);
   } else {
     note_series(result_.end + options_->series_interval - SimTime(1));
   }
-  result_.unfinished = left_;
   result_.totals.events = events_;
   result_.totals.solves = model_.solver().solves();
   report_transfers();
-  report_links();
+  traffic_.report(model_.network(), model_.paths(), result_);
   report_warnings();
   for (; !before_.empty(); before_.pop_back()) routes_->set_link(before_.back().first, before_.back().second);
 }
@@ -199,49 +204,6 @@ void FlowRun::report_transfers() {
     for (std::size_t i = 0; i < transfers_->size(); ++i) {
       if (result_.finished[i] != kNever) times.push_back(result_.finished[i] - result_.started[i]);
     }
-  }
-  std::vector<std::uint32_t> order(transfers_->size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-    if (result_.started[a] != result_.started[b]) return result_.started[a] < result_.started[b];
-    if (result_.finished[a] != result_.finished[b]) return result_.finished[a] < result_.finished[b];
-    return a < b;
-  });
-  std::uint64_t hash = 0;
-  for (const std::uint32_t i : order) {
-    hash = mix(hash, i);
-    hash = mix(hash, static_cast<std::uint64_t>(result_.started[i].count()));
-    hash = mix(hash, static_cast<std::uint64_t>(result_.finished[i].count()));
-  }
-  result_.trace_hash = hash;
-}
-
-void FlowRun::report_links() {
-  const Network& network = model_.network();
-  result_.links.assign(network.links().size(), {});
-  std::vector<double> bytes(network.links().size(), 0);
-  std::vector<double> packets(network.links().size(), 0);
-  for (std::uint32_t path = 0; path < traffic_.size(); ++path) {
-    const PathTraffic& traffic = traffic_[path];
-    if (traffic.bytes == 0) continue;
-    const std::size_t hops = model_.paths().way(path).size();
-    result_.totals.data_hops += static_cast<std::uint64_t>(std::max<std::int64_t>(traffic.packets, 0)) * hops;
-    result_.totals.control_hops +=
-        static_cast<std::uint64_t>(std::max<std::int64_t>(traffic.acknowledgements, 0)) * hops;
-    model_.paths().for_each_link(path, [&](LinkId link, double share) {
-      bytes[index_of(link)] += share * static_cast<double>(traffic.bytes);
-      packets[index_of(link)] += share * static_cast<double>(traffic.packets);
-      const LinkId back = network.link(link).reverse;
-      if (back == kNone<LinkId>) return;
-      bytes[index_of(back)] += share * static_cast<double>(traffic.acknowledgement_bytes);
-      packets[index_of(back)] += share * static_cast<double>(traffic.acknowledgements);
-    });
-  }
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    LinkStats& stats = result_.links[i];
-    stats.bytes = Bytes(std::llround(bytes[i]));
-    stats.packets = static_cast<std::uint64_t>(std::llround(packets[i]));
-    stats.busy = serialisation_time(stats.bytes, network.links()[i].rate);
   }
 }
 

@@ -44,7 +44,6 @@ FlowRun::FlowRun(Routes& routes, const TransferGraph& transfers, const SimOption
   ended_.assign(count, 0);
   slots_.assign(count, kNowhere);
   left_ = count;
-  traffic_.resize(model_.paths().size());
   overload_seen_.assign(model_.network().links().size(), false);
   const std::uint64_t instances = transfers.instance_count();
   record_rounds_ = instances <= kMaxRecorded;
@@ -246,6 +245,8 @@ void FlowRun::open_connections(std::uint32_t transfer) {
   slots_[transfer] = first;
   if (reference_ == kNowhere && transfer_at(transfer).rounds >= kLeastRounds) reference_ = transfer;
   for (std::uint32_t q = 0; q < count; ++q) connections_[first + q] = make_connection(transfer, q);
+  const std::uint32_t allowed = ended_[index_of(transfer_at(transfer).round_after)];
+  for (std::uint32_t round = 0; round <= allowed; ++round) note_round_start(transfer, round);
   for (std::uint32_t q = 0; q < count; ++q) try_send(first + q);
 }
 
@@ -255,12 +256,8 @@ FlowRun::Connection FlowRun::make_connection(std::uint32_t transfer, std::uint32
   connection.transfer = transfer;
   connection.first_path = model_.paths().first_path(transfer, queue_pair);
   const std::int64_t each = t.bytes.count() / t.queue_pairs;
-  connection.payload = Bytes(each + (queue_pair < t.bytes.count() % t.queue_pairs ? 1 : 0));
-  if (connection.payload.count() == 0) {  // fewer bytes than queue pairs
-    connection.bundle = FlowModel::kFree;
-    connection.sent = connection.arrived = t.rounds;
-    return connection;
-  }
+  // With fewer bytes than queue pairs, the others still send a packet.
+  connection.payload = Bytes(std::max<std::int64_t>(1, each + (queue_pair < t.bytes.count() % t.queue_pairs ? 1 : 0)));
   const FlowClass& c = model_.class_of(t.traffic_class);
   connection.bits = static_cast<double>(c.wire_bytes(connection.payload).count()) * 8;
   take_path(connection, links_change_ ? usable_path(connection) : connection.first_path);
@@ -273,7 +270,6 @@ void FlowRun::take_path(Connection& connection, std::uint32_t path) {
   connection.path = path;
   connection.bundle = use.bundle;
   if (path == FlowPaths::kNoWay) return;
-  if (path >= traffic_.size()) traffic_.resize(path + 1);
   connection.send_time = time_of(connection.bits, use.limit);
   connection.latency =
       model_.class_of(traffic_class).latency(model_.network(), model_.paths().way(path), connection.payload);
@@ -290,7 +286,6 @@ void FlowRun::try_send(std::uint32_t slot) {
     if (path != c.path) take_path(c, path);
   }
   c.sending = true;
-  note_round_start(c.transfer, c.sent);
   if (c.bundle == FlowModel::kFree) {
     moving_.push({after(now_, c.send_time), FlowEventKind::sent, slot});
   } else {
@@ -374,6 +369,7 @@ void FlowRun::finish_round(std::uint32_t slot) {
   for (const TransferId follower : transfers_->round_followers(static_cast<TransferId>(transfer))) {
     const std::uint32_t first = slots_[index_of(follower)];
     if (first == kNowhere) continue;
+    note_round_start(index_of(follower), ended);
     for (std::uint32_t q = 0; q < transfer_at(index_of(follower)).queue_pairs; ++q) try_send(first + q);
   }
   if (ended == t.rounds) finish_transfer(transfer);
@@ -398,6 +394,7 @@ void FlowRun::settle_ring(Ring& ring) {
   ring.touched = false;
   const std::uint32_t rounds = transfer_at(index_of(ring.members[0])).rounds;
   if (ring.begun == ring.members.size()) {
+    if (record_rounds_) note_ring_rounds(ring);
     const std::vector<SimTime> starts = last_starts(ring.times, rounds);
     for (std::size_t i = 0; i < ring.members.size(); ++i) {
       fixed_.push({starts[i] + ring.times[i].move, FlowEventKind::ring_end, index_of(ring.members[i])});
@@ -414,11 +411,6 @@ void FlowRun::finish_ring_member(std::uint32_t transfer) {
   const Transfer& t = transfer_at(transfer);
   for (std::uint32_t q = 0; q < t.queue_pairs; ++q) note_traffic(make_connection(transfer, q), t.rounds);
   ended_[transfer] = t.rounds;
-  if (record_rounds_) {
-    const RingMember& times = rings_[ring_of_[transfer]].times[ring_position_[transfer]];
-    const std::uint64_t first = round_offsets_.empty() ? transfer : round_offsets_[transfer];
-    std::fill_n(result_.completion_times.begin() + static_cast<std::ptrdiff_t>(first), t.rounds, times.move);
-  }
   finish_transfer(transfer);
 }
 

@@ -12,6 +12,7 @@
 #include "net/flow_model.h"
 #include "net/flow_queue.h"
 #include "net/flow_rings.h"
+#include "net/flow_traffic.h"
 #include "net/simulate.h"
 
 namespace weft::net {
@@ -59,12 +60,6 @@ class FlowRun {
     bool touched = false;
     bool closed_form = true;
   };
-  struct PathTraffic {  // on the wire, of all that used the way
-    std::int64_t bytes = 0;
-    std::int64_t packets = 0;
-    std::int64_t acknowledgements = 0;
-    std::int64_t acknowledgement_bytes = 0;
-  };
 
   // Links that would have filled their switch's buffer.
   struct Overload {
@@ -110,7 +105,7 @@ class FlowRun {
   [[nodiscard]] std::uint32_t usable_path(const Connection& connection);
   // Repetition (flow_repeat.cc).
   void look_for_repetition();
-  [[nodiscard]] bool take_state(std::vector<std::int64_t>& state) const;
+  [[nodiscard]] bool take_state(std::vector<std::int64_t>& state);
   [[nodiscard]] std::uint64_t periods_left(std::uint32_t rounds, SimTime period) const;
   void skip(std::uint32_t rounds, SimTime time, std::uint32_t period);
   void skip_records(std::uint32_t transfer, std::uint32_t rounds, SimTime time, std::uint32_t period);
@@ -119,12 +114,16 @@ class FlowRun {
   void note_part(const Connection& connection, double part);
   void note_round_start(std::uint32_t transfer, std::uint32_t round);
   void note_round_end(std::uint32_t transfer, std::uint32_t round);
+  void note_ring_rounds(const Ring& ring);
+  void drop_ring_rounds(const Ring& ring);
+  [[nodiscard]] SimTime& record_of(std::uint32_t transfer, std::uint32_t round) {
+    return result_.completion_times[(round_offsets_.empty() ? transfer : round_offsets_[transfer]) + round];
+  }
   void note_overload();
   void note_series(SimTime until);
   [[nodiscard]] double delivered() const;
   void report();
   void report_transfers();
-  void report_links();
   void report_warnings();
   void warn_of_overload(const Overload& overload, bool lossless);
 
@@ -190,8 +189,7 @@ class FlowRun {
   std::uint64_t left_ = 0;  // transfers that have not ended
   bool record_rounds_ = false;
   std::vector<std::uint64_t> round_offsets_;  // by transfer; empty when each has one round
-  std::vector<PathTraffic> traffic_;          // by path
-  double sent_bytes_ = 0;                     // payload of rounds that have been sent
+  FlowTraffic traffic_;
   double series_delivered_ = 0;
   SimTime series_at_;
   std::vector<bool> overload_seen_;  // by link
