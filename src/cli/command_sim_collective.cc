@@ -21,8 +21,8 @@ constexpr std::int64_t kMostBytes = 1'000'000'000'000;
 struct CollectiveRequest {
   net::CollectiveShape shape;
   std::vector<net::NodeId> ranks;
-  Bytes least{1'000'000};
-  Bytes most{1'000'000'000};
+  Bytes least{1 << 20};
+  Bytes most{1 << 30};
   std::int64_t factor = 4;
 };
 
@@ -220,8 +220,8 @@ std::vector<Option> collective_options() {
        .help = "how it is done",
        .fallback = "hierarchical where hosts have NVLink switches, else ring",
        .choices = choices_named({"ring", "tree", "hierarchical"})},
-      {.name = "min-bytes", .value = "SIZE", .help = "the first size", .fallback = "1MB"},
-      {.name = "max-bytes", .value = "SIZE", .help = "no size beyond this", .fallback = "1GB"},
+      {.name = "min-bytes", .value = "SIZE", .help = "the first size", .fallback = "1MiB"},
+      {.name = "max-bytes", .value = "SIZE", .help = "no size beyond this", .fallback = "1GiB"},
       {.name = "factor", .value = "N", .help = "from one size to the next", .fallback = "4"},
       {.name = "channels",
        .value = "N",
@@ -245,7 +245,7 @@ Command sim_collective_command() {
       "Only the network is simulated: how long a GPU takes to add numbers or to start a kernel is not in the time.",
       "Exit code 3 when a run did not end: it was interrupted, cut by --until, or deadlocked."};
   command.examples = {
-      {"weft sim collective cluster.yaml", "All-reduce over all GPUs, 1 MB to 1 GB"},
+      {"weft sim collective cluster.yaml", "All-reduce over all GPUs, 1 MiB to 1 GiB"},
       {"weft sim collective cluster.yaml --op all-to-all --hosts 'train[001-004]' --max-bytes 64MB", "On four hosts"},
       {"weft sim collective cluster.yaml --algorithm ring --channels 8 --fidelity packet --max-bytes 16MB",
        "Eight rings, packet by packet"},

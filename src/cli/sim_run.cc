@@ -29,7 +29,7 @@ Result<net::SimResult> run_simulation(Context& context, net::Routes& routes, con
   Result<net::SimResult> result = net::simulate(routes, transfers, options, &line);
   const double seconds = line.seconds();
   line.finish();
-  if (result.ok() && context.verbose()) {
+  if (result.ok() && context.verbose() && seconds > 0) {
     const net::SimTotals& totals = result->totals;
     const std::uint64_t hops = totals.data_hops + totals.control_hops;
     context.detail(fmt::format("{}: {} events and {} packet-hops in {:.3f} s, {:.2f} M events/s, {:.2f} M hops/s",

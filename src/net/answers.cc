@@ -302,7 +302,7 @@ std::string to_text(const Bound& bound) {
     case Bound::Reason::control:
       return fmt::format("congestion control ({})", busiest);
     case Bound::Reason::latency:
-      return fmt::format("latency ({})", busiest);
+      return fmt::format("latency and waiting ({})", busiest);
   }
   return busiest;
 }

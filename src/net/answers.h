@@ -26,7 +26,7 @@ struct Bound {
   double utilisation = 0;
 };
 [[nodiscard]] Bound bound_of(const Network& network, const SimResult& result);
-// "leaf uplinks at 97 %", "latency (NICs, sending at 23 %)", "congestion control (leaf uplinks at 40 %)"
+// "leaf uplinks at 97 %", "latency and waiting (NICs, sending at 23 %)", "congestion control (leaf uplinks at 40 %)"
 [[nodiscard]] std::string to_text(const Bound& bound);
 
 // Connections that the hash (or static rule) puts on each link, by LinkId. Empty where the routing decides by packet or

@@ -201,7 +201,7 @@ TEST_F(ViewTest, NicsLatencyAndIncast) {
   EXPECT_EQ(to_text(bound_of(network_, result_)), "NICs, sending at 97 %");
   for (const std::uint32_t link : {0U, 2U}) load(link, 10);
   EXPECT_THAT(said().front(), HasSubstr("no link was busy for long"));
-  EXPECT_EQ(to_text(bound_of(network_, result_)), "latency (NICs, sending at 10 %)");
+  EXPECT_EQ(to_text(bound_of(network_, result_)), "latency and waiting (NICs, sending at 10 %)");
   result_.totals.notifications = 3;
   EXPECT_THAT(said().front(), HasSubstr("3 notifications slowed senders down"));
   EXPECT_EQ(to_text(bound_of(network_, result_)), "congestion control (NICs, sending at 10 %)");

@@ -107,13 +107,29 @@ TEST(StormTreeTest, DeadlockDoesNotLoop) {
   ASSERT_EQ(tree.roots.size(), 1U);
   EXPECT_EQ(tree.roots[0].links, 4U);
   EXPECT_EQ(tree.stops, 400U);
-  ASSERT_EQ(tree.branches.size(), 5U);  // four links and the one that closes the circle
-  EXPECT_TRUE(tree.branches[4].closes_cycle);
-  EXPECT_EQ(tree.branches[4].link, tree.branches[0].link);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_FALSE(tree.branches[i].closes_cycle);
+  ASSERT_EQ(tree.branches.size(), 4U);
+  EXPECT_EQ(tree.roots[0].egress, onwards(0));
+  EXPECT_EQ(tree.branches[3].link, onwards(0));  // back where it began
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tree.branches[i].closes_cycle, i == 3);
   std::uint64_t stops = 0;
   for (const StormBranch& branch : tree.branches) stops += branch.stops;
   EXPECT_EQ(stops, 400U);
+}
+
+// The circle does not pass through the root: it hangs below a link that leads into it.
+TEST(StormTreeTest, CircleBelowAChain) {
+  const Network network = circle();
+  std::vector<PauseRecord> pauses = {stop(1, down(0), kEndpoint), stop(2, onwards(3), down(0))};
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    const std::uint32_t at = (2 + 4 - i % 4) % 4;  // 2, 1, 0, 3, 2, ...
+    if (i >= 3) pauses.push_back(resume(10 + i, onwards(at)));
+    pauses.push_back(stop(10 + i, onwards(at), onwards((at + 1) % 4)));
+  }
+  const StormTree tree = storm_tree(network, result_of(pauses, 1000));
+  ASSERT_EQ(tree.roots.size(), 1U);
+  ASSERT_EQ(tree.branches.size(), 6U);  // down(0), four links of the circle, and the first of them again
+  EXPECT_EQ(tree.branches[5].link, onwards(3));
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(tree.branches[i].closes_cycle, i == 5);
 }
 
 TEST(StormTreeTest, RenewedStopsAreOneSpanAndOpenOnesLastToTheEnd) {
