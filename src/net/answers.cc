@@ -10,13 +10,16 @@
 namespace weft::net {
 namespace {
 
-constexpr double kBusy = 0.6;         // from here on a link is what the run waited for
+constexpr double kBusy = 0.6;  // from here on a link is what the run waited for
+constexpr double kBusyTogether = 0.8;
 constexpr double kUneven = 1.3;       // hottest against the mean of its siblings
 constexpr double kNoteworthy = 0.01;  // share of packets or of link time from which something is said
 
 bool decides_by_packet(RoutingMode mode) {
   return mode == RoutingMode::adaptive || mode == RoutingMode::flowlet || mode == RoutingMode::spray;
 }
+
+bool is_scale_up(LinkClass kind) { return kind == LinkClass::scale_up_send || kind == LinkClass::scale_up_receive; }
 
 bool is_between_switches(LinkClass kind) {
   return kind == LinkClass::leaf_up || kind == LinkClass::spine_down || kind == LinkClass::spine_up ||
@@ -29,8 +32,9 @@ SimTime longest_pause(const SimResult& result) {
   return longest;
 }
 
-Bound::Reason reason_of(const SimResult& result, double utilisation) {
-  if (utilisation >= kBusy) return Bound::Reason::links;
+Bound::Reason reason_of(const SimResult& result, const Bound& bound) {
+  if (bound.utilisation >= kBusy) return Bound::Reason::links;
+  if (bound.utilisation + bound.scale_up >= kBusyTogether) return Bound::Reason::phases;
   if (result.end.count() > 0 && longest_pause(result) > result.end / 3) return Bound::Reason::pauses;
   if (result.totals.timeouts > 0) return Bound::Reason::losses;
   return result.totals.notifications > 0 ? Bound::Reason::control : Bound::Reason::latency;
@@ -95,7 +99,7 @@ class AnswerFinder {
     if (result_.links.empty() || bound_.link == kNone<LinkId> || result_.deadlock) return;
     if (bound_.reason != Bound::Reason::links) return idle_links();
     if (is_between_switches(bound_.kind)) return fabric_bound();
-    if (bound_.kind == LinkClass::scale_up_send || bound_.kind == LinkClass::scale_up_receive) {
+    if (is_scale_up(bound_.kind)) {
       say("bounded by NVLink ({} at {}): the fabric between the hosts is not the limit", link_name(bound_.link),
           percent_text(bound_.utilisation));
       return;
@@ -109,6 +113,11 @@ class AnswerFinder {
     switch (bound_.reason) {
       case Bound::Reason::links:
       case Bound::Reason::pauses:  // said by pauses()
+        break;
+      case Bound::Reason::phases:
+        say("NVLink and the fabric work in turn ({}, NVLink {}): more channels, so that one part is inside the hosts "
+            "while another is between them, would overlap them",
+            busiest, percent_text(bound_.scale_up));
         break;
       case Bound::Reason::losses:
         say("no link was busy for long ({}): senders waited for {} to run out", busiest,
@@ -276,8 +285,10 @@ class AnswerFinder {
 
 Bound bound_of(const Network& network, const SimResult& result) {
   Bound bound;
+  double scale_up = 0;
   for (const ClassLoad& load : class_loads(network, result)) {
     if (load.used == 0) continue;
+    if (is_scale_up(load.kind)) scale_up = std::max(scale_up, load.max_utilisation);
     // Within a hundredth, a link nearer to the middle of the fabric says more than the NIC that feeds it.
     const bool nearer = is_between_switches(load.kind) && load.max_utilisation > bound.utilisation - 0.01;
     if (bound.link != kNone<LinkId> && load.max_utilisation <= bound.utilisation && !nearer) continue;
@@ -285,7 +296,8 @@ Bound bound_of(const Network& network, const SimResult& result) {
     bound.link = load.hottest;
     bound.utilisation = load.max_utilisation;
   }
-  bound.reason = reason_of(result, bound.utilisation);
+  if (!is_scale_up(bound.kind)) bound.scale_up = scale_up;
+  bound.reason = reason_of(result, bound);
   return bound;
 }
 
@@ -295,6 +307,8 @@ std::string to_text(const Bound& bound) {
   switch (bound.reason) {
     case Bound::Reason::links:
       break;
+    case Bound::Reason::phases:
+      return fmt::format("{}, NVLink at {} in turn", busiest, percent_text(bound.scale_up));
     case Bound::Reason::pauses:
       return fmt::format("pauses ({})", busiest);
     case Bound::Reason::losses:

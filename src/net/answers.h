@@ -15,6 +15,7 @@ namespace weft::net {
 struct Bound {
   enum class Reason : std::uint8_t {
     links,    // the busiest was busy most of the time
+    phases,   // NVLink and the fabric in turn: together they were busy most of the time
     pauses,   // some link stood still for a good part of it
     losses,   // timeouts
     control,  // senders that congestion control had slowed down
@@ -24,9 +25,11 @@ struct Bound {
   LinkClass kind = LinkClass::nic_send;
   LinkId link = kNone<LinkId>;
   double utilisation = 0;
+  double scale_up = 0;  // utilisation of the busiest NVLink, where `kind` is another
 };
 [[nodiscard]] Bound bound_of(const Network& network, const SimResult& result);
-// "leaf uplinks at 97 %", "latency and waiting (NICs, sending at 23 %)", "congestion control (leaf uplinks at 40 %)"
+// "leaf uplinks at 97 %", "sending NICs at 54 %, NVLink at 40 % in turn", "latency and waiting (sending NICs at 23 %)",
+// "congestion control (leaf uplinks at 40 %)"
 [[nodiscard]] std::string to_text(const Bound& bound);
 
 // Connections that the hash (or static rule) puts on each link, by LinkId. Empty where the routing decides by packet or

@@ -198,20 +198,48 @@ TEST_F(ViewTest, EvenUplinksAreOversubscription) {
 TEST_F(ViewTest, NicsLatencyAndIncast) {
   for (const std::uint32_t link : {0U, 2U}) load(link, 97);
   EXPECT_THAT(said().front(), HasSubstr("bounded by the NICs"));
-  EXPECT_EQ(to_text(bound_of(network_, result_)), "NICs, sending at 97 %");
+  EXPECT_EQ(to_text(bound_of(network_, result_)), "sending NICs at 97 %");
   for (const std::uint32_t link : {0U, 2U}) load(link, 10);
   EXPECT_THAT(said().front(), HasSubstr("no link was busy for long"));
-  EXPECT_EQ(to_text(bound_of(network_, result_)), "latency and waiting (NICs, sending at 10 %)");
+  EXPECT_EQ(to_text(bound_of(network_, result_)), "latency and waiting (sending NICs at 10 %)");
   result_.totals.notifications = 3;
   EXPECT_THAT(said().front(), HasSubstr("3 notifications slowed senders down"));
-  EXPECT_EQ(to_text(bound_of(network_, result_)), "congestion control (NICs, sending at 10 %)");
+  EXPECT_EQ(to_text(bound_of(network_, result_)), "congestion control (sending NICs at 10 %)");
   result_.totals.timeouts = 1;
-  EXPECT_EQ(to_text(bound_of(network_, result_)), "timeouts (NICs, sending at 10 %)");
+  EXPECT_EQ(to_text(bound_of(network_, result_)), "timeouts (sending NICs at 10 %)");
   result_.links[0].paused = microseconds(50);
-  EXPECT_EQ(to_text(bound_of(network_, result_)), "pauses (NICs, sending at 10 %)");
+  EXPECT_EQ(to_text(bound_of(network_, result_)), "pauses (sending NICs at 10 %)");
   load(5, 99);  // leaf1 > host2
   load(7, 1);
   EXPECT_THAT(said().front(), HasSubstr("bounded by what host2 can receive (99 % busy, 1 sender)"));
+}
+
+// A host with an NVLink switch: node 0 and 1 GPUs, 2 the switch inside, 3 a leaf.
+TEST(BoundTest, NvlinkAndFabricInTurn) {
+  NetworkBuilder builder;
+  const NodeId first = builder.add_node({}, "a:gpu0");
+  const NodeId second = builder.add_node({}, "a:gpu1");
+  Node inside;
+  inside.kind = NodeKind::network_switch;
+  inside.scale_up = true;
+  const NodeId nvlink = builder.add_node(inside, "a:nvlink");
+  inside.scale_up = false;
+  inside.tier = 1;
+  const NodeId leaf = builder.add_node(inside, "leaf");
+  builder.connect(first, nvlink, gigabits(100), microseconds(1));
+  builder.connect(second, nvlink, gigabits(100), microseconds(1));
+  const LinkId nic = builder.connect(first, leaf, gigabits(100), microseconds(1));
+  const Network network = std::move(builder).finish();
+  EXPECT_EQ(class_of(network, static_cast<LinkId>(0)), LinkClass::scale_up_send);
+  EXPECT_EQ(class_of(network, static_cast<LinkId>(1)), LinkClass::scale_up_receive);
+  SimResult result;
+  result.end = microseconds(100);
+  result.links.resize(network.links().size());
+  result.links[0].bytes = Bytes(12'500 * 40);
+  result.links[index_of(nic)].bytes = Bytes(12'500 * 54);
+  EXPECT_EQ(to_text(bound_of(network, result)), "sending NICs at 54 %, NVLink at 40 % in turn");
+  result.links[0].bytes = Bytes(12'500 * 99);
+  EXPECT_EQ(to_text(bound_of(network, result)), "sending NVLinks at 99 %");
 }
 
 TEST_F(ViewTest, LostLinksAreNamed) {

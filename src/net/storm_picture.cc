@@ -30,13 +30,16 @@ class StormPainter {
       const StormBranch& branch = tree.branches[i];
       name_width_ = std::max(name_width_, indent_of(branch) + 20 + picture::text_width(label_of(branch), 12));
     }
+    for (const StormRoot& root : tree.roots) {
+      name_width_ = std::max(name_width_, 24 + picture::text_width(root_name(network, root), 13, true));
+    }
     name_width_ = std::min(name_width_, 480.0);
     timeline_x_ = kMargin + name_width_ + kNumbers + 12;
     width_ = timeline_x_ + kTimeline + kMargin;
   }
 
   std::string paint(std::string_view title, std::string_view where) && {
-    double y = draw_picture_heading(svg_, width_, title, joined_facts(where, subtitle()));
+    double y = draw_picture_heading(svg_, width_, title, {where, subtitle()});
     if (tree_.empty()) {
       svg_.text({kMargin, y + 20}, "No link was stopped.", {.size = 13, .fill = kPictureInk});
       return svg_.finish(width_, y + 50, title);
