@@ -237,7 +237,7 @@ std::vector<Option> collective_options() {
 Command sim_collective_command() {
   Command command;
   command.name = "sim collective";
-  command.summary = "Simulate a collective over a range of sizes, as nccl-tests measures it";
+  command.summary = "Simulate a collective, as nccl-tests measures it";
   command.usage = "CLUSTER | --topology TOPOLOGY [--op NAME] [OPTIONS]";
   command.description = {
       "Ranks are the endpoints of the fabric in order: the GPUs of the first host, of the second, and so on. Time is "

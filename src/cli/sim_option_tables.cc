@@ -18,7 +18,7 @@ std::vector<Option> sim_network_options() {
         .value = "FABRIC",
         .help = "of the cluster",
         .fallback = "backend; storage for storage patterns",
-        .choices = choices_named({"backend", "storage", "frontend"})},
+        .choices = choices_named({"backend", "storage", "frontend", "oob"})},
        {.name = "topology",
         .value = "TOPOLOGY",
         .help = "instead of a cluster: fat-tree:128, fat-tree:PODSxTORSxHOSTS, leaf-spine:LEAVESxHOSTSxSPINES, "

@@ -296,11 +296,12 @@ class FaultReader {
 }  // namespace
 
 void apply_cluster(const Cluster& cluster, FabricKind fabric, SimSetup& setup) {
+  net::TrafficClassOptions& traffic = setup.options.classes.front();
+  if (fabric == FabricKind::oob) return make_tcp(traffic);
   const FabricSpec& spec = spec_of(cluster, fabric);
   const FabricPlan& plan = cluster.fabric(fabric);
   if (!plan.present || plan.host_speed.count() <= 0) return;
   setup.routing.mode = mode_of(*spec.load_balancing);
-  net::TrafficClassOptions& traffic = setup.options.classes.front();
   if (fabric == FabricKind::frontend) return make_tcp(traffic);
   const QosSpec& qos = *spec.qos;
   // The simulator scales thresholds with the port's rate from 100 Gb/s; the file's are those of the host ports.

@@ -129,7 +129,8 @@ TEST_F(ViewTest, SummaryHasTimesAndGoodput) {
 
 TEST_F(ViewTest, StatesOfARunThatDidNotEnd) {
   result_.complete = false;
-  result_.unfinished = 1;
+  result_.unfinished = 77;  // rounds
+  result_.finished[1] = kNever;
   EXPECT_EQ(state_text(result_, 2), "cut at 100 us: 1 of 2 transfers had not ended");
   result_.interrupted = true;
   EXPECT_EQ(state_text(result_, 2), "interrupted at 100 us: 1 of 2 transfers had not ended");
@@ -332,6 +333,11 @@ TEST(CollectiveViewTest, TableAndAverage) {
   both[1] = {Bytes(1'000'000), Fidelity::packet, microseconds(125), true, "latency"};
   EXPECT_THAT(write(collective_document(context, both), {}), HasSubstr("-20.0 %"));
   EXPECT_THAT(write(collective_document(context, {}), {}), Not(HasSubstr("nan")));
+  both[0].complete = false;  // no time, no bandwidth, no error, not part of the average
+  const std::string stopped = write(collective_document(context, both), {.format = OutputFormat::json});
+  EXPECT_THAT(stopped, HasSubstr("\"time_us\": null"));
+  EXPECT_THAT(stopped, HasSubstr("\"error_percent\": null"));
+  EXPECT_THAT(stopped, Not(HasSubstr("-20")));
 }
 
 }  // namespace
