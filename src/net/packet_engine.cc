@@ -226,6 +226,7 @@ void PacketRun::collect_links(SimResult& result) {
       stats.paused += SimTime(clock.total);
       if ((port.paused >> q & 1U) != 0) stats.paused += result.end - std::min(result.end, SimTime(clock.since));
       stats.pauses += clock.count;
+      stats.max_headroom = std::max(stats.max_headroom, Bytes(world_.ingress[lane].most_headroom));
       stats.max_queue = std::max(stats.max_queue, Bytes(world_.lanes[lane].most_bytes));
       area += static_cast<double>(world_.lanes[lane].area);
     }

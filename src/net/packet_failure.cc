@@ -103,13 +103,15 @@ void PacketShard::reroute_all(std::uint32_t failed, bool everywhere) {
   for (std::uint32_t c = 0; c < world_.senders.size(); ++c) {
     Sender& sender = world_.senders[c];
     if (world_.finished[sender.transfer] != kNever) continue;
-    if (!everywhere && !uses(sender.route - 1) && !uses(world_.receivers[c].route - 1)) continue;
-    if (!world_.reroute(c)) continue;
+    if (everywhere || uses(world_.receivers[c].route - 1)) (void)world_.reroute_acks(c);
+    if (!everywhere && !uses(sender.route - 1)) continue;
+    if (!world_.reroute_data(c)) continue;
     if (sender.state == SenderState::blocked || sender.state == SenderState::idle) activate(c);
   }
 }
 
 void PacketShard::sample() {
+  --totals_.events;  // looking is not part of what happens, and every shard looks
   SeriesPoint point;
   point.at = SimTime(now_);
   std::uint64_t dropped = totals_.dropped;

@@ -95,7 +95,9 @@ std::uint32_t PacketShard::pick_port(std::uint32_t node, const Packet& packet) {
   const std::uint64_t start = mix((std::uint64_t{packet.connection} << 24U) ^ node ^ world_.options.seed);
   const RoutingMode mode = world_.routes.options().mode;
   if (mode == RoutingMode::spray) {
-    return world_.port_of_link[index_of(links[(start + packet.sequence) % links.size()])];
+    // Each turn through the links begins at another one: plain turns at two tiers would meet on the same few paths.
+    const std::uint64_t turn = mix(start + packet.sequence / links.size());
+    return world_.port_of_link[index_of(links[(turn + packet.sequence) % links.size()])];
   }
   const auto depth = [&](std::uint32_t port) {
     const Port& out = world_.ports[port];

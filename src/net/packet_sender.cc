@@ -132,6 +132,7 @@ void PacketShard::send_data(std::uint32_t port, std::uint32_t connection) {
   if (!may_send(connection) || sender.port != port) return activate(connection);
   const std::uint32_t id = pool_.allocate();
   Packet& packet = pool_[id];
+  if (pool_.with_telemetry()) pool_.telemetry(id) = {};
   packet.connection = connection;
   packet.route = sender.route;
   packet.queue = sender.queue;

@@ -348,16 +348,25 @@ SimTime PacketWorld::round_trip_of(std::uint32_t connection) const {
   return SimTime(total);
 }
 
-bool PacketWorld::reroute(std::uint32_t connection) {
-  const Transfer& t = graph.transfers()[senders[connection].transfer];
-  const std::uint32_t part = connection - transfers[senders[connection].transfer].first_connection;
-  const std::uint32_t forth = add_route(flow_key(network, t.source, t.destination, part, routes.options().seed));
-  const std::uint32_t back = add_route(flow_key(network, t.destination, t.source, part, routes.options().seed));
-  if (forth == kNil || back == kNil) return false;
-  senders[connection].port = route_table[forth];
-  senders[connection].route = forth + 1;
-  receivers[connection].port = route_table[back];
-  receivers[connection].route = back + 1;
+bool PacketWorld::reroute_data(std::uint32_t connection) {
+  Sender& sender = senders[connection];
+  const Transfer& t = graph.transfers()[sender.transfer];
+  const std::uint32_t part = connection - transfers[sender.transfer].first_connection;
+  const std::uint32_t route = add_route(flow_key(network, t.source, t.destination, part, routes.options().seed));
+  if (route == kNil) return false;
+  sender.port = route_table[route];
+  sender.route = route + 1;
+  return true;
+}
+
+bool PacketWorld::reroute_acks(std::uint32_t connection) {
+  Receiver& receiver = receivers[connection];
+  const Transfer& t = graph.transfers()[receiver.transfer];
+  const std::uint32_t part = connection - transfers[receiver.transfer].first_connection;
+  const std::uint32_t route = add_route(flow_key(network, t.destination, t.source, part, routes.options().seed));
+  if (route == kNil) return false;
+  receiver.port = route_table[route];
+  receiver.route = route + 1;
   return true;
 }
 

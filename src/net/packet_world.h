@@ -39,8 +39,10 @@ class PacketWorld {
   [[nodiscard]] const TransportOptions& transport_of(std::uint8_t class_index) const {
     return options.classes[class_index].transport;
   }
-  // Works out the way of a connection anew, after routes have changed. False when there is none; the old one stays.
-  bool reroute(std::uint32_t connection);
+  // Works out the way of a connection's data, or of its ACKs, anew after routes have changed. False when there is none;
+  // the old one stays.
+  bool reroute_data(std::uint32_t connection);
+  bool reroute_acks(std::uint32_t connection);
   void forget_routes();
   // Threshold of an ingress priority at a switch, bytes: what it may hold before its sender is stopped.
   [[nodiscard]] std::int64_t pause_threshold(const SwitchState& node) const {

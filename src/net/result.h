@@ -21,6 +21,7 @@ struct LinkStats {
   std::uint64_t marked = 0;   // packets that left it with a congestion mark
   std::uint64_t dropped = 0;  // packets lost at its queue or on its wire
   Bytes max_queue;            // deepest its egress queue was
+  Bytes max_headroom;         // most that its receiving end held of it in PFC headroom, in whole cells
   double mean_queue = 0;      // bytes, over the run; 0 where the engine does not see queues
 };
 
