@@ -21,8 +21,8 @@ constexpr std::int64_t kMostBytes = 1'000'000'000'000;
 struct CollectiveRequest {
   net::CollectiveShape shape;
   std::vector<net::NodeId> ranks;
-  Bytes least{1'000'000};
-  Bytes most{1'000'000'000};
+  Bytes least{1 << 20};
+  Bytes most{1 << 30};
   std::int64_t factor = 4;
 };
 
@@ -134,9 +134,9 @@ class CollectiveRunner {
     const Exit delivered = context_.deliver(document, outcome);
     if (delivered != outcome) return delivered;
     return write_pictures(context_, input_.network, last_,
-                          fmt::format("{}: {} of {} over {} ranks ({})", input_.where, to_text(shape.operation),
+                          fmt::format("{} of {} over {} ranks ({})", to_text(shape.operation),
                                       to_text(rows_.back().bytes), view.ranks, to_text(shape.algorithm)),
-                          outcome);
+                          input_.where, outcome);
   }
 
  private:
@@ -160,8 +160,8 @@ class CollectiveRunner {
   }
 
   void keep(Bytes bytes, net::SimResult result, const net::TransferGraph& graph) {
-    rows_.push_back({bytes, result.fidelity, result.end, result.complete,
-                     net::to_text(net::bound_of(input_.network, result))});
+    rows_.push_back(
+        {bytes, result.fidelity, result.end, result.complete, net::to_text(net::bound_of(input_.network, result))});
     if (!result.complete) {
       partial_ = true;
       notes_.push_back(fmt::format("{}: {}", to_text(bytes), net::state_text(result, graph.size())));
@@ -213,14 +213,15 @@ std::vector<Option> collective_options() {
        .value = "NAME",
        .help = "the collective",
        .fallback = "all-reduce",
-       .choices = choices_named({"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
+       .choices =
+           choices_named({"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
       {.name = "algorithm",
        .value = "NAME",
        .help = "how it is done",
        .fallback = "hierarchical where hosts have NVLink switches, else ring",
        .choices = choices_named({"ring", "tree", "hierarchical"})},
-      {.name = "min-bytes", .value = "SIZE", .help = "the first size", .fallback = "1MB"},
-      {.name = "max-bytes", .value = "SIZE", .help = "no size beyond this", .fallback = "1GB"},
+      {.name = "min-bytes", .value = "SIZE", .help = "the first size", .fallback = "1MiB"},
+      {.name = "max-bytes", .value = "SIZE", .help = "no size beyond this", .fallback = "1GiB"},
       {.name = "factor", .value = "N", .help = "from one size to the next", .fallback = "4"},
       {.name = "channels",
        .value = "N",
@@ -236,7 +237,7 @@ std::vector<Option> collective_options() {
 Command sim_collective_command() {
   Command command;
   command.name = "sim collective";
-  command.summary = "Simulate a collective over a range of sizes, as nccl-tests measures it";
+  command.summary = "Simulate a collective, as nccl-tests measures it";
   command.usage = "CLUSTER | --topology TOPOLOGY [--op NAME] [OPTIONS]";
   command.description = {
       "Ranks are the endpoints of the fabric in order: the GPUs of the first host, of the second, and so on. Time is "
@@ -244,7 +245,7 @@ Command sim_collective_command() {
       "Only the network is simulated: how long a GPU takes to add numbers or to start a kernel is not in the time.",
       "Exit code 3 when a run did not end: it was interrupted, cut by --until, or deadlocked."};
   command.examples = {
-      {"weft sim collective cluster.yaml", "All-reduce over all GPUs, 1 MB to 1 GB"},
+      {"weft sim collective cluster.yaml", "All-reduce over all GPUs, 1 MiB to 1 GiB"},
       {"weft sim collective cluster.yaml --op all-to-all --hosts 'train[001-004]' --max-bytes 64MB", "On four hosts"},
       {"weft sim collective cluster.yaml --algorithm ring --channels 8 --fidelity packet --max-bytes 16MB",
        "Eight rings, packet by packet"},

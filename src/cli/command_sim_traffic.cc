@@ -41,6 +41,8 @@ Exit run_traffic(Context& context) {
     results.push_back(std::move(result).value());
     if (results.back().interrupted) break;
   }
+  const OutputFormat format = context.output_format();
+  const bool for_people = format == OutputFormat::table || format == OutputFormat::wide;
   const net::ResultContext view{.network = input.network,
                                 .transfers = traffic.graph,
                                 .options = setup.options,
@@ -48,14 +50,15 @@ Exit run_traffic(Context& context) {
                                 .where = input.where,
                                 .what = traffic.what,
                                 .tags = traffic.tags,
-                                .connections = std::move(connections)};
-  const Document document = results.size() > 1 ? net::comparison_document(view, results)
-                                               : net::result_document(view, results.back());
+                                .connections = std::move(connections),
+                                .hottest = for_people ? 10U : 1000U,
+                                .storm_rows = for_people ? 20U : 10'000U};
+  const Document document =
+      results.size() > 1 ? net::comparison_document(view, results) : net::result_document(view, results.back());
   const Exit outcome = results.back().complete ? Exit::ok : Exit::partial;
   const Exit delivered = context.deliver(document, outcome);
   if (delivered != outcome) return delivered;
-  return write_pictures(context, input.network, results.back(),
-                        fmt::format("{}: {}", input.where, traffic.what), outcome);
+  return write_pictures(context, input.network, results.back(), traffic.what, input.where, outcome);
 }
 
 }  // namespace
@@ -66,7 +69,8 @@ Command sim_traffic_command() {
   command.summary = "Simulate traffic on a fabric, to the packet";
   command.usage = "CLUSTER | --topology TOPOLOGY [OPTIONS]";
   command.description = {
-      "Runs a pattern of transfers over a fabric of the cluster, or over a plain topology, and says how long they took, "
+      "Runs a pattern of transfers over a fabric of the cluster, or over a plain topology, and says how long they "
+      "took, "
       "which links were busy, marked, paused or lossy, what bounded the run and what would change it.",
       "The same input gives the same result, byte for byte, on every machine and with any number of threads. Ctrl-C "
       "stops a run and prints what is known so far; a second one ends weft at once.",
@@ -76,15 +80,16 @@ Command sim_traffic_command() {
       {"weft sim traffic cluster.yaml --pattern incast --fan-in 64 --series 50us", "64 hosts to one, over time"},
       {"weft sim traffic cluster.yaml --fidelity all", "Packet, flow and analytic side by side, with their errors"},
       {"weft sim traffic cluster.yaml --routing adaptive --heat-map heat.svg", "Spread by queue length, and draw it"},
-      {"weft sim traffic cluster.yaml --storm train001:gpu0@0us --storm-tree storm.svg", "A NIC that pauses the fabric"},
+      {"weft sim traffic cluster.yaml --storm train001:gpu0@0us --storm-tree storm.svg",
+       "A NIC that pauses the fabric"},
       {"weft sim traffic --topology fat-tree:128 --flows w1.flows", "A flow file on a fat tree"},
   };
   Argument cluster = cluster_argument();
   cluster.required = false;
   command.arguments = {cluster};
-  for (std::vector<Option>& options : std::vector<std::vector<Option>>{
-           sim_pattern_options(), sim_network_options(), sim_run_options("packet"), sim_result_options(),
-           sim_fault_options(), sim_detail_options()}) {
+  for (std::vector<Option>& options :
+       std::vector<std::vector<Option>>{sim_pattern_options(), sim_network_options(), sim_run_options("packet"),
+                                        sim_result_options(), sim_fault_options(), sim_detail_options()}) {
     for (Option& option : options) command.options.push_back(std::move(option));
   }
   command.run = run_traffic;

@@ -26,7 +26,7 @@ class Context {
   [[nodiscard]] bool verbose() const { return verbose_; }
   [[nodiscard]] std::string today() const { return io_.today ? io_.today() : std::string(); }
   [[nodiscard]] Io& io() const { return io_; }  // for progress; results go through deliver()
-  [[nodiscard]] bool colors_result() const;  // whether the result goes to someone who wants colour
+  [[nodiscard]] bool colors_result() const;     // whether the result goes to someone who wants colour
 
   // The command line asks for something that cannot be: says so, with hints, on standard error.
   Exit misused(std::string_view problem, const std::vector<std::string>& hints = {});

@@ -82,6 +82,7 @@ FabricKind chosen_fabric(const Arguments& arguments, FabricKind fallback) {
   const std::string name = arguments.value("fabric");
   if (name == "backend") return FabricKind::backend;
   if (name == "storage") return FabricKind::storage;
+  if (name == "oob") return FabricKind::oob;
   return name == "frontend" ? FabricKind::frontend : fallback;
 }
 

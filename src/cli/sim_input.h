@@ -23,7 +23,8 @@ struct SimInput {
   [[nodiscard]] const Cluster* cluster() const { return loaded == nullptr ? nullptr : loaded->cluster.get(); }
 };
 
-// Opens CLUSTER or --topology; `fallback` is the fabric without --fabric. Gives the exit code, all said, when it cannot.
+// Opens CLUSTER or --topology; `fallback` is the fabric without --fabric. Gives the exit code, all said, when it
+// cannot.
 [[nodiscard]] std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, FabricKind fallback,
                                                  SimInput& input);
 

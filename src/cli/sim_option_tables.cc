@@ -12,21 +12,22 @@ std::vector<Option> under(std::string section, std::vector<Option> options) {
 }  // namespace
 
 std::vector<Option> sim_network_options() {
-  return under("Where",
-               {{.name = "fabric",
-                 .value = "FABRIC",
-                 .help = "of the cluster",
-                 .fallback = "backend; storage for storage patterns",
-                 .choices = choices_named({"backend", "storage", "frontend"})},
-                {.name = "topology",
-                 .value = "TOPOLOGY",
-                 .help = "instead of a cluster: fat-tree:128, fat-tree:PODSxTORSxHOSTS, leaf-spine:LEAVESxHOSTSxSPINES, "
-                         "star:HOSTS, ring:SWITCHESxHOSTS, or a topology file of htsim, HPCC or SimAI",
-                 .hint = Hint::file},
-                {.name = "hosts", .value = "HOSTS", .help = "only these, such as train[001-016] or train001:gpu0"},
-                {.name = "ranks", .value = "N", .help = "only the first N endpoints"},
-                {.name = "link-rate", .value = "RATE", .help = "of a generated topology, such as 400G"},
-                {.name = "link-delay", .value = "TIME", .help = "of a generated topology", .fallback = "1us"}});
+  return under(
+      "Where",
+      {{.name = "fabric",
+        .value = "FABRIC",
+        .help = "of the cluster",
+        .fallback = "backend; storage for storage patterns",
+        .choices = choices_named({"backend", "storage", "frontend", "oob"})},
+       {.name = "topology",
+        .value = "TOPOLOGY",
+        .help = "instead of a cluster: fat-tree:128, fat-tree:PODSxTORSxHOSTS, leaf-spine:LEAVESxHOSTSxSPINES, "
+                "star:HOSTS, ring:SWITCHESxHOSTS, or a topology file of htsim, HPCC or SimAI",
+        .hint = Hint::file},
+       {.name = "hosts", .value = "HOSTS", .help = "only these, such as train[001-016] or train001:gpu0"},
+       {.name = "ranks", .value = "N", .help = "only the first N endpoints"},
+       {.name = "link-rate", .value = "RATE", .help = "of a generated topology, such as 400G"},
+       {.name = "link-delay", .value = "TIME", .help = "of a generated topology", .fallback = "1us"}});
 }
 
 std::vector<Option> sim_run_options(const std::string& fallback) {
@@ -49,8 +50,8 @@ std::vector<Option> sim_run_options(const std::string& fallback) {
         .value = "MODE",
         .help = "which of several equal links is taken",
         .fallback = "ecmp",
-        .choices = choices_named(
-            {"ecmp", "weighted", "resilient", "d-mod-k", "pinned", "adaptive", "flowlet", "spray"})},
+        .choices =
+            choices_named({"ecmp", "weighted", "resilient", "d-mod-k", "pinned", "adaptive", "flowlet", "spray"})},
        {.name = "queue-pairs", .value = "N", .help = "connections that share a transfer's bytes", .fallback = "1"},
        {.name = "seed", .value = "N", .help = "of everything that is random", .fallback = "1"},
        {.name = "threads", .value = "N", .help = "the result is the same with any number", .fallback = "1"},
@@ -91,9 +92,15 @@ std::vector<Option> sim_detail_options() {
 std::vector<Option> sim_fault_options() {
   return under(
       "What breaks",
-      {{.name = "fail", .value = "LINK@TIME", .help = "lose a cable, such as 'be-leaf01>be-spine01@100us'", .repeatable = true},
+      {{.name = "fail",
+        .value = "LINK@TIME",
+        .help = "lose a cable, such as 'be-leaf01>be-spine01@100us'",
+        .repeatable = true},
        {.name = "restore", .value = "LINK@TIME", .help = "bring it back", .repeatable = true},
-       {.name = "errors", .value = "LINK=P", .help = "lose packets on a cable with this probability", .repeatable = true},
+       {.name = "errors",
+        .value = "LINK=P",
+        .help = "lose packets on a cable with this probability",
+        .repeatable = true},
        {.name = "link-mtu", .value = "LINK=SIZE", .help = "a cable whose ends drop larger packets", .repeatable = true},
        {.name = "detection", .value = "TIME", .help = "until both ends of a lost cable know it", .fallback = "150ms"},
        {.name = "propagation", .value = "TIME", .help = "until the whole fabric does", .fallback = "200ms"},

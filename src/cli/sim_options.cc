@@ -22,21 +22,20 @@ struct Named {
 };
 
 constexpr std::array kTransports = {
-    Named{"dcqcn", net::Transport::dcqcn}, Named{"pfc-only", net::Transport::pfc_only},
-    Named{"hpcc", net::Transport::hpcc},   Named{"nscc", net::Transport::nscc},
+    Named{"dcqcn", net::Transport::dcqcn},       Named{"pfc-only", net::Transport::pfc_only},
+    Named{"hpcc", net::Transport::hpcc},         Named{"nscc", net::Transport::nscc},
     Named{"receiver", net::Transport::receiver}, Named{"tcp", net::Transport::tcp}};
 constexpr std::array kModes = {
-    Named{"ecmp", net::RoutingMode::ecmp},         Named{"weighted", net::RoutingMode::weighted},
+    Named{"ecmp", net::RoutingMode::ecmp},           Named{"weighted", net::RoutingMode::weighted},
     Named{"resilient", net::RoutingMode::resilient}, Named{"d-mod-k", net::RoutingMode::d_mod_k},
-    Named{"pinned", net::RoutingMode::pinned},     Named{"adaptive", net::RoutingMode::adaptive},
-    Named{"flowlet", net::RoutingMode::flowlet},   Named{"spray", net::RoutingMode::spray}};
+    Named{"pinned", net::RoutingMode::pinned},       Named{"adaptive", net::RoutingMode::adaptive},
+    Named{"flowlet", net::RoutingMode::flowlet},     Named{"spray", net::RoutingMode::spray}};
 constexpr std::array kHashes = {Named{"crc32", net::HashFunction::crc32}, Named{"crc16", net::HashFunction::crc16},
                                 Named{"xor16", net::HashFunction::xor16},
                                 Named{"toeplitz", net::HashFunction::toeplitz},
                                 Named{"mix64", net::HashFunction::mix64}};
 constexpr std::array kSeeds = {Named{"per-switch", net::HashSeeds::per_switch},
-                               Named{"per-tier", net::HashSeeds::per_tier},
-                               Named{"shared", net::HashSeeds::shared}};
+                               Named{"per-tier", net::HashSeeds::per_tier}, Named{"shared", net::HashSeeds::shared}};
 constexpr std::array kWatchdogs = {Named{"off", net::Watchdog::off}, Named{"drop", net::Watchdog::drop},
                                    Named{"forward", net::Watchdog::forward}};
 constexpr std::array kRecoveries = {Named{"go-back-n", net::Recovery::go_back_n},
@@ -55,7 +54,8 @@ void choice(const OptionReader& reader, std::string_view option, const std::arra
 void read_time(OptionReader& reader, std::string_view option, SimTime& out) {
   const std::optional<Duration> given = reader.time(option);
   if (!given) return;
-  if (given->count() > milliseconds(86'400'000).count()) return reader.bad(option, "is more than a day of simulated time");
+  if (given->count() > milliseconds(86'400'000).count())
+    return reader.bad(option, "is more than a day of simulated time");
   out = net::from_duration(*given);
 }
 
@@ -102,8 +102,8 @@ void read_ecn(OptionReader& reader, net::TrafficClassOptions& traffic) {
   const std::string hint = "for example: --ecn 400KB:1600KB:0.2";
   if (first == std::string::npos) return reader.bad("ecn", in_backticks(given) + " is not MIN:MAX:P or off", hint);
   const Result<Bytes> low = parse_bytes(given.substr(0, first));
-  const Result<Bytes> high = parse_bytes(
-      given.substr(first + 1, second == std::string::npos ? std::string::npos : second - first - 1));
+  const Result<Bytes> high =
+      parse_bytes(given.substr(first + 1, second == std::string::npos ? std::string::npos : second - first - 1));
   if (!low.ok()) return reader.bad("ecn", low.error().message, hint);
   if (!high.ok()) return reader.bad("ecn", high.error().message, hint);
   if (low.value() > high.value()) return reader.bad("ecn", "the minimum is above the maximum", hint);
@@ -184,7 +184,8 @@ Error no_node(const net::Network& network, std::string_view name) {
   constexpr std::size_t kMostCompared = 20'000;
   const std::string near = did_you_mean(name, node_names(network, kMostCompared));
   return {ErrorCode::invalid_input,
-          fmt::format("there is no {}{}", in_backticks(name), near.empty() ? "" : "; " + near), {}};
+          fmt::format("there is no {}{}", in_backticks(name), near.empty() ? "" : "; " + near),
+          {}};
 }
 
 // A name with something after `separator`, the last one: "be-leaf01>be-spine01@100us".
@@ -207,7 +208,8 @@ class FaultReader {
 
   void read() {
     for (const std::string& text : reader_.arguments().values("fail")) state("fail", text, net::LinkEvent::Kind::down);
-    for (const std::string& text : reader_.arguments().values("restore")) state("restore", text, net::LinkEvent::Kind::up);
+    for (const std::string& text : reader_.arguments().values("restore"))
+      state("restore", text, net::LinkEvent::Kind::up);
     for (const std::string& text : reader_.arguments().values("errors")) errors(text);
     for (const std::string& text : reader_.arguments().values("link-mtu")) mtu(text);
     for (const std::string& text : reader_.arguments().values("storm")) storm(text);
@@ -294,11 +296,12 @@ class FaultReader {
 }  // namespace
 
 void apply_cluster(const Cluster& cluster, FabricKind fabric, SimSetup& setup) {
+  net::TrafficClassOptions& traffic = setup.options.classes.front();
+  if (fabric == FabricKind::oob) return make_tcp(traffic);
   const FabricSpec& spec = spec_of(cluster, fabric);
   const FabricPlan& plan = cluster.fabric(fabric);
   if (!plan.present || plan.host_speed.count() <= 0) return;
   setup.routing.mode = mode_of(*spec.load_balancing);
-  net::TrafficClassOptions& traffic = setup.options.classes.front();
   if (fabric == FabricKind::frontend) return make_tcp(traffic);
   const QosSpec& qos = *spec.qos;
   // The simulator scales thresholds with the port's rate from 100 Gb/s; the file's are those of the host ports.
@@ -366,8 +369,10 @@ Result<net::LinkId> find_link(const net::Network& network, std::string_view text
   for (const net::LinkId link : network.out_links(from)) {
     if (network.link(link).to == to && --number == 0) return link;
   }
-  return Error{ErrorCode::invalid_input, fmt::format("there is no cable from {} to {}{}", network.name_of(from),
-                                                     network.name_of(to), number > 0 ? " with that number" : ""), {}};
+  return Error{ErrorCode::invalid_input,
+               fmt::format("there is no cable from {} to {}{}", network.name_of(from), network.name_of(to),
+                           number > 0 ? " with that number" : ""),
+               {}};
 }
 
 }  // namespace weft

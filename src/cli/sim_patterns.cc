@@ -119,9 +119,9 @@ class TrafficMaker {
   std::string all_to_all() {
     const std::uint64_t pairs = net::all_to_all_count(ranks_.size());
     if (pairs > net::kMostTransfers) {
-      reader_.fail(fmt::format("{} pairs are more than {}", net::grouped_text(pairs),
-                               net::grouped_text(net::kMostTransfers)),
-                   "take fewer with --ranks or --hosts");
+      reader_.fail(
+          fmt::format("{} pairs are more than {}", net::grouped_text(pairs), net::grouped_text(net::kMostTransfers)),
+          "take fewer with --ranks or --hosts");
       return {};
     }
     const std::int64_t in_flight = reader_.integer("in-flight", 0, 1'000'000).value_or(16);

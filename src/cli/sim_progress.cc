@@ -42,19 +42,20 @@ InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &previous_action, nullptr)
 bool InterruptGuard::interrupted() { return interrupt_seen != 0; }
 
 std::string progress_text(const std::string& label, const net::SimProgress& progress, double seconds) {
-  const double part = progress.total == 0
-                          ? 0
-                          : std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
+  const double part =
+      progress.total == 0 ? 0 : std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
   const auto filled = static_cast<std::size_t>(part * kBar);
   std::string text = fmt::format("{} [{}{}] {:3.0f} %  {} simulated", label, std::string(filled, '#'),
                                  std::string(kBar - filled, '.'), std::floor(part * 100), net::time_text(progress.now));
   if (seconds > 0) {
     const double rate = static_cast<double>(progress.events) / seconds;
-    text += rate >= 1e6 ? fmt::format(", {:.1f} M events/s", rate / 1e6) : fmt::format(", {:.0f} k events/s", rate / 1e3);
+    text +=
+        rate >= 1e6 ? fmt::format(", {:.1f} M events/s", rate / 1e6) : fmt::format(", {:.0f} k events/s", rate / 1e3);
   }
   if (part > 0.01 && part < 1) {
     const double left = std::ceil(seconds * (1 - part) / part);
-    text += left >= 100 ? fmt::format(", about {:.0f} min left", std::ceil(left / 60)) : fmt::format(", {:.0f} s left", left);
+    text += left >= 100 ? fmt::format(", about {:.0f} min left", std::ceil(left / 60))
+                        : fmt::format(", {:.0f} s left", left);
   }
   return text;
 }

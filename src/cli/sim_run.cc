@@ -29,11 +29,11 @@ Result<net::SimResult> run_simulation(Context& context, net::Routes& routes, con
   Result<net::SimResult> result = net::simulate(routes, transfers, options, &line);
   const double seconds = line.seconds();
   line.finish();
-  if (result.ok() && context.verbose()) {
+  if (result.ok() && context.verbose() && seconds > 0) {
     const net::SimTotals& totals = result->totals;
     const std::uint64_t hops = totals.data_hops + totals.control_hops;
-    context.detail(fmt::format("{}: {} events and {} packet-hops in {:.3f} s, {:.2f} M events/s, {:.2f} M hops/s", label,
-                               net::grouped_text(totals.events), net::grouped_text(hops), seconds,
+    context.detail(fmt::format("{}: {} events and {} packet-hops in {:.3f} s, {:.2f} M events/s, {:.2f} M hops/s",
+                               label, net::grouped_text(totals.events), net::grouped_text(hops), seconds,
                                static_cast<double>(totals.events) / seconds / 1e6,
                                static_cast<double>(hops) / seconds / 1e6));
   }
@@ -41,14 +41,16 @@ Result<net::SimResult> run_simulation(Context& context, net::Routes& routes, con
 }
 
 Exit write_pictures(Context& context, const net::Network& network, const net::SimResult& result,
-                    const std::string& title, Exit outcome) {
+                    const std::string& title, const std::string& where, Exit outcome) {
   const std::string heat_map = context.arguments().value("heat-map");
   const std::string storm = context.arguments().value("storm-tree");
   bool written = true;
-  if (!heat_map.empty()) written = write_picture(context, heat_map, net::heat_map_svg(network, result, title));
+  if (!heat_map.empty())
+    written = write_picture(context, heat_map, net::heat_map_svg(network, result, "Load: " + title, where));
   if (!storm.empty()) {
     const net::StormTree tree = net::storm_tree(network, result);
-    written = write_picture(context, storm, net::storm_svg(network, result, tree, "Pauses: " + title)) && written;
+    written =
+        write_picture(context, storm, net::storm_svg(network, result, tree, "Pauses: " + title, where)) && written;
   }
   return written ? outcome : Exit::unavailable;
 }

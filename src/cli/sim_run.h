@@ -18,6 +18,6 @@ namespace weft {
 
 // Writes --heat-map and --storm-tree. Gives `outcome` when that worked.
 [[nodiscard]] Exit write_pictures(Context& context, const net::Network& network, const net::SimResult& result,
-                                  const std::string& title, Exit outcome);
+                                  const std::string& title, const std::string& where, Exit outcome);
 
 }  // namespace weft

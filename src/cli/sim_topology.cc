@@ -120,9 +120,9 @@ class Generator {
     const std::int64_t hosts = product({sizes[0], sizes[1]});
     if (const auto error = too_large(hosts, hosts)) return *error;
     const BitRate rate = defaults_.rate.value_or(gigabits(100));
-    return GeneratedTopology{net::ring_of_switches(small(sizes[0]), small(sizes[1]), rate, delay()),
-                             fmt::format("ring of {} switches with {} hosts each, {} links", sizes[0], sizes[1],
-                                         to_text(rate))};
+    return GeneratedTopology{
+        net::ring_of_switches(small(sizes[0]), small(sizes[1]), rate, delay()),
+        fmt::format("ring of {} switches with {} hosts each, {} links", sizes[0], sizes[1], to_text(rate))};
   }
 
   const TopologyDefaults& defaults_;
@@ -139,7 +139,8 @@ Result<GeneratedTopology> generate_topology(std::string_view text, const Topolog
   const std::size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
   if (!names_generator(text)) {
-    return bad(fmt::format("there is no topology {}; known are fat-tree, leaf-spine, star and ring", in_backticks(kind)));
+    return bad(
+        fmt::format("there is no topology {}; known are fat-tree, leaf-spine, star and ring", in_backticks(kind)));
   }
   if (colon == std::string_view::npos) return bad(fmt::format("how large? Write {}:SIZE", kind));
   const Result<std::vector<std::int64_t>> sizes = parse_sizes(text.substr(colon + 1));

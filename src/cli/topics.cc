@@ -9,7 +9,7 @@ Topic exit_codes() {
           .entries = {{"0", "all is well"},
                       {"1", "weft did what was asked and found something amiss (`checklist`: an item is not done)"},
                       {"2", "the command line or an input file is wrong; standard error says where"},
-                      {"3", "done in part: some targets failed"},
+                      {"3", "done in part: some targets failed, or a simulation was stopped before its end"},
                       {"4", "refused: it would break a rule that needs an explicit consent"},
                       {"5",
                        "something needed is not available or timed out, the result could not be written (a full disk), "

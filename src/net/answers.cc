@@ -10,7 +10,8 @@
 namespace weft::net {
 namespace {
 
-constexpr double kBusy = 0.6;         // from here on a link is what the run waited for
+constexpr double kBusy = 0.6;  // from here on a link is what the run waited for
+constexpr double kBusyTogether = 0.8;
 constexpr double kUneven = 1.3;       // hottest against the mean of its siblings
 constexpr double kNoteworthy = 0.01;  // share of packets or of link time from which something is said
 
@@ -18,9 +19,25 @@ bool decides_by_packet(RoutingMode mode) {
   return mode == RoutingMode::adaptive || mode == RoutingMode::flowlet || mode == RoutingMode::spray;
 }
 
+bool is_scale_up(LinkClass kind) { return kind == LinkClass::scale_up_send || kind == LinkClass::scale_up_receive; }
+
 bool is_between_switches(LinkClass kind) {
   return kind == LinkClass::leaf_up || kind == LinkClass::spine_down || kind == LinkClass::spine_up ||
          kind == LinkClass::core_down || kind == LinkClass::lateral;
+}
+
+SimTime longest_pause(const SimResult& result) {
+  SimTime longest;
+  for (const LinkStats& stats : result.links) longest = std::max(longest, stats.paused);
+  return longest;
+}
+
+Bound::Reason reason_of(const SimResult& result, const Bound& bound) {
+  if (bound.utilisation >= kBusy) return Bound::Reason::links;
+  if (bound.utilisation + bound.scale_up >= kBusyTogether) return Bound::Reason::phases;
+  if (result.end.count() > 0 && longest_pause(result) > result.end / 3) return Bound::Reason::pauses;
+  if (result.totals.timeouts > 0) return Bound::Reason::losses;
+  return result.totals.notifications > 0 ? Bound::Reason::control : Bound::Reason::latency;
 }
 
 class AnswerFinder {
@@ -31,6 +48,7 @@ class AnswerFinder {
   std::vector<std::string> find() && {
     deadlock();
     storm();
+    failures();
     bound();
     polarised();
     losses();
@@ -68,21 +86,56 @@ class AnswerFinder {
     }
   }
 
+  void failures() {
+    for (const LinkEvent& event : in_.options.link_events) {
+      if (event.kind != LinkEvent::Kind::down || event.at >= result_.end) continue;
+      say("{} is lost at {}: its ends route around it {} later, the rest of the fabric after another {}",
+          link_name(event.link), time_text(event.at), time_text(in_.routing.detection),
+          time_text(in_.routing.propagation));
+    }
+  }
+
   void bound() {
     if (result_.links.empty() || bound_.link == kNone<LinkId> || result_.deadlock) return;
-    if (!bound_.by_links) {
-      say("no link was busy for long ({} at most {}): latency, pauses and transfers that wait for each other set the "
-          "time; larger messages or fewer dependent steps would change it, faster links would not",
-          to_text(bound_.kind), percent_text(bound_.utilisation));
-      return;
-    }
+    if (bound_.reason != Bound::Reason::links) return idle_links();
     if (is_between_switches(bound_.kind)) return fabric_bound();
-    if (bound_.kind == LinkClass::scale_up_send || bound_.kind == LinkClass::scale_up_receive) {
+    if (is_scale_up(bound_.kind)) {
       say("bounded by NVLink ({} at {}): the fabric between the hosts is not the limit", link_name(bound_.link),
           percent_text(bound_.utilisation));
       return;
     }
     nic_bound();
+  }
+
+  // Nothing was full: why did it take so long?
+  void idle_links() {
+    const std::string busiest = fmt::format("{} at most {}", to_text(bound_.kind), percent_text(bound_.utilisation));
+    switch (bound_.reason) {
+      case Bound::Reason::links:
+      case Bound::Reason::pauses:  // said by pauses()
+        break;
+      case Bound::Reason::phases:
+        say("NVLink and the fabric work in turn ({}, NVLink {}): more channels, so that one part is inside the hosts "
+            "while another is between them, would overlap them",
+            busiest, percent_text(bound_.scale_up));
+        break;
+      case Bound::Reason::losses:
+        say("no link was busy for long ({}): senders waited for {} to run out", busiest,
+            counted_text(result_.totals.timeouts, "timeout", "timeouts"));
+        break;
+      case Bound::Reason::control:
+        say("no link was busy for long ({}): {} slowed senders down, and they had not recovered; fewer collisions "
+            "(more "
+            "queue pairs, adaptive routing), higher ECN thresholds or a transport that recovers faster would help",
+            busiest, counted_text(result_.totals.notifications, "notification", "notifications"));
+        break;
+      case Bound::Reason::latency:
+        say("no link was busy for long ({}): latency and transfers that wait for each other set the time; larger "
+            "messages or fewer dependent steps would change it, faster links would not",
+            busiest);
+        break;
+    }
+    if (is_between_switches(bound_.kind)) uneven_links();
   }
 
   void nic_bound() {
@@ -101,20 +154,23 @@ class AnswerFinder {
   }
 
   void fabric_bound() {
+    if (uneven_links()) return;
+    say("bounded by the {} ({} at {}): they are evenly loaded, so only more of them (less oversubscription) or less "
+        "traffic across them would shorten it",
+        to_text(bound_.kind), link_name(bound_.link), percent_text(bound_.utilisation));
+  }
+
+  // Whether the hottest link has more than its share; says so.
+  bool uneven_links() {
     const std::vector<LinkId> siblings = siblings_of(network_, bound_.link);
     double mean = 0;
     for (const LinkId link : siblings) mean += share(link);
     mean /= static_cast<double>(std::max<std::size_t>(siblings.size(), 1));
-    const bool uneven = siblings.size() > 1 && mean > 0 && bound_.utilisation > kUneven * mean;
-    if (!uneven) {
-      say("bounded by the {} ({} at {}): they are evenly loaded, so only more of them (less oversubscription) or less "
-          "traffic across them would shorten it",
-          to_text(bound_.kind), link_name(bound_.link), percent_text(bound_.utilisation));
-      return;
-    }
-    say("{} is the bottleneck: {} busy where the {} of {} have a mean of {}{}", link_name(bound_.link),
-        percent_text(bound_.utilisation), to_text(bound_.kind), network_.name_of(network_.link(bound_.link).from),
-        percent_text(mean), remedy());
+    if (siblings.size() < 2 || mean <= 0 || bound_.utilisation <= kUneven * mean) return false;
+    say("{} is the {}: {} busy where the {} of {} have a mean of {}{}", link_name(bound_.link),
+        bound_.reason == Bound::Reason::links ? "bottleneck" : "hottest link", percent_text(bound_.utilisation),
+        to_text(bound_.kind), network_.name_of(network_.link(bound_.link).from), percent_text(mean), remedy());
+    return true;
   }
 
   // Why one of several equal links has more than its share, and what would spread it.
@@ -182,7 +238,8 @@ class AnswerFinder {
     const StormTree tree = storm_tree(network_, result_);
     if (tree.empty()) return;
     const StormRoot& root = tree.roots.front();
-    const double busiest = static_cast<double>(worst_pause().count()) / static_cast<double>(result_.end.count());
+    const double busiest =
+        static_cast<double>(longest_pause(result_).count()) / static_cast<double>(result_.end.count());
     if (busiest < kNoteworthy) return;
     say("PFC stopped links for up to {} of the run; most of it ({} over {}, {} deep) began at {}{}",
         percent_text(busiest), time_text(root.paused), counted_text(root.links, "link", "links"),
@@ -196,12 +253,6 @@ class AnswerFinder {
     });
     return controlled ? "; lower ECN thresholds make senders slow down before it comes to that"
                       : "; end-to-end control (--transport dcqcn with ECN) would keep queues below it";
-  }
-
-  [[nodiscard]] SimTime worst_pause() const {
-    SimTime worst;
-    for (const LinkStats& stats : result_.links) worst = std::max(worst, stats.paused);
-    return worst;
   }
 
   [[nodiscard]] double share(LinkId link) const {
@@ -234,8 +285,10 @@ class AnswerFinder {
 
 Bound bound_of(const Network& network, const SimResult& result) {
   Bound bound;
+  double scale_up = 0;
   for (const ClassLoad& load : class_loads(network, result)) {
     if (load.used == 0) continue;
+    if (is_scale_up(load.kind)) scale_up = std::max(scale_up, load.max_utilisation);
     // Within a hundredth, a link nearer to the middle of the fabric says more than the NIC that feeds it.
     const bool nearer = is_between_switches(load.kind) && load.max_utilisation > bound.utilisation - 0.01;
     if (bound.link != kNone<LinkId> && load.max_utilisation <= bound.utilisation && !nearer) continue;
@@ -243,14 +296,29 @@ Bound bound_of(const Network& network, const SimResult& result) {
     bound.link = load.hottest;
     bound.utilisation = load.max_utilisation;
   }
-  bound.by_links = bound.utilisation >= kBusy;
+  if (!is_scale_up(bound.kind)) bound.scale_up = scale_up;
+  bound.reason = reason_of(result, bound);
   return bound;
 }
 
 std::string to_text(const Bound& bound) {
   if (bound.link == kNone<LinkId>) return "nothing was sent";
   const std::string busiest = fmt::format("{} at {}", to_text(bound.kind), percent_text(bound.utilisation));
-  return bound.by_links ? busiest : fmt::format("latency ({})", busiest);
+  switch (bound.reason) {
+    case Bound::Reason::links:
+      break;
+    case Bound::Reason::phases:
+      return fmt::format("{}, NVLink at {} in turn", busiest, percent_text(bound.scale_up));
+    case Bound::Reason::pauses:
+      return fmt::format("pauses ({})", busiest);
+    case Bound::Reason::losses:
+      return fmt::format("timeouts ({})", busiest);
+    case Bound::Reason::control:
+      return fmt::format("congestion control ({})", busiest);
+    case Bound::Reason::latency:
+      return fmt::format("latency and waiting ({})", busiest);
+  }
+  return busiest;
 }
 
 std::vector<std::uint32_t> connections_by_link(Routes& routes, const TransferGraph& transfers, std::uint64_t seed,

@@ -11,15 +11,25 @@
 
 namespace weft::net {
 
-// The busiest class of links, and whether it was busy enough to be what the run waited for.
+// What the run waited for, and the busiest class of links.
 struct Bound {
-  bool by_links = false;  // else by latency and by transfers that wait for each other
+  enum class Reason : std::uint8_t {
+    links,    // the busiest was busy most of the time
+    phases,   // NVLink and the fabric in turn: together they were busy most of the time
+    pauses,   // some link stood still for a good part of it
+    losses,   // timeouts
+    control,  // senders that congestion control had slowed down
+    latency,  // none of these: latency, and transfers that wait for each other
+  };
+  Reason reason = Reason::latency;
   LinkClass kind = LinkClass::nic_send;
   LinkId link = kNone<LinkId>;
   double utilisation = 0;
+  double scale_up = 0;  // utilisation of the busiest NVLink, where `kind` is another
 };
 [[nodiscard]] Bound bound_of(const Network& network, const SimResult& result);
-// "leaf uplinks at 97 %", "latency (NICs, sending at 23 %)"
+// "leaf uplinks at 97 %", "sending NICs at 54 %, NVLink at 40 % in turn", "latency and waiting (sending NICs at 23 %)",
+// "congestion control (leaf uplinks at 40 %)"
 [[nodiscard]] std::string to_text(const Bound& bound);
 
 // Connections that the hash (or static rule) puts on each link, by LinkId. Empty where the routing decides by packet or

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "net/result_words.h"
 
@@ -58,6 +59,7 @@ FactsSection facts_of(const CollectiveContext& context, const std::vector<Collec
 // Of a row against the next, when that is of the same size.
 Cell error_cell(const std::vector<CollectiveRow>& rows, std::size_t i) {
   if (i + 1 >= rows.size() || rows[i + 1].bytes != rows[i].bytes || rows[i + 1].time.count() <= 0) return {};
+  if (!rows[i].complete || !rows[i + 1].complete) return {};
   const auto wanted = static_cast<double>(rows[i + 1].time.count());
   const double percent = std::round((static_cast<double>(rows[i].time.count()) - wanted) / wanted * 1e4) / 100;
   return {percent, fmt::format("{:+.1f} %", percent)};
@@ -113,10 +115,13 @@ Document collective_document(const CollectiveContext& context, const std::vector
                    {.key = "complete", .title = "complete", .wide = true}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CollectiveRow& row = rows[i];
+    // The time of a run that was stopped says nothing about the collective.
+    const auto when_complete = [&](Cell cell) { return row.complete ? std::move(cell) : Cell(); };
     table.rows.push_back({Cell(row.bytes.count()), Cell(element_count(context, row.bytes)), "float",
-                          reduces(context.operation) ? "sum" : "none", microseconds_cell(row.time),
-                          gigabytes_cell(algorithm_bandwidth(row)), gigabytes_cell(bus_bandwidth(context, row)),
-                          row.bound, Cell(to_text(row.fidelity)), error_cell(rows, i), Cell(row.complete)});
+                          reduces(context.operation) ? "sum" : "none", when_complete(microseconds_cell(row.time)),
+                          when_complete(gigabytes_cell(algorithm_bandwidth(row))),
+                          when_complete(gigabytes_cell(bus_bandwidth(context, row))), row.bound,
+                          Cell(to_text(row.fidelity)), error_cell(rows, i), Cell(row.complete)});
   }
   Document document;
   document.kind = "collective";

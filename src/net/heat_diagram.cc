@@ -104,7 +104,7 @@ class DiagramPainter {
     const double shift = up ? -2.5 : 2.5;
     const double low_x = below.x + below.width * place_of(high) + shift;
     const double high_x = above.x + above.width * place_of(low) + shift;
-    const std::string color = share > 0 ? heat_color(std::max(share, 0.12)) : "#dfe2e5";
+    const std::string color = share > 0 ? heat_color(std::max(share, 0.18)) : "#dfe2e5";
     svg_.link({low_x, below.y}, {high_x, above.bottom()},
               {.stroke = color, .stroke_width = 1.5 + 2.5 * std::min(share, 1.0)},
               fmt::format("{}: {} of {}", network_.link_name(id), percent_text(share), to_text(link.rate)));

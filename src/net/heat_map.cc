@@ -19,6 +19,9 @@ using picture::Anchor;
 using picture::Svg;
 
 constexpr double kMargin = 24;
+constexpr double kMaxWidth = 1500;   // of the picture, unless one layer needs more
+constexpr double kLeastPanel = 200;  // its heading must fit
+constexpr double kGap = 36;
 constexpr double kPanelWidth = 560;  // of the cells, at most
 constexpr double kPanelHeight = 900;
 constexpr std::size_t kMaxCells = 48;  // rows or columns; more share a cell
@@ -125,7 +128,9 @@ class MatrixMaker {
     std::size_t number = 0;
     for (const auto& [row, others] : neighbours_) {
       row_number_[row] = static_cast<std::uint32_t>(number);
-      if (number++ % matrix.rows_each == 0) matrix.rows.push_back(network_.name_of(static_cast<NodeId>(row)));
+      if (number++ % matrix.rows_each != 0) continue;
+      matrix.rows.push_back(network_.name_of(static_cast<NodeId>(row)));
+      if (matrix.rows_each > 1) matrix.rows.back() += fmt::format(" +{}", matrix.rows_each - 1);
     }
     number = 0;
     for (const std::uint32_t column : column_nodes_) {
@@ -195,7 +200,7 @@ class HeatPainter {
  public:
   HeatPainter(const Network& network, const SimResult& result) : network_(network), result_(result) {}
 
-  std::string paint(std::string_view title) && {
+  std::string paint(std::string_view title, std::string_view where) && {
     std::vector<std::pair<const Layer*, Matrix>> matrices;
     MatrixMaker maker(network_, result_);
     for (const Layer& layer : kLayers) {
@@ -203,17 +208,47 @@ class HeatPainter {
       if (matrix.rows.empty() || (layer.first == LinkClass::scale_up_send && !matrix.used())) continue;
       matrices.emplace_back(&layer, std::move(matrix));
     }
-    width_ = 900;
-    for (const auto& [layer, matrix] : matrices) width_ = std::max(width_, width_of(matrix));
-    width_ = std::max(width_, heat_diagram_width(network_));
-    double y = draw_picture_heading(svg_, width_, title, subtitle());
+    const std::vector<Place> places = arrange(matrices);
+    width_ = std::max(900.0, heat_diagram_width(network_));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      width_ = std::max(width_, places[i].x + width_of(matrices[i].second) + kMargin);
+    }
+    double y = draw_picture_heading(svg_, width_, title, {where, subtitle()});
     y = legend(y);
     y = draw_heat_diagram(svg_, network_, result_, y);
-    for (const auto& [layer, matrix] : matrices) y = panels(*layer, matrix, y);
+    double bottom = y;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto& [layer, matrix] = matrices[i];
+      panels(*layer, matrix, places[i].x, y + places[i].y);
+      bottom = std::max(bottom, y + places[i].y + height_of(matrix));
+    }
+    y = bottom;
     return svg_.finish(width_, y, title);
   }
 
  private:
+  struct Place {
+    double x = 0;
+    double y = 0;
+  };
+
+  // Layers from left to right, in a new line where one would not fit.
+  [[nodiscard]] static std::vector<Place> arrange(const std::vector<std::pair<const Layer*, Matrix>>& matrices) {
+    std::vector<Place> places;
+    Place next{kMargin, 0};
+    double line = 0;  // height of the one begun
+    for (const auto& [layer, matrix] : matrices) {
+      if (next.x > kMargin && next.x + width_of(matrix) + kMargin > kMaxWidth) {
+        next = {kMargin, next.y + line};
+        line = 0;
+      }
+      places.push_back(next);
+      next.x += width_of(matrix) + 2 * kGap;
+      line = std::max(line, height_of(matrix));
+    }
+    return places;
+  }
+
   [[nodiscard]] static double cell_width(const Matrix& matrix) {
     return std::clamp(kPanelWidth / static_cast<double>(matrix.columns.size()), 8.0, 34.0);
   }
@@ -228,9 +263,26 @@ class HeatPainter {
   [[nodiscard]] static double panel_width(const Matrix& matrix) {
     return label_width(matrix) + cell_width(matrix) * static_cast<double>(matrix.columns.size());
   }
+  // Of both directions.
   [[nodiscard]] static double width_of(const Matrix& matrix) {
-    const double each = std::max(panel_width(matrix), 260.0);
-    return 2 * kMargin + (matrix.second.empty() ? each : 2 * each + 36);
+    const double each = std::max(panel_width(matrix), kLeastPanel);
+    return matrix.second.empty() ? each : 2 * each + kGap;
+  }
+  [[nodiscard]] static double height_of(const Matrix& matrix) {
+    return 40 + label_height(matrix) + cell_height(matrix) * static_cast<double>(matrix.rows.size()) + 26;
+  }
+  // Of the columns: upright where they fit, else turned.
+  [[nodiscard]] static double longest_label(const Matrix& matrix) {
+    double longest = 0;
+    for (const std::string& column : matrix.columns) longest = std::max(longest, picture::text_width(column, 11));
+    return longest;
+  }
+  [[nodiscard]] static std::size_t label_step(const Matrix& matrix) { return cell_width(matrix) >= 12 ? 1 : 2; }
+  [[nodiscard]] static bool labels_upright(const Matrix& matrix) {
+    return longest_label(matrix) + 2 <= cell_width(matrix) * static_cast<double>(label_step(matrix));
+  }
+  [[nodiscard]] static double label_height(const Matrix& matrix) {
+    return labels_upright(matrix) ? 14 : std::min(longest_label(matrix), 160.0) + 6;
   }
 
   [[nodiscard]] std::string subtitle() const {
@@ -267,59 +319,54 @@ class HeatPainter {
     return y + 48;
   }
 
-  double panels(const Layer& layer, const Matrix& matrix, double y) {
-    const double below = panel(layer, layer.first, matrix, matrix.first, kMargin, y);
-    if (!matrix.second.empty()) {
-      panel(layer, layer.second, matrix, matrix.second, kMargin + std::max(panel_width(matrix), 260.0) + 36, y);
-    }
-    return below + 26;
+  void panels(const Layer& layer, const Matrix& matrix, double x, double y) {
+    panel(layer, layer.first, matrix, matrix.first, {x, y});
+    if (matrix.second.empty()) return;
+    panel(layer, layer.second, matrix, matrix.second, {x + std::max(panel_width(matrix), kLeastPanel) + kGap, y});
   }
 
-  double panel(const Layer& layer, LinkClass kind, const Matrix& matrix, const std::vector<HeatCell>& cells, double x,
-               double y) {
+  void panel(const Layer& layer, LinkClass kind, const Matrix& matrix, const std::vector<HeatCell>& cells, Place at) {
     std::string heading(to_text(kind));
-    if (matrix.rows_each * matrix.columns_each > 1) {
-      heading += fmt::format(" (hottest of each {} x {})", matrix.rows_each, matrix.columns_each);
-    }
     if (heading.front() >= 'a') heading.front() = static_cast<char>(heading.front() - 'a' + 'A');
-    svg_.text({x, y + 14}, heading, {.size = 14, .fill = kPictureInk, .bold = true});
-    svg_.text({x, y + 30}, fmt::format("row: {}, column: {}", layer.row_word, layer.column_word),
-              {.size = 11, .fill = kPictureSoftInk});
-    const double left = x + label_width(matrix);
-    const double top = y + 40 + column_labels(matrix, left, y + 38);
+    svg_.text({at.x, at.y + 14}, heading, {.size = 14, .fill = kPictureInk, .bold = true});
+    svg_.text({at.x, at.y + 30}, axes_words(layer, matrix), {.size = 11, .fill = kPictureSoftInk});
+    const double left = at.x + label_width(matrix);
+    column_labels(matrix, left, at.y + 38);
+    const double top = at.y + 40 + label_height(matrix);
     const double height = cell_height(matrix);
     for (std::size_t row = 0; row < matrix.rows.size(); ++row) {
-      const double at = top + height * static_cast<double>(row);
+      const double y = top + height * static_cast<double>(row);
       if (height >= 11 || row % 2 == 0) {
-        svg_.text({left - 6, at + height / 2 + 4}, picture::fit_text(matrix.rows[row], 11, 200),
+        svg_.text({left - 6, y + height / 2 + 4}, picture::fit_text(matrix.rows[row], 11, 200),
                   {.size = 11, .fill = kPictureInk, .anchor = Anchor::end});
       }
       for (std::size_t column = 0; column < matrix.columns.size(); ++column) {
         cell(cells[row * matrix.columns.size() + column],
-             {left + cell_width(matrix) * static_cast<double>(column), at, cell_width(matrix), height});
+             {left + cell_width(matrix) * static_cast<double>(column), y, cell_width(matrix), height});
       }
     }
-    return top + height * static_cast<double>(matrix.rows.size());
   }
 
-  // Gives the height they take.
-  double column_labels(const Matrix& matrix, double left, double y) {
-    const double width = cell_width(matrix);
-    const std::size_t every = width >= 12 ? 1 : 2;
-    double longest = 0;
-    for (const std::string& column : matrix.columns) longest = std::max(longest, picture::text_width(column, 11));
-    const bool upright = longest + 2 <= width * static_cast<double>(every);
-    const double height = upright ? 14 : std::min(longest, 160.0) + 6;
-    for (std::size_t i = 0; i < matrix.columns.size(); i += every) {
-      const double middle = left + width * (static_cast<double>(i) + 0.5);
+  static std::string axes_words(const Layer& layer, const Matrix& matrix) {
+    std::string words = fmt::format("row: {}, column: {}{}", layer.row_word, layer.column_word,
+                                    matrix.named_columns ? "" : " by number");
+    if (matrix.rows_each * matrix.columns_each > 1) {
+      words += fmt::format("; hottest of {} x {}", matrix.rows_each, matrix.columns_each);
+    }
+    return words;
+  }
+
+  void column_labels(const Matrix& matrix, double left, double y) {
+    const bool upright = labels_upright(matrix);
+    for (std::size_t i = 0; i < matrix.columns.size(); i += label_step(matrix)) {
+      const double middle = left + cell_width(matrix) * (static_cast<double>(i) + 0.5);
       const std::string text = picture::fit_text(matrix.columns[i], 11, 160);
       if (upright) {
         svg_.text({middle, y + 10}, text, {.size = 11, .fill = kPictureInk, .anchor = Anchor::middle});
       } else {
-        svg_.text({middle + 4, y + height - 2}, text, {.size = 11, .fill = kPictureInk, .angle = -90});
+        svg_.text({middle + 4, y + label_height(matrix) - 2}, text, {.size = 11, .fill = kPictureInk, .angle = -90});
       }
     }
-    return height;
   }
 
   void cell(const HeatCell& cell, const picture::Box& box) {
@@ -345,8 +392,9 @@ class HeatPainter {
 
 }  // namespace
 
-std::string heat_map_svg(const Network& network, const SimResult& result, std::string_view title) {
-  return HeatPainter(network, result).paint(title);
+std::string heat_map_svg(const Network& network, const SimResult& result, std::string_view title,
+                         std::string_view where) {
+  return HeatPainter(network, result).paint(title, where);
 }
 
 }  // namespace weft::net

@@ -10,6 +10,8 @@
 
 namespace weft::net {
 
-[[nodiscard]] std::string heat_map_svg(const Network& network, const SimResult& result, std::string_view title);
+// `where` begins the line below the title.
+[[nodiscard]] std::string heat_map_svg(const Network& network, const SimResult& result, std::string_view title,
+                                       std::string_view where = {});
 
 }  // namespace weft::net

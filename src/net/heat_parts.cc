@@ -55,10 +55,16 @@ TimeAxis time_axis(SimTime end) {
   return axis;
 }
 
-double draw_picture_heading(picture::Svg& svg, double width, std::string_view title, std::string_view subtitle) {
+double draw_picture_heading(picture::Svg& svg, double width, std::string_view title,
+                            std::initializer_list<std::string_view> lines) {
   svg.text({24, 40}, picture::fit_text(title, 20, width - 48, true), {.size = 20, .fill = kPictureInk, .bold = true});
-  svg.text({24, 61}, picture::fit_text(subtitle, 13, width - 48), {.size = 13, .fill = kPictureSoftInk});
-  return 80;
+  double y = 44;
+  for (const std::string_view line : lines) {
+    if (line.empty()) continue;
+    y += 17;
+    svg.text({24, y}, picture::fit_text(line, 13, width - 48), {.size = 13, .fill = kPictureSoftInk});
+  }
+  return y + 19;
 }
 
 }  // namespace weft::net

@@ -1,6 +1,7 @@
 // What the heat map and the storm tree draw with: a colour scale for shares, an axis with round numbers, a heading.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,8 @@ struct TimeAxis {
 };
 [[nodiscard]] TimeAxis time_axis(SimTime end);
 
-// Title and a softer line below it; gives the y below.
-double draw_picture_heading(picture::Svg& svg, double width, std::string_view title, std::string_view subtitle);
+// Title and softer lines below it, empty ones left out; gives the y below.
+double draw_picture_heading(picture::Svg& svg, double width, std::string_view title,
+                            std::initializer_list<std::string_view> lines);
 
 }  // namespace weft::net

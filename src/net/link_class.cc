@@ -46,13 +46,13 @@ LinkClass class_of(const Network& network, LinkId link) {
 std::string_view to_text(LinkClass kind) {
   switch (kind) {
     case LinkClass::nic_send:
-      return "NICs, sending";
+      return "sending NICs";
     case LinkClass::nic_receive:
-      return "NICs, receiving";
+      return "receiving NICs";
     case LinkClass::scale_up_send:
-      return "NVLink, sending";
+      return "sending NVLinks";
     case LinkClass::scale_up_receive:
-      return "NVLink, receiving";
+      return "receiving NVLinks";
     case LinkClass::leaf_up:
       return "leaf uplinks";
     case LinkClass::spine_down:

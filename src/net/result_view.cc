@@ -18,6 +18,11 @@ bool ended(const SimResult& result, std::size_t transfer) {
          result.started[transfer] != kNever;
 }
 
+// Transfers, not rounds of them.
+std::uint64_t unfinished_of(const SimResult& result) {
+  return static_cast<std::uint64_t>(std::count(result.finished.begin(), result.finished.end(), kNever));
+}
+
 SimTime length_of(const SimResult& result, std::size_t transfer) {
   return result.finished[transfer] - result.started[transfer];
 }
@@ -59,7 +64,7 @@ FactsSection summary(const ResultContext& context, const SimResult& result) {
   add("routing", "Routing", Cell(to_text(context.routing.mode)));
   add("state", "State", state_text(result, context.transfers.size()));
   add("transfers", "Transfers", count_cell(context.transfers.size()));
-  add("unfinished", "Unfinished", count_cell(result.unfinished));
+  add("unfinished", "Unfinished", count_cell(unfinished_of(result)));
   add("bytes", "Payload", size_cell(context.transfers.total_bytes()));
   add("end_us", "Simulated time", time_cell(result.end));
   if (times.count > 0) {
@@ -69,7 +74,8 @@ FactsSection summary(const ResultContext& context, const SimResult& result) {
     add("max_us", "Completion, max", time_cell(times.max));
   }
   const double rate = goodput(context.transfers, result);
-  add("goodput_bps", "Goodput, all together", Cell(std::round(rate), rate_text(rate)));
+  const bool any = unfinished_of(result) < result.finished.size();
+  add("goodput_bps", "Goodput, all together", any ? Cell(std::round(rate), rate_text(rate)) : Cell());
   add("bound", "Bounded by", Cell(to_text(bound_of(context.network, result))));
   add("trace_hash", "Trace hash", fmt::format("{:016x}", result.trace_hash));
   return facts;
@@ -289,8 +295,8 @@ void append_details(Document& document, const ResultContext& context, const SimR
   for (std::string& answer : answers(input)) document.notes.push_back(std::move(answer));
   if (tree.branches.size() > context.storm_rows) {
     document.notes.push_back(
-        fmt::format("the storm tree has {} branches; --storm-tree FILE.svg draws it, and "
-                    "--output json has the first {}",
+        fmt::format("the storm tree has {} branches, of which {} are shown; --storm-tree FILE.svg draws it, machine "
+                    "formats have more",
                     grouped_text(tree.branches.size()), context.storm_rows));
   }
   for (const std::string& warning : result.warnings) document.notes.push_back("warning: " + warning);
@@ -328,10 +334,18 @@ TableSection comparison_table(const ResultContext& context, std::span<const SimR
     } else {
       row.resize(row.size() + 5);
     }
-    row.push_back(count_cell(result.unfinished));
+    row.push_back(count_cell(unfinished_of(result)));
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+}  // namespace
+
+namespace {
+
+bool heeds_marks(Transport transport) {
+  return transport == Transport::dcqcn || transport == Transport::nscc || transport == Transport::tcp;
 }
 
 }  // namespace
@@ -341,7 +355,7 @@ std::string transport_words(const SimOptions& options) {
   for (const TrafficClassOptions& each : options.classes) {
     words += (words.empty() ? "" : "; ") + std::string(to_text(each.transport.kind));
     words += each.lossless && options.switches.pfc ? ", PFC" : ", no PFC";
-    words += each.ecn ? ", ECN" : ", no ECN";
+    if (heeds_marks(each.transport.kind)) words += each.ecn ? ", ECN" : ", no ECN";
     words += fmt::format(", {} payload", to_text(each.transport.payload));
   }
   return words;
@@ -368,7 +382,7 @@ FidelityError fidelity_error(const SimResult& coarse, const SimResult& fine) {
 
 std::string state_text(const SimResult& result, std::size_t transfers) {
   if (result.complete) return "complete";
-  const std::string left = fmt::format("{} of {} had not ended", grouped_text(result.unfinished),
+  const std::string left = fmt::format("{} of {} had not ended", grouped_text(unfinished_of(result)),
                                        counted_text(transfers, "transfer", "transfers"));
   if (result.deadlock) return fmt::format("deadlock at {}: {}", time_text(result.end), left);
   return fmt::format("{} at {}: {}", result.interrupted ? "interrupted" : "cut", time_text(result.end), left);

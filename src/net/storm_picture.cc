@@ -30,22 +30,23 @@ class StormPainter {
       const StormBranch& branch = tree.branches[i];
       name_width_ = std::max(name_width_, indent_of(branch) + 20 + picture::text_width(label_of(branch), 12));
     }
+    for (const StormRoot& root : tree.roots) {
+      name_width_ = std::max(name_width_, 24 + picture::text_width(root_name(network, root), 13, true));
+    }
     name_width_ = std::min(name_width_, 480.0);
     timeline_x_ = kMargin + name_width_ + kNumbers + 12;
     width_ = timeline_x_ + kTimeline + kMargin;
   }
 
-  std::string paint(std::string_view title) && {
-    double y = draw_picture_heading(svg_, width_, title, subtitle());
+  std::string paint(std::string_view title, std::string_view where) && {
+    double y = draw_picture_heading(svg_, width_, title, {where, subtitle()});
     if (tree_.empty()) {
       svg_.text({kMargin, y + 20}, "No link was stopped.", {.size = 13, .fill = kPictureInk});
       return svg_.finish(width_, y + 50, title);
     }
     y = headings(y + 6);
-    const double top = y;
-    y = rows(y);
-    axis(top, y);
-    y += 40;
+    axis(y, y + rows_height());
+    y = rows(y) + 40;
     y = legend(y);
     return svg_.finish(width_, y + 12, title);
   }
@@ -83,11 +84,20 @@ class StormPainter {
     const picture::TextStyle style{.size = 12, .fill = kPictureSoftInk};
     picture::TextStyle numbers = style;
     numbers.anchor = Anchor::end;
-    svg_.text({kMargin, y + 12}, "where it began, and the links stopped because of it", style);
+    svg_.text({kMargin, y + 12}, "where it began, what it stopped", style);
     svg_.text({kMargin + name_width_ + 60, y + 12}, "stops", numbers);
     svg_.text({kMargin + name_width_ + kNumbers, y + 12}, "paused", numbers);
     svg_.text({timeline_x_, y + 12}, fmt::format("when, in {}", axis_.unit), style);
     return y + 22;
+  }
+
+  // What rows() will take, so that the grid can be drawn below them.
+  [[nodiscard]] double rows_height() const {
+    const std::size_t shown = std::min(tree_.branches.size(), kMaxRows);
+    std::set<std::uint32_t> roots;
+    for (std::size_t i = 0; i < shown; ++i) roots.insert(tree_.branches[i].root);
+    const std::size_t more = shown < tree_.branches.size() ? 1 : 0;
+    return kRow * static_cast<double>(shown + roots.size() + more) + 6 * static_cast<double>(roots.size()) + 4;
   }
 
   double rows(double y) {
@@ -211,8 +221,9 @@ class StormPainter {
 
 }  // namespace
 
-std::string storm_svg(const Network& network, const SimResult& result, const StormTree& tree, std::string_view title) {
-  return StormPainter(network, result, tree).paint(title);
+std::string storm_svg(const Network& network, const SimResult& result, const StormTree& tree, std::string_view title,
+                      std::string_view where) {
+  return StormPainter(network, result, tree).paint(title, where);
 }
 
 }  // namespace weft::net

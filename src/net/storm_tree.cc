@@ -71,7 +71,7 @@ class StormReader {
     const bool caused = index_of(record.cause) < network_.links().size();
     if (caused) {
       const auto parent = active_.find(Key(index_of(record.cause), record.priority));
-      if (parent != active_.end()) return child_of(followed(parent->second.branch), record.stopped);
+      if (parent != active_.end()) return below(parent->second.branch, record.stopped);
     }
     const std::uint32_t egress = caused ? index_of(record.cause) : kNothing;
     const std::uint32_t endpoint = caused ? kNothing : index_of(network_.link(record.stopped).to);
@@ -85,21 +85,26 @@ class StormReader {
     return add_branch(kNothing, static_cast<std::uint32_t>(known->second), record.stopped);
   }
 
-  // What hangs below a branch that closes a circle hangs below the first branch of that link instead.
-  [[nodiscard]] std::uint32_t followed(std::uint32_t branch) const {
-    if (!tree_.branches[branch].closes_cycle) return branch;
-    const LinkId link = tree_.branches[branch].link;
-    for (std::uint32_t up = tree_.branches[branch].parent; up != kNothing; up = tree_.branches[up].parent) {
-      if (tree_.branches[up].link == link) return up;
+  // What would hang below a branch that closes a circle hangs where that link stood first, the root included.
+  std::uint32_t below(std::uint32_t branch, LinkId link) {
+    std::uint32_t parent = branch;
+    if (tree_.branches[branch].closes_cycle) {
+      const LinkId again = tree_.branches[branch].link;
+      do {
+        parent = tree_.branches[parent].parent;
+      } while (parent != kNothing && tree_.branches[parent].link != again);
     }
-    return branch;
+    if (parent == kNothing) return add_branch(kNothing, tree_.branches[branch].root, link);
+    return child_of(parent, link);
   }
 
   std::uint32_t child_of(std::uint32_t parent, LinkId link) {
     const std::uint32_t child = add_branch(parent, tree_.branches[parent].root, link);
-    for (std::uint32_t up = parent; up != kNothing; up = tree_.branches[up].parent) {
-      if (tree_.branches[up].link == link) tree_.branches[child].closes_cycle = true;
+    bool circle = tree_.roots[tree_.branches[parent].root].egress == link;
+    for (std::uint32_t up = parent; up != kNothing && !circle; up = tree_.branches[up].parent) {
+      circle = tree_.branches[up].link == link;
     }
+    tree_.branches[child].closes_cycle = circle;
     return child;
   }
 

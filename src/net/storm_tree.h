@@ -23,7 +23,7 @@ struct StormBranch {
   std::uint32_t parent = kNoParent;
   std::uint32_t root = 0;  // index into StormTree::roots
   std::uint32_t depth = 0;
-  bool closes_cycle = false;  // the link is stopped further up this very branch
+  bool closes_cycle = false;  // the link is stopped further up this very branch, or is the egress it began at
   std::uint32_t stops = 0;
   SimTime first = kNever;
   SimTime paused;                // sum of the spans
@@ -59,6 +59,6 @@ struct StormTree {
 [[nodiscard]] TableSection storm_table(const Network& network, const StormTree& tree, std::size_t limit);
 // As a picture with a time axis.
 [[nodiscard]] std::string storm_svg(const Network& network, const SimResult& result, const StormTree& tree,
-                                    std::string_view title);
+                                    std::string_view title, std::string_view where = {});
 
 }  // namespace weft::net

@@ -1,0 +1,328 @@
+// `weft sim` from outside: what it prints, its exit codes, files, and Ctrl-C.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Words = std::vector<std::string>;
+
+struct Outcome {
+  int code = -1;  // 128 + signal when one ended it
+  std::string out;
+  std::string err;
+};
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class SimTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = fs::path(testing::TempDir()) / ("weft_sim_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder_); }
+
+  static pid_t start(const Words& words) {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const auto redirect = [](const char* name, int descriptor) {
+      const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+      const int file = ::open((folder_ / name).c_str(), flags, 0600);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+      if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(126);
+    };
+    redirect("stdout", STDOUT_FILENO);
+    redirect("stderr", STDERR_FILENO);
+    std::vector<char*> arguments = {const_cast<char*>(WEFT_BINARY), const_cast<char*>("sim")};
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  static Outcome wait(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    Outcome outcome;
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    outcome.out = contents(folder_ / "stdout");
+    outcome.err = contents(folder_ / "stderr");
+    return outcome;
+  }
+  static Outcome sim(const Words& words) { return wait(start(words)); }
+  static Json json(Words words, int code = 0) {
+    words.insert(words.end(), {"-o", "json"});
+    const Outcome outcome = sim(words);
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    return Json::parse(outcome.out, nullptr, false);
+  }
+  static std::string file(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+  static std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/examples/" + name; }
+
+  static inline fs::path folder_;
+};
+
+const Words kSmall = {"traffic", "--topology", "leaf-spine:4x4x4", "--bytes", "100KB"};
+
+Words small_with(const Words& more) {
+  Words words = kSmall;
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// One 1 MB transfer over one switch at 100 Gb/s: 245 packets of 64 B header, 244 of them with 4096 B payload and one
+// with 576, on two links of 1 us. The last packet waits at the switch for the full one before it: all is there after
+// the serialisation of everything on the first link, of a full packet on the second, and both delays.
+TEST_F(SimTest, OneTransferByAlgebra) {
+  const std::string flows = file("one.flows", "0 0 1 1000000 0 -1\n");
+  const double wire_us = (1'000'000 + 245 * 64) * 8 / 100e3;
+  const double full_us = (4096 + 64) * 8 / 100e3;
+  const Json packet = json({"traffic", "--topology", "star:2", "--flows", flows});
+  EXPECT_NEAR(packet["summary"]["max_us"].get<double>(), wire_us + full_us + 2, 0.4);
+  EXPECT_EQ(packet["totals"]["data_packets"], 245);
+  EXPECT_EQ(packet["totals"]["data_hops"], 490);
+  const Json flow = json({"traffic", "--topology", "star:2", "--flows", flows, "--fidelity", "flow"});
+  EXPECT_NEAR(flow["summary"]["max_us"].get<double>(), wire_us + 2, 1.0);
+}
+
+TEST_F(SimTest, TheSameBytesEveryTimeAndWithTwoThreads) {
+  const Outcome once = sim(small_with({"--pattern", "permutation"}));
+  ASSERT_EQ(once.code, 0) << once.err;
+  EXPECT_EQ(sim(small_with({"--pattern", "permutation"})).out, once.out);
+  EXPECT_EQ(sim(small_with({"--threads", "2"})).out, once.out);
+  EXPECT_NE(sim(small_with({"--seed", "2"})).out, once.out);
+  EXPECT_THAT(once.err, IsEmpty());
+}
+
+TEST_F(SimTest, EveryPatternAndTransportAndRouting) {
+  for (const char* pattern :
+       {"permutation", "affine", "incast", "all-to-all", "storage-reads", "checkpoint", "background"}) {
+    const Json result = json(small_with({"--pattern", pattern}));
+    EXPECT_EQ(result["summary"]["state"], "complete") << pattern;
+    EXPECT_GT(result["summary"]["goodput_bps"].get<double>(), 1e9) << pattern;
+  }
+  for (const char* transport : {"dcqcn", "pfc-only", "hpcc", "nscc", "receiver", "tcp"}) {
+    EXPECT_EQ(json(small_with({"--transport", transport}))["summary"]["unfinished"], 0) << transport;
+  }
+  for (const char* routing : {"ecmp", "weighted", "resilient", "d-mod-k", "pinned", "adaptive", "flowlet", "spray"}) {
+    const Json result = json(small_with({"--routing", routing, "--queue-pairs", "2"}));
+    EXPECT_EQ(result["summary"]["routing"], routing);
+    EXPECT_EQ(result["summary"]["unfinished"], 0) << routing;
+  }
+}
+
+TEST_F(SimTest, SeveralPatternsTogether) {
+  const Json result = json(small_with({"--pattern", "incast", "--pattern", "background", "--load", "0.1"}));
+  ASSERT_EQ(result["patterns"].size(), 2U);
+  EXPECT_EQ(result["patterns"][0]["pattern"], "incast");
+  EXPECT_EQ(result["patterns"][0]["transfers"], 15);
+  EXPECT_GT(result["patterns"][1]["transfers"].get<int>(), 10);
+}
+
+TEST_F(SimTest, AllFidelitiesSideBySide) {
+  const Json result = json(small_with({"--fidelity", "all", "--bytes", "1MB"}));
+  ASSERT_EQ(result["fidelities"].size(), 3U);
+  EXPECT_EQ(result["fidelities"][0]["fidelity"], "analytic");
+  EXPECT_EQ(result["fidelities"][0]["against"], "flow");
+  EXPECT_EQ(result["fidelities"][1]["compared"], 16);
+  EXPECT_EQ(result["summary"]["fidelity"], "packet");
+}
+
+TEST_F(SimTest, Formats) {
+  const Outcome table = sim(kSmall);
+  EXPECT_THAT(table.out, StartsWith("Simulation\nNetwork:"));
+  EXPECT_THAT(table.out, HasSubstr("\nHottest links\n"));
+  const Json document = json(kSmall);
+  EXPECT_EQ(document["schema_version"], 1);
+  EXPECT_EQ(document["kind"], "simulation");
+  EXPECT_TRUE(document["notes"].is_array());
+  EXPECT_EQ(document["summary"]["trace_hash"].get<std::string>().size(), 16U);
+  const Outcome lines = sim(small_with({"-o", "ndjson"}));
+  std::istringstream in(lines.out);
+  for (std::string line; std::getline(in, line);) EXPECT_TRUE(Json::parse(line, nullptr, false).is_object()) << line;
+  EXPECT_THAT(sim(small_with({"-o", "csv"})).out, HasSubstr("hottest_links"));
+  EXPECT_THAT(sim(small_with({"-o", "yaml"})).out, HasSubstr("trace_hash:"));
+}
+
+TEST_F(SimTest, SeriesAddUpToThePayload) {
+  const Json result = json(small_with({"--series", "5us"}));
+  std::int64_t delivered = 0;
+  for (const Json& row : result["series"]) delivered += row["delivered_bytes"].get<std::int64_t>();
+  EXPECT_EQ(delivered, 16 * 100'000);
+}
+
+TEST_F(SimTest, PicturesAreWritten) {
+  const std::string heat = (folder_ / "heat.svg").string();
+  const std::string storm = (folder_ / "storm.svg").string();
+  const Outcome outcome = sim(small_with({"--pattern", "incast", "--bytes", "1MB", "--transport", "pfc-only",
+                                          "--buffer", "1MB", "--heat-map", heat, "--storm-tree", storm}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(contents(heat), StartsWith("<svg xmlns="));
+  EXPECT_THAT(contents(storm), HasSubstr("leaf0 &gt; host0 (full egress)"));
+  EXPECT_THAT(outcome.out, HasSubstr("leaf0 > host0 (full egress)"));
+  const Outcome lost = sim(small_with({"--heat-map", "/nowhere/heat.svg"}));
+  EXPECT_EQ(lost.code, 5);
+  EXPECT_THAT(lost.err, HasSubstr("/nowhere/heat.svg"));
+}
+
+TEST_F(SimTest, ARunThatIsCutIsPartial) {
+  const Json result = json(small_with({"--bytes", "10MB", "--until", "50us"}), 3);
+  EXPECT_THAT(result["summary"]["state"].get<std::string>(), StartsWith("cut at 50 us: 16 of 16 transfers"));
+}
+
+TEST_F(SimTest, DeadlockIsAResult) {
+  const Words words = {"traffic", "--topology", "ring:4x4",   "--no-up-down", "--transport", "pfc-only", "--buffer",
+                       "200KB",   "--pattern",  "all-to-all", "--in-flight",  "0",           "--bytes",  "1MB"};
+  const Json stuck = json(words, 3);
+  EXPECT_THAT(stuck["summary"]["state"].get<std::string>(), StartsWith("deadlock at"));
+  EXPECT_THAT(stuck["notes"][0].get<std::string>(), StartsWith("deadlock: buffers wait for each other in a circle"));
+  EXPECT_TRUE(
+      std::any_of(stuck["storm"].begin(), stuck["storm"].end(), [](const Json& row) { return row["cycle"] == true; }));
+}
+
+TEST_F(SimTest, CtrlCPrintsWhatIsKnown) {
+  const pid_t child = start({"traffic", "--topology", "fat-tree:1024", "--bytes", "1GB"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  ASSERT_EQ(::kill(child, SIGINT), 0);
+  const Outcome outcome = wait(child);
+  // Under load it may not have begun to run yet; then the signal ends it as it ends every program.
+  if (outcome.code == 128 + SIGINT) GTEST_SKIP() << "too slow to start";
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("interrupted at"));
+  EXPECT_THAT(outcome.out, HasSubstr("Hottest links"));
+  EXPECT_THAT(outcome.err, IsEmpty());  // no progress where nobody watches
+}
+
+TEST_F(SimTest, Collective) {
+  const Json result =
+      json({"collective", "--topology", "leaf-spine:4x4x4", "--min-bytes", "1MB", "--max-bytes", "16MB"});
+  EXPECT_EQ(result["kind"], "collective");
+  ASSERT_EQ(result["sizes"].size(), 3U);
+  EXPECT_EQ(result["sizes"][0]["size_bytes"], 1'000'000);
+  EXPECT_EQ(result["sizes"][2]["size_bytes"], 16'000'000);
+  EXPECT_EQ(result["sizes"][0]["redop"], "sum");
+  for (const Json& row : result["sizes"]) {
+    const double algbw = row["size_bytes"].get<double>() / row["time_us"].get<double>() / 1e3;
+    EXPECT_NEAR(row["algbw_gb_per_s"].get<double>(), algbw, 0.002);
+    EXPECT_NEAR(row["busbw_gb_per_s"].get<double>(), algbw * 2 * 15 / 16, 0.003);
+    EXPECT_LT(row["busbw_gb_per_s"].get<double>(), 50);  // a 400G link
+  }
+  for (const char* op : {"all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"}) {
+    const Json other = json({"collective", "--topology", "leaf-spine:2x4x2", "--op", op, "--max-bytes", "4MB"});
+    EXPECT_GT(other["summary"]["average_busbw_gb_per_s"].get<double>(), 0.1) << op;
+  }
+  const Json all = json({"collective", "--topology", "leaf-spine:2x4x2", "--fidelity", "all", "--max-bytes", "1MB",
+                         "--min-bytes", "1MB", "--algorithm", "tree"});
+  ASSERT_EQ(all["sizes"].size(), 3U);
+  EXPECT_TRUE(all["sizes"][0]["error_percent"].is_number());
+  EXPECT_TRUE(all["sizes"][2]["error_percent"].is_null());
+}
+
+// GPUs of a host talk over NVLink: hierarchical is the default, and much faster than what one NIC could do.
+TEST_F(SimTest, ClustersJustWork) {
+  const Json result = json({"collective", example("pod16.yaml"), "--min-bytes", "1GB", "--max-bytes", "1GB"});
+  EXPECT_EQ(result["summary"]["algorithm"], "hierarchical");
+  EXPECT_EQ(result["summary"]["ranks"], 128);
+  EXPECT_EQ(result["summary"]["ranks_per_node"], 8);
+  EXPECT_GT(result["summary"]["average_busbw_gb_per_s"].get<double>(), 100);
+  const Json traffic = json({"traffic", example("pod16.yaml"), "--bytes", "1MB"});
+  EXPECT_EQ(traffic["summary"]["state"], "complete");
+  EXPECT_EQ(traffic["summary"]["transfers"], 128);
+  const Json some = json({"traffic", example("pod16.yaml"), "--hosts", "train[001-002]", "--bytes", "1MB"});
+  EXPECT_EQ(some["summary"]["transfers"], 16);
+  const Json reads = json({"traffic", example("pod16.yaml"), "--pattern", "storage-reads", "--bytes", "1MB"});
+  EXPECT_THAT(reads["summary"]["network"].get<std::string>(), HasSubstr("storage fabric"));
+  EXPECT_EQ(reads["summary"]["state"], "complete");
+}
+
+TEST_F(SimTest, FilesOfOtherSimulators) {
+  const std::string hpcc = file("hpcc.txt", "1\n0 1 3 100 1000000 0\n");
+  const std::string htsim = file("one.cm", "Nodes 16\nConnections 1\n0->1 id 1 start 0 size 1000000\n");
+  for (const std::string& flows : {hpcc, htsim}) {
+    const Json result = json({"traffic", "--topology", "leaf-spine:4x4x4", "--flows", flows});
+    EXPECT_EQ(result["summary"]["transfers"], 1) << flows;
+  }
+  const Outcome broken = sim({"traffic", "--topology", "star:4", "--flows", file("bad.flows", "0 0 9 1000 0 -1\n")});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("bad.flows:1:5: error:"));
+  EXPECT_EQ(sim({"traffic", "--topology", "star:4", "--flows", "/nowhere/x.flows"}).code, 2);
+  EXPECT_EQ(sim({"traffic", "--topology", file("bad.topo", "rubbish\n")}).code, 2);
+}
+
+struct Refused {
+  Words words;
+  std::string why;
+};
+
+TEST_F(SimTest, BadLinesEndWithAClearMessage) {
+  const std::string cluster = example("pod16.yaml");
+  const std::vector<Refused> lines = {
+      {{"traffic"}, "which network?"},
+      {{"traffic", cluster, "--topology", "star:4"}, "exclude each other"},
+      {{"traffic", cluster, "--link-rate", "400G"}, "--link-rate is for --topology"},
+      {{"traffic", cluster, "--hosts", "trian001"}, "did you mean `train001`?"},
+      {{"traffic", cluster, "--hosts", "train["}, "--hosts:"},
+      {{"traffic", cluster, "--ranks", "100000"}, "there are only"},
+      {{"traffic", cluster, "--ranks", "1"}, "two endpoints"},
+      {{"traffic", cluster, "--fail", "be-train-u001-leaf1>be-spine999@1us"},
+       "there is no `be-spine999`; did you mean"},
+      {{"traffic", cluster, "--storm", "be-spine001@1us"}, "`be-spine001` is a switch"},
+      {{"traffic", "nowhere.yaml"}, "nowhere.yaml"},
+      {{"traffic", "--topology", "fat-tree:100"}, "54 or 128"},
+      {{"traffic", "--topology", "star:4", "--pattern", "incest"}, "incast"},
+      {{"traffic", "--topology", "star:4", "--bytes", "0"}, "--bytes:"},
+      {{"traffic", "--topology", "star:4", "--bytes", "-5"}, "--bytes"},
+      {{"traffic", "--topology", "star:4", "--bytes", "10MBit"}, "--bytes:"},
+      {{"traffic", "--topology", "star:4", "--pattern", "incast", "--fan-in", "9"}, "only 3 others"},
+      {{"traffic", "--topology", "star:4", "--pattern", "incast", "--to", "switch0"}, "there is no endpoint"},
+      {{"traffic", "--topology", "star:4", "--pattern", "affine", "--affine", "2:1"}, "common divisor"},
+      {{"traffic", "--topology", "star:4", "--pattern", "affine", "--affine", "x"}, "FACTOR:SHIFT"},
+      {{"traffic", "--topology", "star:4", "--pattern", "background", "--load", "7"}, "--load:"},
+      {{"traffic", "--topology", "star:4", "--pattern", "background", "--duration", "2h"}, "--duration:"},
+      {{"traffic", "--topology", "star:100000", "--pattern", "all-to-all"}, "pairs are more than"},
+      {{"traffic", "--topology", "star:4", "--flows", "a", "--pattern", "incast"}, "exclude each other"},
+      {{"collective", "--topology", "star:4", "--min-bytes", "1GB", "--max-bytes", "1MB"}, "below --min-bytes"},
+      {{"collective", "--topology", "star:4", "--factor", "1"}, "--factor:"},
+      {{"collective", "--topology", "star:4", "--algorithm", "tree", "--op", "all-to-all"},
+       "there is no tree all-to-all"},
+      {{"collective", "--topology", "star:4", "--ranks-per-node", "9"}, "--ranks-per-node:"},
+      {{"collective", "--topology", "star:4", "--channels", "0"}, "--channels:"},
+      {{"collective", "--topology", "star:4", "--heat-mop", "x"}, "did you mean `--heat-map`?"},
+  };
+  for (const Refused& each : lines) {
+    const Outcome outcome = sim(each.words);
+    EXPECT_EQ(outcome.code, 2) << testing::PrintToString(each.words) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(each.why));
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, Not(HasSubstr("internal error")));
+  }
+}
+
+}  // namespace
+}  // namespace weft
