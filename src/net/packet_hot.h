@@ -22,7 +22,7 @@ namespace weft::net {
 
 inline void PacketShard::transmit(std::uint32_t port, std::uint32_t id) {
   Packet& packet = pool_[id];
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   const std::int64_t length = out.wire_time[packet.wire];
   out.busy_until = now_ + length;
   out.bytes += packet.wire;
@@ -39,7 +39,7 @@ inline void PacketShard::transmit(std::uint32_t port, std::uint32_t id) {
 
 // Makes sure that the port looks at its queues when it is free.
 [[gnu::always_inline]] inline void PacketShard::wake(std::uint32_t port) {
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   if (out.scheduled || ((out.waiting & ~out.paused) == 0 && out.pause_frames == 0)) return;
   out.scheduled = true;
   at(std::max(now_, out.busy_until), EventKind::port_free, port);

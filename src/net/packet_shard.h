@@ -165,7 +165,18 @@ class PacketShard {
   void settle_plain(std::uint32_t port);
   void sample();
 
+  [[nodiscard]] std::size_t lane_of(std::uint32_t port, std::uint32_t queue) const {
+    return std::size_t{port} * queues_ + queue;
+  }
+
   PacketWorld& world_;
+  // The world's arrays, one step nearer. They keep their places; the table of routes moves when routes are added.
+  Port* const ports_;
+  Lane* const lanes_;
+  Sender* const senders_;
+  Receiver* const receivers_;
+  const std::uint32_t* routes_;
+  const std::uint32_t queues_;
   int number_ = 0;
   EventWheel wheel_;
   PacketPool pool_;
