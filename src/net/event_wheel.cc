@@ -36,6 +36,7 @@ void EventWheel::push_elsewhere(Event event, std::int64_t slot) {
   if (slot <= current_slot_) {
     push_current(event);
   } else {
+    ++far_pushed_;
     far_.push(event);
   }
 }
@@ -95,23 +96,41 @@ bool EventWheel::advance() {
   take(slot);
   sort_events(current_.events.get(), current_.size);
   if (!far_.empty()) pull_far();
-  retune(current_.size);
+  count_slot();
   return true;
 }
 
-void EventWheel::retune(std::size_t taken) {
-  constexpr std::uint64_t kSample = 4096;
-  constexpr int kNarrowest = 6;
-  constexpr int kWidest = 30;
-  events_taken_ += taken;
-  if (++slots_taken_ < kSample) return;
-  const std::uint64_t mean = events_taken_ / slots_taken_;
+void EventWheel::count_slot() {
+  constexpr std::uint32_t kSample = 2048;
+  ++slots_taken_;
+  events_taken_ += current_.size;
+  for (std::uint32_t i = 0; i < current_.size; ++i) {
+    times_taken_ += i == 0 || current_.events[i].time != current_.events[i - 1].time ? 1 : 0;
+  }
+  if (slots_taken_ >= kSample) retune();
+}
+
+// Slots are to hold a few different times each; events of one time cannot be parted. When many events fall behind the
+// end of the wheel, slots are too narrow whatever they hold.
+void EventWheel::retune() {
+  constexpr int kWidest = 32;
+  int shift = shift_;
+  if (far_pushed_ > events_taken_ / 8) {
+    narrowest_ = std::min(shift_ + 1, kWidest);
+    shift = narrowest_;
+  } else if (times_taken_ > 4 * slots_taken_ && shift_ > narrowest_) {
+    shift = shift_ - 1;
+  } else if (2 * times_taken_ < 3 * slots_taken_ && shift_ < kWidest) {
+    shift = shift_ + 1;
+  }
   slots_taken_ = 0;
   events_taken_ = 0;
-  int shift = shift_;
-  if (mean > 16 && shift_ > kNarrowest) shift = shift_ - 1;
-  if (mean < 3 && shift_ < kWidest) shift = shift_ + 1;
-  if (shift == shift_) return;
+  times_taken_ = 0;
+  far_pushed_ = 0;
+  if (shift != shift_) rebuild(shift);
+}
+
+void EventWheel::rebuild(int shift) {
   std::vector<Event> all(current_.events.get(), current_.events.get() + current_.size);
   for (Slot& from : slots_) {
     all.insert(all.end(), from.events.get(), from.events.get() + from.size);
@@ -123,6 +142,7 @@ void EventWheel::retune(std::size_t taken) {
   current_.size = 0;
   for (const Event& event : all) push(event);
   pull_far();
+  far_pushed_ = 0;
 }
 
 }  // namespace weft::net

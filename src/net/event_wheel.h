@@ -37,6 +37,10 @@ class EventWheel {
     out = current_.events[cursor_++];
     return true;
   }
+  // The event `ahead` places behind the next one, where it is known already; for prefetching.
+  [[nodiscard]] const Event* peek(std::uint32_t ahead) const {
+    return cursor_ + ahead < current_.size ? &current_.events[cursor_ + ahead] : nullptr;
+  }
   // Time of the next event; INT64_MAX when there is none.
   std::int64_t next_time() {
     if (cursor_ == current_.size && !advance()) return INT64_MAX;
@@ -67,7 +71,9 @@ class EventWheel {
   [[nodiscard]] std::int64_t next_occupied() const;
   void take(std::int64_t slot);
   void pull_far();
-  void retune(std::size_t taken);
+  void count_slot();
+  void retune();
+  void rebuild(int shift);
 
   int shift_ = 13;  // a slot is 2^shift_ ps
   std::int64_t current_slot_ = -1;
@@ -79,8 +85,12 @@ class EventWheel {
     bool operator()(const Event& a, const Event& b) const { return b < a; }
   };
   std::priority_queue<Event, std::vector<Event>, Later> far_;
-  std::uint64_t slots_taken_ = 0;
-  std::uint64_t events_taken_ = 0;
+  // Since the last look at the width of slots.
+  std::uint32_t slots_taken_ = 0;
+  std::uint32_t events_taken_ = 0;
+  std::uint32_t times_taken_ = 0;  // distinct ones
+  std::uint32_t far_pushed_ = 0;
+  int narrowest_ = 6;
 };
 
 }  // namespace weft::net

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace weft::net {
@@ -48,35 +47,37 @@ struct Telemetry {
   Hop hop[kHops];
 };
 
-// Blocks of packets that never move, so that a handler may hold one while it sends another.
+// Packets that never move, so that a handler may hold one while it sends another, and without a table of blocks on the
+// way to them: address space for the most there can be is reserved at once, and pages come as they are touched.
 class PacketPool {
  public:
-  explicit PacketPool(bool telemetry = false) : with_telemetry_(telemetry) {}
+  explicit PacketPool(bool telemetry = false);
+  ~PacketPool();
+  PacketPool(const PacketPool&) = delete;
+  PacketPool& operator=(const PacketPool&) = delete;
 
   std::uint32_t allocate() {
     if (free_ == kNil) extend();
     const std::uint32_t id = free_;
-    Packet& packet = (*this)[id];
+    Packet& packet = packets_[id];
     free_ = packet.next;
     packet = Packet();
     return id;
   }
   void release(std::uint32_t id) {
-    (*this)[id].next = free_;
+    packets_[id].next = free_;
     free_ = id;
   }
-  Packet& operator[](std::uint32_t id) { return blocks_[id >> kBits][id & (kBlock - 1)]; }
-  Telemetry& telemetry(std::uint32_t id) { return telemetry_[id >> kBits][id & (kBlock - 1)]; }
+  Packet& operator[](std::uint32_t id) { return packets_[id]; }
+  Telemetry& telemetry(std::uint32_t id) { return telemetry_[id]; }
   [[nodiscard]] bool with_telemetry() const { return with_telemetry_; }
 
  private:
-  static constexpr std::uint32_t kBits = 11;
-  static constexpr std::uint32_t kBlock = 1U << kBits;
-
   void extend();
 
-  std::vector<std::unique_ptr<Packet[]>> blocks_;
-  std::vector<std::unique_ptr<Telemetry[]>> telemetry_;
+  Packet* packets_ = nullptr;
+  std::vector<Telemetry> telemetry_;
+  std::uint32_t count_ = 0;
   std::uint32_t free_ = kNil;
   bool with_telemetry_ = false;
 };

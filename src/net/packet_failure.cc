@@ -1,16 +1,16 @@
 // Links that fail, come back, lose packets or pass only short ones, and how routes follow.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 
 void PacketShard::settle_plain(std::uint32_t port) {
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   const PortCounters& counters = world_.counters[port];
   bool plain = out.up && counters.loss <= 0 && counters.largest == 0 && counters.failed_at == INT64_MIN;
   for (std::uint32_t queue = 0; queue < world_.queues; ++queue) {
-    plain = plain && !world_.lanes[world_.lane_of(port, queue)].discarding;
+    plain = plain && !lanes_[lane_of(port, queue)].discarding;
   }
   out.plain = plain;
 }
@@ -45,29 +45,29 @@ void PacketShard::link_event(std::uint32_t index) {
 }
 
 void PacketShard::fail_port(std::uint32_t port) {
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   out.up = false;
   out.pause_frames = 0;
   world_.counters[port].failed_at = now_;
   for (std::uint32_t queue = 0; queue < world_.queues; ++queue) {
-    const std::size_t index = world_.lane_of(port, queue);
-    Lane& lane = world_.lanes[index];
+    const std::size_t index = lane_of(port, queue);
+    Lane& lane = lanes_[index];
     discard_queue(port, queue);
     // Nobody is left at the other end to let us go on, nor to be let go on.
     resume(port, queue);
     world_.ingress[index].stopping = false;
-    for (std::uint32_t c = lane.first_ready; c != kNil; c = world_.senders[c].next_ready) {
-      world_.senders[c].state = SenderState::blocked;
+    for (std::uint32_t c = lane.first_ready; c != kNil; c = senders_[c].next_ready) {
+      senders_[c].state = SenderState::blocked;
     }
     lane.first_ready = kNil;
     out.waiting = static_cast<std::uint16_t>(out.waiting & ~(1U << queue));
   }
 }
 
-void PacketShard::restore_port(std::uint32_t port) { world_.ports[port].up = true; }
+void PacketShard::restore_port(std::uint32_t port) { ports_[port].up = true; }
 
 bool PacketShard::goes_up(std::uint32_t port) const {
-  const Port& out = world_.ports[port];
+  const Port& out = ports_[port];
   const auto tier = [&](std::uint32_t node) { return world_.network.nodes()[node].tier; };
   return tier(out.from) < tier(out.to);
 }
@@ -78,7 +78,7 @@ void PacketShard::converge(std::uint32_t index, bool everywhere) {
   const LinkEvent& event = world_.options.link_events[index];
   const bool up = event.kind == LinkEvent::Kind::up;
   const std::uint32_t there = world_.port_of_link[index_of(event.link)];
-  if (world_.ports[there].up != up) return;  // it changed again since
+  if (ports_[there].up != up) return;  // it changed again since
   if (up && !everywhere) return;
   world_.routes.set_link(event.link, up);
   std::vector<NodeId> destinations;
@@ -89,6 +89,7 @@ void PacketShard::converge(std::uint32_t index, bool everywhere) {
   world_.routes.prepare(destinations);
   world_.forget_routes();
   reroute_all(there, everywhere);
+  routes_ = world_.route_table.data();
 }
 
 void PacketShard::reroute_all(std::uint32_t failed, bool everywhere) {
@@ -97,13 +98,13 @@ void PacketShard::reroute_all(std::uint32_t failed, bool everywhere) {
     for (std::uint32_t r = route;; ++r) {
       const std::uint32_t port = world_.route_table[r];
       if ((port == failed || port == back) && goes_up(port)) return true;
-      if (world_.ports[port].to_endpoint) return false;
+      if (ports_[port].to_endpoint) return false;
     }
   };
   for (std::uint32_t c = 0; c < world_.senders.size(); ++c) {
-    Sender& sender = world_.senders[c];
+    Sender& sender = senders_[c];
     if (world_.finished[sender.transfer] != kNever) continue;
-    if (everywhere || uses(world_.receivers[c].route - 1)) (void)world_.reroute_acks(c);
+    if (everywhere || uses(receivers_[c].route - 1)) (void)world_.reroute_acks(c);
     if (!everywhere && !uses(sender.route - 1)) continue;
     if (!world_.reroute_data(c)) continue;
     if (sender.state == SenderState::blocked || sender.state == SenderState::idle) activate(c);
@@ -116,13 +117,13 @@ void PacketShard::sample() {
   point.at = SimTime(now_);
   std::uint64_t dropped = totals_.dropped;
   for (std::uint32_t port = 0; port < world_.ports.size(); ++port) {
-    const Port& out = world_.ports[port];
+    const Port& out = ports_[port];
     if (world_.shard_of[out.from] != number_) continue;
     if (out.paused != 0) ++point.paused_links;
     if (out.from_endpoint) continue;
     Bytes queued;
     for (std::uint32_t queue = 0; queue < world_.queues; ++queue) {
-      queued += Bytes(world_.lanes[world_.lane_of(port, queue)].bytes);
+      queued += Bytes(lanes_[lane_of(port, queue)].bytes);
     }
     point.queued += queued;
     point.deepest_queue = std::max(point.deepest_queue, queued);

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 
@@ -12,6 +12,7 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   x *= 0xD6E8FEB86659FD93ULL;
   return x ^ (x >> 32U);
 }
+
 // Uniform in [0, 1) from what identifies a packet at a port: draws do not depend on the order of events.
 double draw(std::uint64_t a, std::uint64_t b, std::uint64_t seed) {
   return static_cast<double>(mix(mix(a + seed) ^ (b * 0x9E3779B97F4A7C15ULL)) >> 11U) * 0x1.0p-53;
@@ -19,46 +20,17 @@ double draw(std::uint64_t a, std::uint64_t b, std::uint64_t seed) {
 
 }  // namespace
 
-void PacketShard::deliver_later(const Port& port, std::int64_t when, std::uint32_t port_id, std::uint32_t id) {
-  const Event event{when, key(EventKind::arrive, port_id, id)};
-  if (port.shard_to == number_) {
-    wheel_.push(event);
-    return;
-  }
-  std::vector<Crossing>& box = outboxes_[port.shard_to];
-  box.push_back({event, pool_[id], {}});
-  if (pool_.with_telemetry()) box.back().telemetry = pool_.telemetry(id);
-  pool_.release(id);
-}
-
-void PacketShard::transmit(std::uint32_t port, std::uint32_t id) {
-  Packet& packet = pool_[id];
-  Port& out = world_.ports[port];
-  const std::int64_t length = out.wire_time[packet.wire];
-  out.busy_until = now_ + length;
-  out.bytes += packet.wire;
-  ++out.packets;
-  last_progress_ = now_;
-  const bool data = packet.kind == PacketKind::data;
-  totals_.data_hops += data ? 1 : 0;
-  if (data && pool_.with_telemetry()) record_telemetry(port, id);
-  std::int64_t when = out.busy_until + out.delay;
-  // Cut-through: the next switch may start once it has the header, unless it has to wait for a slower wire.
-  if (out.cut_through) when -= length - out.wire_time[std::min<std::uint16_t>(packet.wire, 64)];
-  deliver_later(out, when, port, id);
-}
-
-void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
+inline void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
   Packet& packet = pool_[id];
   std::uint32_t out_port = 0;
   if (world_.per_packet_routing) {
-    out_port = pick_port(world_.ports[in_port].to, packet);
+    out_port = pick_port(ports_[in_port].to, packet);
     if (out_port == kNil) return drop(in_port, id);
   } else {
-    out_port = world_.route_table[packet.route++];
+    out_port = routes_[packet.route++];
   }
   ++packet.hops;
-  const Port& out = world_.ports[out_port];
+  const Port& out = ports_[out_port];
   const std::uint32_t bit = 1U << packet.queue;
   if (out.busy_until <= now_ && (out.waiting | out.pause_frames) == 0 && (out.paused & bit) == 0 && out.plain) {
     transmit(out_port, id);
@@ -67,11 +39,13 @@ void PacketShard::forward(std::uint32_t in_port, std::uint32_t id) {
   enqueue(in_port, out_port, id);
 }
 
-void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
+inline void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
   Packet& packet = pool_[id];
-  const Port& in = world_.ports[port];
-  trace_ += mix(static_cast<std::uint64_t>(now_) ^ (std::uint64_t{port} << 40U) ^
-                (std::uint64_t{packet.sequence} << 8U) ^ static_cast<std::uint64_t>(packet.kind));
+  const Port& in = ports_[port];
+  const std::uint64_t seen = (static_cast<std::uint64_t>(now_) ^ (std::uint64_t{port} << 40U) ^
+                              (std::uint64_t{packet.sequence} << 8U) ^ static_cast<std::uint64_t>(packet.kind)) *
+                             0x9E3779B97F4A7C15ULL;
+  trace_ += seen ^ (seen >> 29U);
   if (!in.plain && lost_on_wire(port, packet)) {
     drop(port, id);
   } else if (packet.kind == PacketKind::pause) {
@@ -87,7 +61,7 @@ void PacketShard::arrive(std::uint32_t port, std::uint32_t id) {
 // Adaptive, flowlet and spray: any of the equal-cost links may be taken, packet by packet.
 std::uint32_t PacketShard::pick_port(std::uint32_t node, const Packet& packet) {
   const auto here = static_cast<NodeId>(node);
-  const Transfer& transfer = world_.graph.transfers()[world_.senders[packet.connection].transfer];
+  const Transfer& transfer = world_.graph.transfers()[senders_[packet.connection].transfer];
   const bool answer = packet.kind != PacketKind::data;
   const NodeId destination = answer ? transfer.source : transfer.destination;
   const std::span<const LinkId> links = world_.routes.next_links(here, destination);
@@ -100,9 +74,9 @@ std::uint32_t PacketShard::pick_port(std::uint32_t node, const Packet& packet) {
     return world_.port_of_link[index_of(links[(turn + packet.sequence) % links.size()])];
   }
   const auto depth = [&](std::uint32_t port) {
-    const Port& out = world_.ports[port];
+    const Port& out = ports_[port];
     const std::int64_t rest = std::max<std::int64_t>(0, out.busy_until - now_);
-    return world_.lanes[world_.lane_of(port, packet.queue)].bytes + rest / 80 +
+    return lanes_[lane_of(port, packet.queue)].bytes + rest / 80 +
            ((out.paused & (1U << packet.queue)) != 0 ? INT32_MAX : 0);
   };
   Flowlet* flowlet = nullptr;
@@ -129,11 +103,11 @@ std::uint32_t PacketShard::pick_port(std::uint32_t node, const Packet& packet) {
 // Whether the switch has room. Lossless priorities are charged to what they came in through and spill into headroom
 // once over the threshold; lossy ones are held to a share of the free buffer at the egress queue.
 bool PacketShard::admit(std::uint32_t in_port, std::uint32_t out_port, const Packet& packet) {
-  SwitchState& node = world_.switches[world_.ports[out_port].from];
+  SwitchState& node = world_.switches[ports_[out_port].from];
   const std::int64_t charge = node.charge[packet.wire];
-  Ingress& account = world_.ingress[world_.lane_of(in_port, packet.queue)];
+  Ingress& account = world_.ingress[lane_of(in_port, packet.queue)];
   if (!world_.plans[packet.queue].lossless) {
-    const std::int64_t queued = world_.lanes[world_.lane_of(out_port, packet.queue)].bytes;
+    const std::int64_t queued = lanes_[lane_of(out_port, packet.queue)].bytes;
     const bool notification = packet.queue + 1U == world_.queues;
     if (!notification && queued + charge > world_.lossy_threshold(node)) return false;
     account.shared += charge;
@@ -159,7 +133,7 @@ bool PacketShard::admit(std::uint32_t in_port, std::uint32_t out_port, const Pac
 void PacketShard::give_back(std::uint32_t node_number, const Packet& packet) {
   SwitchState& node = world_.switches[node_number];
   const std::int64_t charge = node.charge[packet.wire];
-  Ingress& account = world_.ingress[world_.lane_of(packet.ingress, packet.queue)];
+  Ingress& account = world_.ingress[lane_of(packet.ingress, packet.queue)];
   const std::int64_t from_headroom = std::min(account.headroom, charge);
   account.headroom -= from_headroom;
   account.shared -= charge - from_headroom;
@@ -169,45 +143,22 @@ void PacketShard::give_back(std::uint32_t node_number, const Packet& packet) {
   if (account.shared == 0 || account.shared <= low) let_sender_go(packet.ingress, packet.queue);
 }
 
-void PacketShard::append(Lane& lane, Port& port, std::uint32_t id, Packet& packet) {
-  lane.area += lane.bytes * ((now_ - lane.changed) / 1000);
-  lane.changed = now_;
-  packet.next = kNil;
-  if (lane.head == kNil) {
-    lane.head = id;
-  } else {
-    pool_[lane.tail].next = id;
-  }
-  lane.tail = id;
-  lane.bytes += packet.wire;
-  lane.most_bytes = std::max(lane.most_bytes, lane.bytes);
-  port.waiting = static_cast<std::uint16_t>(port.waiting | (1U << packet.queue));
-}
-
 void PacketShard::enqueue(std::uint32_t in_port, std::uint32_t out_port, std::uint32_t id) {
   Packet& packet = pool_[id];
-  Port& out = world_.ports[out_port];
+  Port& out = ports_[out_port];
   if (!out.plain && refuses(out_port, packet)) return drop(out_port, id);
   if (!admit(in_port, out_port, packet)) return drop(out_port, id);
   packet.ingress = in_port;
-  const std::size_t lane = world_.lane_of(out_port, packet.queue);
-  append(world_.lanes[lane], out, id, packet);
+  const std::size_t lane = lane_of(out_port, packet.queue);
+  append(lanes_[lane], out, id, packet);
   if (world_.options.switches.watchdog != Watchdog::off && (out.paused >> packet.queue & 1U) != 0) {
     watch(static_cast<std::uint32_t>(lane));
   }
   wake(out_port);
 }
 
-// Makes sure that the port looks at its queues when it is free.
-void PacketShard::wake(std::uint32_t port) {
-  Port& out = world_.ports[port];
-  if (out.scheduled || ((out.waiting & ~out.paused) == 0 && out.pause_frames == 0)) return;
-  out.scheduled = true;
-  at(std::max(now_, out.busy_until), EventKind::port_free, port);
-}
-
 void PacketShard::port_free(std::uint32_t port) {
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   out.scheduled = false;
   if (out.busy_until > now_) {
     wake(port);
@@ -217,7 +168,7 @@ void PacketShard::port_free(std::uint32_t port) {
 }
 
 void PacketShard::serve(std::uint32_t port) {
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   if (!out.up) return;
   if (out.pause_frames != 0) {
     send_pause_frame(port);
@@ -239,11 +190,11 @@ std::uint32_t PacketShard::pick_queue(std::uint32_t port, std::uint32_t eligible
   if ((eligible & (eligible - 1)) == 0) return static_cast<std::uint32_t>(__builtin_ctz(eligible));
   const std::uint32_t strict = eligible & world_.strict_mask;
   if (strict != 0) return 31U - static_cast<std::uint32_t>(__builtin_clz(strict));
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   while (true) {
     const std::uint32_t queue = out.last_queue;
     if ((eligible >> queue & 1U) != 0) {
-      Lane& lane = world_.lanes[world_.lane_of(port, queue)];
+      Lane& lane = lanes_[lane_of(port, queue)];
       const std::uint32_t size = lane.head != kNil ? pool_[lane.head].wire : world_.plans[queue].largest;
       if (lane.deficit >= static_cast<std::int32_t>(size)) {
         lane.deficit -= static_cast<std::int32_t>(size);
@@ -251,7 +202,7 @@ std::uint32_t PacketShard::pick_queue(std::uint32_t port, std::uint32_t eligible
       }
     }
     out.last_queue = static_cast<std::uint8_t>((queue + 1) % world_.queues);
-    Lane& next = world_.lanes[world_.lane_of(port, out.last_queue)];
+    Lane& next = lanes_[lane_of(port, out.last_queue)];
     const auto most = static_cast<std::int32_t>(2 * world_.plans[out.last_queue].quantum);
     next.deficit = (eligible >> out.last_queue & 1U) != 0
                        ? std::min(next.deficit + static_cast<std::int32_t>(world_.plans[out.last_queue].quantum), most)
@@ -260,8 +211,8 @@ std::uint32_t PacketShard::pick_queue(std::uint32_t port, std::uint32_t eligible
 }
 
 void PacketShard::serve_switch_queue(std::uint32_t port, std::uint32_t queue) {
-  Port& out = world_.ports[port];
-  Lane& lane = world_.lanes[world_.lane_of(port, queue)];
+  Port& out = ports_[port];
+  Lane& lane = lanes_[lane_of(port, queue)];
   const std::uint32_t id = lane.head;
   Packet& packet = pool_[id];
   mark(port, packet, lane.bytes);
@@ -278,7 +229,7 @@ void PacketShard::serve_switch_queue(std::uint32_t port, std::uint32_t queue) {
 void PacketShard::mark(std::uint32_t port, Packet& packet, std::int64_t queued) {
   const QueuePlan& plan = world_.plans[packet.queue];
   if (!plan.ecn || packet.kind != PacketKind::data) return;
-  const MarkThresholds& limits = world_.thresholds[world_.lane_of(port, packet.queue)];
+  const MarkThresholds& limits = world_.thresholds[lane_of(port, packet.queue)];
   if (queued <= limits.low) return;
   if (queued < limits.high) {
     const double share = static_cast<double>(queued - limits.low) / static_cast<double>(limits.high - limits.low);
@@ -293,13 +244,13 @@ void PacketShard::mark(std::uint32_t port, Packet& packet, std::int64_t queued) 
 void PacketShard::record_telemetry(std::uint32_t port, std::uint32_t id) {
   const Packet& packet = pool_[id];
   if (packet.hops >= Telemetry::kHops) return;
-  const Port& out = world_.ports[port];
+  const Port& out = ports_[port];
   Telemetry::Hop& hop = pool_.telemetry(id).hop[packet.hops];
   hop.time = now_;
   hop.sent_bytes = static_cast<std::int64_t>(out.bytes);
   hop.rate = world_.network.links()[world_.link_of_port[port]].rate.count();
-  hop.queue_bytes = static_cast<std::uint32_t>(
-      std::min<std::int64_t>(UINT32_MAX, world_.lanes[world_.lane_of(port, packet.queue)].bytes));
+  hop.queue_bytes =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(UINT32_MAX, lanes_[lane_of(port, packet.queue)].bytes));
   hop.port = port;
 }
 
@@ -311,7 +262,7 @@ void PacketShard::drop(std::uint32_t port, std::uint32_t id) {
 
 // The link failed while the packet was on it, or bit errors spoilt it.
 bool PacketShard::lost_on_wire(std::uint32_t port, const Packet& packet) {
-  const Port& in = world_.ports[port];
+  const Port& in = ports_[port];
   const PortCounters& counters = world_.counters[port];
   if (now_ - in.delay - in.wire_time[packet.wire] < counters.failed_at) return true;
   if (counters.loss <= 0) return false;
@@ -321,22 +272,13 @@ bool PacketShard::lost_on_wire(std::uint32_t port, const Packet& packet) {
 
 // The port cannot take the packet at all: it is down, the packet is longer than its MTU, or the watchdog empties it.
 bool PacketShard::refuses(std::uint32_t port, const Packet& packet) {
-  if (!world_.ports[port].up) return true;
+  if (!ports_[port].up) return true;
   const PortCounters& counters = world_.counters[port];
   if (counters.largest > 0 && packet.wire > counters.largest) return true;
-  return world_.lanes[world_.lane_of(port, packet.queue)].discarding;
+  return lanes_[lane_of(port, packet.queue)].discarding;
 }
 
-void PacketShard::run_until(std::int64_t limit, std::uint64_t rounds) {
-  Event event;
-  while (rounds_done_ < rounds && wheel_.pop_before(limit, event)) {
-    now_ = event.time;
-    ++totals_.events;
-    dispatch(event);
-  }
-}
-
-void PacketShard::dispatch(const Event& event) {
+inline void PacketShard::dispatch(const Event& event) {
   const auto kind = static_cast<EventKind>(event.key >> 60U);
   const auto id = static_cast<std::uint32_t>(event.key >> 32U & 0x0FFFFFFFU);
   switch (kind) {
@@ -366,6 +308,23 @@ void PacketShard::dispatch(const Event& event) {
       return converge(id / 2, id % 2 == 1);
     case EventKind::series:
       return sample();
+  }
+}
+
+// Packets and ports of coming events are in the second-level cache at best.
+inline void PacketShard::prefetch(const Event& event) {
+  if (event.key >> 60U != static_cast<std::uint64_t>(EventKind::arrive)) return;
+  __builtin_prefetch(&pool_[static_cast<std::uint32_t>(event.key)]);
+  __builtin_prefetch(&ports_[event.key >> 32U & 0x0FFFFFFFU]);
+}
+
+void PacketShard::run_until(std::int64_t limit, std::uint64_t rounds) {
+  Event event;
+  while (rounds_done_ < rounds && wheel_.pop_before(limit, event)) {
+    now_ = event.time;
+    ++totals_.events;
+    if (const Event* coming = wheel_.peek(1)) prefetch(*coming);
+    dispatch(event);
   }
 }
 

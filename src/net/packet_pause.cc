@@ -1,7 +1,7 @@
 // Priority flow control (IEEE 802.1Qbb): stopping senders, obeying pause frames, the watchdog, and NICs gone wild.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 
@@ -32,7 +32,7 @@ void PacketShard::record_pause(std::uint32_t in_port, std::uint32_t queue, std::
 }
 
 void PacketShard::stop_sender(std::uint32_t in_port, std::uint32_t queue, std::uint32_t cause) {
-  const std::size_t lane = world_.lane_of(in_port, queue);
+  const std::size_t lane = lane_of(in_port, queue);
   Ingress& account = world_.ingress[lane];
   account.stopping = true;
   record_pause(in_port, queue, cause, true);
@@ -43,7 +43,7 @@ void PacketShard::stop_sender(std::uint32_t in_port, std::uint32_t queue, std::u
 }
 
 void PacketShard::let_sender_go(std::uint32_t in_port, std::uint32_t queue) {
-  world_.ingress[world_.lane_of(in_port, queue)].stopping = false;
+  world_.ingress[lane_of(in_port, queue)].stopping = false;
   record_pause(in_port, queue, kNil, false);
   want_pause_frame(in_port, queue);
 }
@@ -51,7 +51,7 @@ void PacketShard::let_sender_go(std::uint32_t in_port, std::uint32_t queue) {
 // The frame says what is wanted when it is sent, so a stop and a go that meet in the queue are one frame.
 void PacketShard::want_pause_frame(std::uint32_t in_port, std::uint32_t queue) {
   const std::uint32_t back = world_.reverse[in_port];
-  Port& port = world_.ports[back];
+  Port& port = ports_[back];
   port.pause_frames = static_cast<std::uint16_t>(port.pause_frames | (1U << queue));
   if (port.up && !port.scheduled && port.busy_until <= now_) {
     send_pause_frame(back);
@@ -60,7 +60,7 @@ void PacketShard::want_pause_frame(std::uint32_t in_port, std::uint32_t queue) {
 }
 
 void PacketShard::send_pause_frame(std::uint32_t port) {
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   const auto queue = static_cast<std::uint32_t>(__builtin_ctz(out.pause_frames));
   out.pause_frames = static_cast<std::uint16_t>(out.pause_frames & ~(1U << queue));
   const std::uint32_t id = pool_.allocate();
@@ -68,7 +68,7 @@ void PacketShard::send_pause_frame(std::uint32_t port) {
   frame.kind = PacketKind::pause;
   frame.queue = static_cast<std::uint8_t>(queue);
   frame.wire = kPauseWire;
-  if (world_.ingress[world_.lane_of(world_.reverse[port], queue)].stopping) frame.flags = Packet::kStop;
+  if (world_.ingress[lane_of(world_.reverse[port], queue)].stopping) frame.flags = Packet::kStop;
   out.busy_until = now_ + out.wire_time[kPauseWire];
   out.bytes += kPauseWire;
   ++out.packets;
@@ -84,11 +84,11 @@ void PacketShard::receive_pause(std::uint32_t port, const Packet& packet) {
 }
 
 void PacketShard::obey(std::uint32_t port, std::uint32_t queue) {
-  Port& out = world_.ports[port];
-  const auto lane = static_cast<std::uint32_t>(world_.lane_of(port, queue));
+  Port& out = ports_[port];
+  const auto lane = static_cast<std::uint32_t>(lane_of(port, queue));
   PauseClock& clock = world_.clocks[lane];
   clock.seen = now_;
-  if (world_.lanes[lane].ignoring_pause || world_.lanes[lane].discarding) return;
+  if (lanes_[lane].ignoring_pause || lanes_[lane].discarding) return;
   clock.until = now_ + pause_time(port);
   if ((out.paused >> queue & 1U) == 0) {
     out.paused = static_cast<std::uint16_t>(out.paused | (1U << queue));
@@ -104,9 +104,9 @@ void PacketShard::obey(std::uint32_t port, std::uint32_t queue) {
 }
 
 void PacketShard::resume(std::uint32_t port, std::uint32_t queue) {
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   if ((out.paused >> queue & 1U) == 0) return;
-  PauseClock& clock = world_.clocks[world_.lane_of(port, queue)];
+  PauseClock& clock = world_.clocks[lane_of(port, queue)];
   clock.total += now_ - clock.since;
   out.paused = static_cast<std::uint16_t>(out.paused & ~(1U << queue));
   wake(port);
@@ -126,7 +126,7 @@ void PacketShard::expire(std::uint32_t lane) {
   clock.expiring = false;
   const std::uint32_t port = lane / world_.queues;
   const std::uint32_t queue = lane % world_.queues;
-  if ((world_.ports[port].paused >> queue & 1U) == 0) return;
+  if ((ports_[port].paused >> queue & 1U) == 0) return;
   if (clock.until <= now_) return resume(port, queue);
   clock.expiring = true;
   at(clock.until, EventKind::expire, lane);
@@ -152,7 +152,7 @@ void PacketShard::storm(std::uint32_t index) {
 
 void PacketShard::watch(std::uint32_t lane) {
   PauseClock& clock = world_.clocks[lane];
-  if (clock.watched || world_.ports[lane / world_.queues].from_endpoint) return;
+  if (clock.watched || ports_[lane / world_.queues].from_endpoint) return;
   clock.watched = true;
   at(std::max(now_, clock.since + world_.options.switches.watchdog_detection.count()), EventKind::watchdog, lane);
 }
@@ -161,7 +161,7 @@ void PacketShard::watch(std::uint32_t lane) {
 // put back when no pause frame has come for the restoration time.
 void PacketShard::watchdog(std::uint32_t index) {
   PauseClock& clock = world_.clocks[index];
-  Lane& lane = world_.lanes[index];
+  Lane& lane = lanes_[index];
   const std::uint32_t port = index / world_.queues;
   const std::uint32_t queue = index % world_.queues;
   const SwitchOptions& options = world_.options.switches;
@@ -178,7 +178,7 @@ void PacketShard::watchdog(std::uint32_t index) {
     at(quiet, EventKind::watchdog, index);
     return;
   }
-  if ((world_.ports[port].paused >> queue & 1U) == 0 || lane.head == kNil) return;
+  if ((ports_[port].paused >> queue & 1U) == 0 || lane.head == kNil) return;
   if (now_ - clock.since < options.watchdog_detection.count()) return watch(index);
   ++totals_.watchdog_trips;
   clock.watched = true;
@@ -189,14 +189,14 @@ void PacketShard::watchdog(std::uint32_t index) {
     return;
   }
   lane.discarding = true;
-  world_.ports[port].plain = false;
+  ports_[port].plain = false;
   discard_queue(port, queue);
   resume(port, queue);
 }
 
 void PacketShard::discard_queue(std::uint32_t port, std::uint32_t queue) {
-  Port& out = world_.ports[port];
-  Lane& lane = world_.lanes[world_.lane_of(port, queue)];
+  Port& out = ports_[port];
+  Lane& lane = lanes_[lane_of(port, queue)];
   std::uint32_t id = lane.head;
   lane.head = kNil;
   lane.bytes = 0;
@@ -211,15 +211,15 @@ void PacketShard::discard_queue(std::uint32_t port, std::uint32_t queue) {
 
 void PacketShard::who_holds_whom(std::vector<std::vector<std::uint32_t>>& held_by) {
   for (std::uint32_t port = 0; port < world_.ports.size(); ++port) {
-    const Port& out = world_.ports[port];
+    const Port& out = ports_[port];
     if (world_.shard_of[out.from] != number_ || out.from_endpoint) continue;
     for (std::uint32_t queue = 0; queue < world_.queues; ++queue) {
       if ((out.paused >> queue & 1U) == 0) continue;
-      const auto lane = static_cast<std::uint32_t>(world_.lane_of(port, queue));
-      for (std::uint32_t id = world_.lanes[lane].head; id != kNil; id = pool_[id].next) {
+      const auto lane = static_cast<std::uint32_t>(lane_of(port, queue));
+      for (std::uint32_t id = lanes_[lane].head; id != kNil; id = pool_[id].next) {
         const std::uint32_t in_port = pool_[id].ingress;
-        if ((world_.ports[in_port].paused >> queue & 1U) == 0) continue;
-        std::vector<std::uint32_t>& holders = held_by[world_.lane_of(in_port, queue)];
+        if ((ports_[in_port].paused >> queue & 1U) == 0) continue;
+        std::vector<std::uint32_t>& holders = held_by[lane_of(in_port, queue)];
         if (std::find(holders.begin(), holders.end(), lane) == holders.end()) holders.push_back(lane);
       }
     }

@@ -1,7 +1,7 @@
 // The receiving side of connections: order, ACKs, notifications, credits, and what the end of a message sets off.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 
@@ -37,7 +37,7 @@ void PacketShard::deliver(std::uint32_t, std::uint32_t id) {
 void PacketShard::receive_data(std::uint32_t id) {
   Packet& packet = pool_[id];
   const std::uint32_t connection = packet.connection;
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   const TransportOptions& transport = world_.transport_of(receiver.class_index);
   const bool marked = (packet.flags & Packet::kMarked) != 0;
   if (marked && transport.kind == Transport::dcqcn &&
@@ -74,7 +74,7 @@ void PacketShard::receive_data(std::uint32_t id) {
 
 // True when the packet was new and is kept.
 bool PacketShard::accept(std::uint32_t connection, const Packet& packet) {
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   const std::uint32_t sequence = packet.sequence;
   if (sequence < receiver.highest && (packet.flags & Packet::kRetransmitted) == 0 && sequence >= receiver.expected) {
     ++totals_.out_of_order;
@@ -124,7 +124,7 @@ bool PacketShard::accept_early(Receiver& receiver, std::uint32_t sequence) {
 }
 
 void PacketShard::take_early(std::uint32_t connection) {
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   std::vector<std::uint64_t>& bits = *receiver.early;
   while (receiver.expected < receiver.highest) {
     const std::uint32_t place = receiver.expected % static_cast<std::uint32_t>(bits.size() * 64);
@@ -137,7 +137,7 @@ void PacketShard::take_early(std::uint32_t connection) {
 
 // The next packet in order has arrived.
 void PacketShard::advance(std::uint32_t connection) {
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   ++receiver.expected;
   if (--receiver.to_message_end > 0) {
     delivered_ += receiver.full_payload;
@@ -150,7 +150,7 @@ void PacketShard::advance(std::uint32_t connection) {
 
 // On one path a gap is a loss at once; when packets are sprayed only an old one is.
 void PacketShard::report_gap(std::uint32_t connection, std::uint32_t highest, std::uint32_t sequence) {
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   if (world_.transport_of(receiver.class_index).kind == Transport::tcp) return;
   if (!world_.per_packet_routing) {
     for (std::uint32_t missing = highest; missing < sequence; ++missing) {
@@ -165,7 +165,7 @@ void PacketShard::report_gap(std::uint32_t connection, std::uint32_t highest, st
 }
 
 void PacketShard::send_control(std::uint32_t connection, PacketKind kind, std::uint32_t sequence) {
-  const Receiver& receiver = world_.receivers[connection];
+  const Receiver& receiver = receivers_[connection];
   const std::uint32_t id = pool_.allocate();
   Packet& packet = pool_[id];
   packet.kind = kind;
@@ -179,26 +179,26 @@ void PacketShard::send_control(std::uint32_t connection, PacketKind kind, std::u
 
 void PacketShard::send_from_endpoint(std::uint32_t port, std::uint32_t id) {
   Packet& packet = pool_[id];
-  Port& out = world_.ports[port];
+  Port& out = ports_[port];
   const std::uint32_t bit = 1U << packet.queue;
   if (!out.plain && refuses(port, packet)) return drop(port, id);
   if (out.busy_until <= now_ && (out.waiting | out.pause_frames) == 0 && (out.paused & bit) == 0) {
     transmit(port, id);
     return;
   }
-  append(world_.lanes[world_.lane_of(port, packet.queue)], out, id, packet);
+  append(lanes_[lane_of(port, packet.queue)], out, id, packet);
   wake(port);
 }
 
 void PacketShard::message_ended(std::uint32_t connection) {
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   ++receiver.rounds_done;
   if (!world_.transport_of(receiver.class_index).ends_at_receiver) return;
   const Transfer& plan = world_.graph.transfers()[receiver.transfer];
   std::uint32_t least = receiver.rounds_done;
   for (std::uint32_t part = 0; part < plan.queue_pairs; ++part) {
     const std::uint32_t other = world_.transfers[receiver.transfer].first_connection + part;
-    least = std::min(least, world_.receivers[other].rounds_done);
+    least = std::min(least, receivers_[other].rounds_done);
   }
   finish_rounds(receiver.transfer, least);
 }
@@ -234,7 +234,7 @@ void PacketShard::transfer_finished(std::uint32_t transfer) {
 
 // The first packet of a message says how long it is; what was not sent unasked is asked for, at the pace of the link.
 void PacketShard::owe_pulls(std::uint32_t connection, const Packet& packet) {
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   if (packet.sequence % receiver.message_packets != 0 || (packet.flags & Packet::kRetransmitted) != 0) return;
   receiver.pulls_owed += receiver.message_packets - receiver.unasked;
   if (receiver.pulls_owed == 0 || receiver.in_pull_list) return;
@@ -244,7 +244,7 @@ void PacketShard::owe_pulls(std::uint32_t connection, const Packet& packet) {
   if (list.first == kNil) {
     list.first = connection;
   } else {
-    world_.receivers[list.last].next_pull = connection;
+    receivers_[list.last].next_pull = connection;
   }
   list.last = connection;
   if (list.running) return;
@@ -259,7 +259,7 @@ void PacketShard::pull(std::uint32_t port) {
     return;
   }
   const std::uint32_t connection = list.first;
-  Receiver& receiver = world_.receivers[connection];
+  Receiver& receiver = receivers_[connection];
   list.first = receiver.next_pull;
   send_control(connection, PacketKind::pull, 0);
   if (--receiver.pulls_owed > 0) {
@@ -267,14 +267,14 @@ void PacketShard::pull(std::uint32_t port) {
     if (list.first == kNil) {
       list.first = connection;
     } else {
-      world_.receivers[list.last].next_pull = connection;
+      receivers_[list.last].next_pull = connection;
     }
     list.last = connection;
   } else {
     receiver.in_pull_list = false;
   }
   const std::uint16_t wire = receiver.full_wire;
-  at(now_ + world_.ports[world_.reverse[port]].wire_time[wire], EventKind::pull, port);
+  at(now_ + ports_[world_.reverse[port]].wire_time[wire], EventKind::pull, port);
 }
 
 }  // namespace weft::net

@@ -1,7 +1,7 @@
 // The sending side of connections: what may be sent, when, and what ACKs, NACKs, notifications and timeouts change.
 #include <algorithm>
 
-#include "net/packet_shard.h"
+#include "net/packet_hot.h"
 
 namespace weft::net {
 
@@ -33,7 +33,7 @@ void PacketShard::post_rounds(std::uint32_t transfer) {
 }
 
 void PacketShard::post_message(std::uint32_t connection) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   Control& control = world_.controls[connection];
   const TransportOptions& transport = world_.transport_of(sender.class_index);
   if (control.broken) return;
@@ -50,7 +50,7 @@ void PacketShard::post_message(std::uint32_t connection) {
 }
 
 bool PacketShard::may_send(std::uint32_t connection) const {
-  const Sender& sender = world_.senders[connection];
+  const Sender& sender = senders_[connection];
   if (sender.resending) return true;
   if (sender.next >= sender.posted) return false;
   if (!sender.windowed) return true;
@@ -60,7 +60,7 @@ bool PacketShard::may_send(std::uint32_t connection) const {
 
 // Brings an idle or blocked connection to the port, now or when its pace allows.
 void PacketShard::activate(std::uint32_t connection) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   if (sender.state == SenderState::ready || sender.state == SenderState::paced) return;
   if (!may_send(connection)) {
     sender.state = sender.next < sender.posted ? SenderState::blocked : SenderState::idle;
@@ -76,23 +76,23 @@ void PacketShard::activate(std::uint32_t connection) {
 }
 
 void PacketShard::make_ready(std::uint32_t connection) {
-  Sender& sender = world_.senders[connection];
-  Lane& lane = world_.lanes[world_.lane_of(sender.port, sender.queue)];
+  Sender& sender = senders_[connection];
+  Lane& lane = lanes_[lane_of(sender.port, sender.queue)];
   sender.state = SenderState::ready;
   sender.next_ready = kNil;
   if (lane.first_ready == kNil) {
     lane.first_ready = connection;
   } else {
-    world_.senders[lane.last_ready].next_ready = connection;
+    senders_[lane.last_ready].next_ready = connection;
   }
   lane.last_ready = connection;
-  Port& port = world_.ports[sender.port];
+  Port& port = ports_[sender.port];
   port.waiting = static_cast<std::uint16_t>(port.waiting | (1U << sender.queue));
 }
 
 // Serves a port at once when it is free, or sees to it that it will be.
 void PacketShard::kick(std::uint32_t port) {
-  const Port& out = world_.ports[port];
+  const Port& out = ports_[port];
   if (!out.scheduled && out.busy_until <= now_) {
     serve(port);
   } else {
@@ -101,15 +101,15 @@ void PacketShard::kick(std::uint32_t port) {
 }
 
 void PacketShard::paced(std::uint32_t connection) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   if (sender.state != SenderState::paced) return;
   sender.state = SenderState::idle;
   activate(connection);
 }
 
 void PacketShard::serve_endpoint_queue(std::uint32_t port, std::uint32_t queue) {
-  Port& out = world_.ports[port];
-  Lane& lane = world_.lanes[world_.lane_of(port, queue)];
+  Port& out = ports_[port];
+  Lane& lane = lanes_[lane_of(port, queue)];
   if (lane.head != kNil) {
     const std::uint32_t id = lane.head;
     lane.head = pool_[id].next;
@@ -121,13 +121,13 @@ void PacketShard::serve_endpoint_queue(std::uint32_t port, std::uint32_t queue) 
     return;
   }
   const std::uint32_t connection = lane.first_ready;
-  lane.first_ready = world_.senders[connection].next_ready;
+  lane.first_ready = senders_[connection].next_ready;
   if (lane.first_ready == kNil) out.waiting = static_cast<std::uint16_t>(out.waiting & ~(1U << queue));
   send_data(port, connection);
 }
 
 void PacketShard::send_data(std::uint32_t port, std::uint32_t connection) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   sender.state = SenderState::idle;
   if (!may_send(connection) || sender.port != port) return activate(connection);
   const std::uint32_t id = pool_.allocate();
@@ -161,9 +161,9 @@ void PacketShard::send_data(std::uint32_t port, std::uint32_t connection) {
   }
   if (sender.windowed) sender.in_flight += packet.wire;
   const std::uint16_t wire = packet.wire;
-  if (!world_.ports[port].plain && refuses(port, packet)) {
+  if (!ports_[port].plain && refuses(port, packet)) {
     drop(port, id);
-    world_.ports[port].busy_until = now_ + world_.ports[port].wire_time[wire];
+    ports_[port].busy_until = now_ + ports_[port].wire_time[wire];
   } else {
     transmit(port, id);
   }
@@ -171,8 +171,8 @@ void PacketShard::send_data(std::uint32_t port, std::uint32_t connection) {
 }
 
 void PacketShard::settle_after_send(std::uint32_t connection, std::uint16_t wire) {
-  Sender& sender = world_.senders[connection];
-  const std::int64_t free = world_.ports[sender.port].busy_until;
+  Sender& sender = senders_[connection];
+  const std::int64_t free = ports_[sender.port].busy_until;
   sender.next_send = free;
   if (sender.throttled) {
     Control& control = world_.controls[connection];
@@ -193,7 +193,7 @@ void PacketShard::settle_after_send(std::uint32_t connection, std::uint16_t wire
 }
 
 void PacketShard::set_rate(std::uint32_t connection) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   const Control& control = world_.controls[connection];
   sender.byte_time = 8e12 / control.rate;
   const Link& link = world_.network.links()[world_.link_of_port[sender.port]];
@@ -201,7 +201,7 @@ void PacketShard::set_rate(std::uint32_t connection) {
 }
 
 void PacketShard::receive_ack(std::uint32_t connection, std::uint32_t id) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   const Packet& packet = pool_[id];
   const std::uint32_t before = sender.acked;
   if (packet.sequence > sender.acked) {
@@ -221,7 +221,7 @@ void PacketShard::receive_ack(std::uint32_t connection, std::uint32_t id) {
 }
 
 void PacketShard::adjust_window(std::uint32_t connection, std::uint32_t id, std::uint32_t before, std::int64_t bytes) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   Control& control = world_.controls[connection];
   const Packet& packet = pool_[id];
   const TransportOptions& transport = world_.transport_of(sender.class_index);
@@ -257,11 +257,11 @@ void PacketShard::resend(std::uint32_t connection, std::uint32_t sequence) {
   Control& control = world_.controls[connection];
   if (std::find(control.resend.begin(), control.resend.end(), sequence) != control.resend.end()) return;
   control.resend.insert(control.resend.begin(), sequence);
-  world_.senders[connection].resending = true;
+  senders_[connection].resending = true;
 }
 
 void PacketShard::receive_nack(std::uint32_t connection, const Packet& packet) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   const TransportOptions& transport = world_.transport_of(sender.class_index);
   if (!sender.one_by_one) {
     sender.acked = std::max(sender.acked, packet.sequence);
@@ -275,7 +275,7 @@ void PacketShard::receive_nack(std::uint32_t connection, const Packet& packet) {
 }
 
 void PacketShard::receive_notification(std::uint32_t connection) {
-  const Sender& sender = world_.senders[connection];
+  const Sender& sender = senders_[connection];
   ++totals_.notifications;
   dcqcn_notify(world_.controls[connection], world_.transport_of(sender.class_index).dcqcn, now_);
   set_rate(connection);
@@ -287,13 +287,13 @@ void PacketShard::receive_pull(std::uint32_t connection) {
 }
 
 void PacketShard::skip_to(std::uint32_t connection, std::uint32_t sequence) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   sender.next = sequence;
   sender.to_message_end = sender.message_packets - sequence % sender.message_packets;
 }
 
 void PacketShard::go_back(std::uint32_t connection, std::uint32_t sequence) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   // What was asked for and lost need not be asked for again.
   if (sender.pulled) world_.controls[connection].credit += sender.next - sequence;
   skip_to(connection, sequence);
@@ -303,14 +303,14 @@ void PacketShard::go_back(std::uint32_t connection, std::uint32_t sequence) {
 void PacketShard::arm_timeout(std::uint32_t connection) {
   Control& control = world_.controls[connection];
   if (control.timer) return;
-  const Sender& sender = world_.senders[connection];
+  const Sender& sender = senders_[connection];
   control.timer = true;
   control.timer_acked = sender.acked;
   at(now_ + world_.transport_of(sender.class_index).timeout.count(), EventKind::timeout, connection);
 }
 
 void PacketShard::timeout(std::uint32_t connection) {
-  Sender& sender = world_.senders[connection];
+  Sender& sender = senders_[connection];
   Control& control = world_.controls[connection];
   const TransportOptions& transport = world_.transport_of(sender.class_index);
   control.timer = false;
@@ -342,7 +342,7 @@ void PacketShard::timeout(std::uint32_t connection) {
 
 // Where a transfer ends with its last ACK.
 void PacketShard::sender_finished(std::uint32_t connection) {
-  const Sender& sender = world_.senders[connection];
+  const Sender& sender = senders_[connection];
   Control& control = world_.controls[connection];
   while (std::uint64_t{control.rounds_acked + 1} * sender.message_packets <= sender.acked) {
     ++control.rounds_acked;

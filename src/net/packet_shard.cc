@@ -15,6 +15,12 @@ bool uses(const SimOptions& options, Transport kind) {
 
 PacketShard::PacketShard(PacketWorld& world, int number, int shards)
     : world_(world),
+      ports_(world.ports.data()),
+      lanes_(world.lanes.data()),
+      senders_(world.senders.data()),
+      receivers_(world.receivers.data()),
+      routes_(world.route_table.data()),
+      queues_(world.queues),
       number_(number),
       pool_(uses(world.options, Transport::hpcc)),
       outboxes_(static_cast<std::size_t>(shards)) {

@@ -72,6 +72,7 @@ class PacketShard {
   }
   void at(std::int64_t time, EventKind kind, std::uint64_t id) { wheel_.push({time, key(kind, id)}); }
   void dispatch(const Event& event);
+  void prefetch(const Event& event);
 
   // packet_forward.cc
   void arrive(std::uint32_t port, std::uint32_t id);
@@ -164,7 +165,18 @@ class PacketShard {
   void settle_plain(std::uint32_t port);
   void sample();
 
+  [[nodiscard]] std::size_t lane_of(std::uint32_t port, std::uint32_t queue) const {
+    return std::size_t{port} * queues_ + queue;
+  }
+
   PacketWorld& world_;
+  // The world's arrays, one step nearer. They keep their places; the table of routes moves when routes are added.
+  Port* const ports_;
+  Lane* const lanes_;
+  Sender* const senders_;
+  Receiver* const receivers_;
+  const std::uint32_t* routes_;
+  const std::uint32_t queues_;
   int number_ = 0;
   EventWheel wheel_;
   PacketPool pool_;
