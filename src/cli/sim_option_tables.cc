@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-std::vector<Option> under(std::string section, std::vector<Option> options) {
+std::vector<Option> under(const std::string& section, std::vector<Option> options) {
   for (Option& option : options) option.section = section;
   return options;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/diagnostic.h"
@@ -21,29 +20,30 @@ struct Named {
   E value;
 };
 
-constexpr std::array kTransports = {
-    Named{"dcqcn", net::Transport::dcqcn},       Named{"pfc-only", net::Transport::pfc_only},
-    Named{"hpcc", net::Transport::hpcc},         Named{"nscc", net::Transport::nscc},
-    Named{"receiver", net::Transport::receiver}, Named{"tcp", net::Transport::tcp}};
-constexpr std::array kModes = {
-    Named{"ecmp", net::RoutingMode::ecmp},           Named{"weighted", net::RoutingMode::weighted},
-    Named{"resilient", net::RoutingMode::resilient}, Named{"d-mod-k", net::RoutingMode::d_mod_k},
-    Named{"pinned", net::RoutingMode::pinned},       Named{"adaptive", net::RoutingMode::adaptive},
-    Named{"flowlet", net::RoutingMode::flowlet},     Named{"spray", net::RoutingMode::spray}};
-constexpr std::array kHashes = {Named{"crc32", net::HashFunction::crc32}, Named{"crc16", net::HashFunction::crc16},
-                                Named{"xor16", net::HashFunction::xor16},
-                                Named{"toeplitz", net::HashFunction::toeplitz},
-                                Named{"mix64", net::HashFunction::mix64}};
-constexpr std::array kSeeds = {Named{"per-switch", net::HashSeeds::per_switch},
-                               Named{"per-tier", net::HashSeeds::per_tier}, Named{"shared", net::HashSeeds::shared}};
-constexpr std::array kWatchdogs = {Named{"off", net::Watchdog::off}, Named{"drop", net::Watchdog::drop},
-                                   Named{"forward", net::Watchdog::forward}};
-constexpr std::array kRecoveries = {Named{"go-back-n", net::Recovery::go_back_n},
-                                    Named{"selective", net::Recovery::selective}};
+constexpr Named<net::Transport> kTransports[] = {
+    {"dcqcn", net::Transport::dcqcn}, {"pfc-only", net::Transport::pfc_only}, {"hpcc", net::Transport::hpcc},
+    {"nscc", net::Transport::nscc},   {"receiver", net::Transport::receiver}, {"tcp", net::Transport::tcp}};
+constexpr Named<net::RoutingMode> kModes[] = {
+    {"ecmp", net::RoutingMode::ecmp},           {"weighted", net::RoutingMode::weighted},
+    {"resilient", net::RoutingMode::resilient}, {"d-mod-k", net::RoutingMode::d_mod_k},
+    {"pinned", net::RoutingMode::pinned},       {"adaptive", net::RoutingMode::adaptive},
+    {"flowlet", net::RoutingMode::flowlet},     {"spray", net::RoutingMode::spray}};
+constexpr Named<net::HashFunction> kHashes[] = {{"crc32", net::HashFunction::crc32},
+                                                {"crc16", net::HashFunction::crc16},
+                                                {"xor16", net::HashFunction::xor16},
+                                                {"toeplitz", net::HashFunction::toeplitz},
+                                                {"mix64", net::HashFunction::mix64}};
+constexpr Named<net::HashSeeds> kSeeds[] = {{"per-switch", net::HashSeeds::per_switch},
+                                            {"per-tier", net::HashSeeds::per_tier},
+                                            {"shared", net::HashSeeds::shared}};
+constexpr Named<net::Watchdog> kWatchdogs[] = {
+    {"off", net::Watchdog::off}, {"drop", net::Watchdog::drop}, {"forward", net::Watchdog::forward}};
+constexpr Named<net::Recovery> kRecoveries[] = {{"go-back-n", net::Recovery::go_back_n},
+                                                {"selective", net::Recovery::selective}};
 
 // The parser has let only these names through.
 template <class E, std::size_t N>
-void choice(const OptionReader& reader, std::string_view option, const std::array<Named<E>, N>& names, E& out) {
+void choice(const OptionReader& reader, std::string_view option, const Named<E> (&names)[N], E& out) {
   const std::string given = reader.arguments().value(option);
   for (const Named<E>& each : names) {
     if (each.name == given) out = each.value;

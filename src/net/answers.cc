@@ -303,7 +303,7 @@ Bound bound_of(const Network& network, const SimResult& result) {
 
 std::string to_text(const Bound& bound) {
   if (bound.link == kNone<LinkId>) return "nothing was sent";
-  const std::string busiest = fmt::format("{} at {}", to_text(bound.kind), percent_text(bound.utilisation));
+  std::string busiest = fmt::format("{} at {}", to_text(bound.kind), percent_text(bound.utilisation));
   switch (bound.reason) {
     case Bound::Reason::links:
       break;
