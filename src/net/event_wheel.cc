@@ -105,7 +105,7 @@ void EventWheel::count_slot() {
   ++slots_taken_;
   events_taken_ += current_.size;
   for (std::uint32_t i = 0; i < current_.size; ++i) {
-    times_taken_ += i == 0 || current_.events[i].time != current_.events[i - 1].time ? 1 : 0;
+    times_taken_ += i == 0 || current_.events[i].time != current_.events[i - 1].time ? 1U : 0U;
   }
   if (slots_taken_ >= kSample) retune();
 }

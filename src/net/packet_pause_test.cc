@@ -160,7 +160,7 @@ TEST(Storm, OneNicStopsItsNeighboursUntilTheWatchdogCutsItOff) {
   const SimResult unguarded = storm(Watchdog::off);
   EXPECT_FALSE(unguarded.complete);
   std::size_t innocent = 0;
-  for (std::size_t t = 1; t < 8; t += 2) innocent += unguarded.finished[t] == kNever ? 1 : 0;
+  for (std::size_t t = 1; t < 8; t += 2) innocent += unguarded.finished[t] == kNever ? 1U : 0U;
   EXPECT_EQ(innocent, 4U) << "flows to healthy hosts must be stuck behind those to the broken one";
 
   const SimResult guarded = storm(Watchdog::drop);
