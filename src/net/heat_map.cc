@@ -19,7 +19,7 @@ using picture::Anchor;
 using picture::Svg;
 
 constexpr double kMargin = 24;
-constexpr double kMaxWidth = 1500;   // of the picture, unless one layer needs more
+constexpr double kMaxWidth = 1640;   // of the picture, unless one layer needs more
 constexpr double kLeastPanel = 200;  // its heading must fit
 constexpr double kGap = 36;
 constexpr double kPanelWidth = 560;  // of the cells, at most

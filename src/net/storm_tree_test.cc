@@ -157,8 +157,11 @@ TEST(StormTreeTest, RecordsOutOfOrderAndOutOfRange) {
   pauses.push_back(stop(6, up(1), static_cast<LinkId>(9999)));
   const StormTree tree = storm_tree(network, result_of(pauses));
   ASSERT_EQ(tree.branches.size(), 3U);
-  EXPECT_EQ(tree.branches[0].link, up(1));  // 94 us of a cause nobody knows
-  EXPECT_EQ(tree.branches[2].parent, 1U);
+  EXPECT_EQ(tree.branches[0].link, down(3));  // 40 us and, below it, 80
+  EXPECT_EQ(tree.branches[1].link, onwards(2));
+  EXPECT_EQ(tree.branches[1].parent, 0U);
+  EXPECT_EQ(tree.branches[2].link, up(1));  // 94 us of a cause that does not exist: the receiver's own doing
+  EXPECT_EQ(tree.roots[1].endpoint, network.link(up(1)).to);
 }
 
 TEST(StormTreeTest, TableAndPicture) {
