@@ -24,14 +24,14 @@ enum class Transport : std::uint8_t {
 enum class Recovery : std::uint8_t { go_back_n, selective };
 enum class Watchdog : std::uint8_t { off, drop, forward };
 
-// DCQCN constants, as in the simulators of HPCC and SimAI (their config files; the 300 us are HPCC's "vendor" timer).
-// The paper's own (Zhu et al., SIGCOMM 2015) are alpha_timer and rate_timer 55 us, byte_counter 10 MB, fast_recovery 5,
-// additive 40 Mb/s, cnp_interval 50 us, clamp_target true.
+// DCQCN constants: clocks and thresholds as ConnectX has them (rpg_time_reset, rpg_byte_reset, rpg_threshold), steps as
+// in the simulators of HPCC and SimAI (their config files). The paper's own (Zhu et al., SIGCOMM 2015) are alpha_timer
+// and rate_timer 55 us, byte_counter 10 MB, fast_recovery 5, additive 40 Mb/s, cnp_interval 50 us, clamp_target true.
 struct DcqcnOptions {
   double g = 1.0 / 256;                    // gain of alpha
   SimTime alpha_timer = microseconds(1);   // alpha decays each time this passes without a CNP
   SimTime rate_timer = microseconds(300);  // T of the rate increase
-  Bytes byte_counter{0};                   // B of the rate increase; 0: time alone counts
+  Bytes byte_counter{32'767};              // B of the rate increase; 0: time alone counts
   int fast_recovery = 1;                   // F
   BitRate additive{50'000'000};            // R_AI
   BitRate hyper{100'000'000};              // R_HAI
