@@ -204,5 +204,12 @@ TEST(PacketEngine, SameSeedSameBytesAnotherSeedOthers) {
   EXPECT_NE(a.trace_hash, busy_run(1, Transport::dcqcn, RoutingMode::spray).trace_hash);
 }
 
+// The same on every compiler and machine; a change here is a change of what is simulated, to be explained.
+TEST(PacketEngine, TraceIsPinned) {
+  EXPECT_EQ(busy_run(1, Transport::dcqcn, RoutingMode::ecmp).trace_hash, 15507812074822139940U);
+  EXPECT_EQ(busy_run(2, Transport::hpcc, RoutingMode::adaptive).trace_hash, 12791930602984332962U);
+  EXPECT_EQ(busy_run(1, Transport::nscc, RoutingMode::spray).trace_hash, 8497828600555901237U);
+}
+
 }  // namespace
 }  // namespace weft::net
