@@ -163,18 +163,16 @@ std::vector<NodeId> chosen_ranks(OptionReader& reader, const net::Network& netwo
   return ranks;
 }
 
-std::vector<NodeId> endpoints_of_role(const SimInput& input, bool storage) {
+std::vector<NodeId> endpoints_of_role(const SimInput& input, PoolRole role) {
   const std::span<const NodeId> all = input.network.endpoints();
   const Cluster* cluster = input.cluster();
-  if (cluster == nullptr) return {all.begin(), all.end()};
+  if (cluster == nullptr) return {};
   std::vector<NodeId> found;
   for (const NodeId id : all) {
     const DeviceId device = input.network.node(id).device;
     if (device == kNone<DeviceId>) continue;
     const int pool = cluster->groups()[cluster->device(device).group].pool;
-    const bool stores =
-        pool >= 0 && *(*cluster->spec().pools)[static_cast<std::size_t>(pool)].role == PoolRole::storage;
-    if (stores == storage) found.push_back(id);
+    if (pool >= 0 && *(*cluster->spec().pools)[static_cast<std::size_t>(pool)].role == role) found.push_back(id);
   }
   return found;
 }

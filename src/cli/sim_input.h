@@ -46,8 +46,8 @@ struct TopologyDefaults {
 // Those of --hosts, cut to --ranks; of `all` when there is no --hosts.
 [[nodiscard]] std::vector<net::NodeId> chosen_ranks(OptionReader& reader, const net::Network& network,
                                                     const std::vector<net::NodeId>& all);
-// Endpoints of servers of the storage pools (or of all others); everything where there is no cluster.
-[[nodiscard]] std::vector<net::NodeId> endpoints_of_role(const SimInput& input, bool storage);
+// Endpoints of servers of the pools with this role; none where there is no cluster.
+[[nodiscard]] std::vector<net::NodeId> endpoints_of_role(const SimInput& input, PoolRole role);
 
 // The flow file of --flows, in whichever of the known formats it is.
 [[nodiscard]] std::optional<Exit> read_flow_file(Context& context, const std::string& path, const net::Network& network,
