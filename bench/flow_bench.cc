@@ -220,6 +220,32 @@ Work independent(std::uint32_t count) {
   return work;
 }
 
+// All of them at once.
+Work burst(std::uint32_t count) {
+  Work work = independent(count);
+  for (std::uint32_t i = 0; i < count; ++i) work.graph.edit(static_cast<TransferId>(i)).start = SimTime();
+  return work;
+}
+
+// Eight rings over all hosts in random order: they meet on links all the time.
+Work crossing_rings(std::uint32_t hosts) {
+  Work work;
+  LeafSpineShape shape;
+  shape.leaves = hosts / 16;
+  work.network = leaf_spine(shape);
+  work.options.fidelity = Fidelity::flow;
+  RandomStream random(1, "crossing");
+  for (int r = 0; r < 8; ++r) {
+    std::vector<NodeId> ends(work.network.endpoints().begin(), work.network.endpoints().end());
+    for (std::size_t i = ends.size() - 1; i > 0; --i) std::swap(ends[i], ends[random.below(i + 1)]);
+    std::vector<TransferId> arrived(hosts, kNone<TransferId>);
+    std::vector<std::uint32_t> numbers(hosts);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    add_ring(work.graph, ends, 100'000, 2 * (hosts - 1), arrived, numbers);
+  }
+  return work;
+}
+
 double seconds_of(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
@@ -272,6 +298,8 @@ int main(int argc, char** argv) {
       {"two_level", 4'096, [](std::uint32_t n) { return hierarchical(n, 64 << 20); }},
       {"hierarchical", 131'072, [](std::uint32_t n) { return hierarchical(n, 1 << 30); }},
       {"independent", 1'000'000, independent},
+      {"burst", 20'000, burst},
+      {"crossing_rings", 128, crossing_rings},
   };
   bool ok = true;
   for (const Entry& entry : entries) {

@@ -4,50 +4,36 @@
 
 namespace weft::net {
 
-namespace {
-
-// Slots hold a handful: insertion sort beats std::sort there, and one pass finds the common case of sorted input.
-void sort_events(Event* events, std::uint32_t count) {
-  if (count > 32) {
-    std::sort(events, events + count);
-    return;
-  }
-  for (std::uint32_t i = 1; i < count; ++i) {
-    const Event moving = events[i];
-    std::uint32_t j = i;
-    for (; j > 0 && moving < events[j - 1]; --j) events[j] = events[j - 1];
-    events[j] = moving;
-  }
-}
-
-}  // namespace
-
 EventWheel::EventWheel() : slots_(kSlots) {}
 
 void EventWheel::grow(Slot& slot) {
   const std::uint32_t capacity = std::max<std::uint32_t>(8, slot.capacity * 2);
-  auto larger = std::make_unique<Event[]>(capacity);
-  std::copy_n(slot.events.get(), slot.size, larger.get());
-  slot.events = std::move(larger);
+  auto larger = std::make_unique<Entry[]>(capacity);
+  std::copy_n(slot.entries.get(), slot.size, larger.get());
+  slot.entries = std::move(larger);
   slot.capacity = capacity;
 }
 
 void EventWheel::push_elsewhere(Event event, std::int64_t slot) {
-  if (slot <= current_slot_) {
-    push_current(event);
+  if (slot == current_slot_) {
+    push_current(entry_of(event));
+  } else if (slot < current_slot_) {
+    // Only when another shard sends something to one that had looked far ahead.
+    rebuild(shift_, event.time);
+    push_current(entry_of(event));
   } else {
     ++far_pushed_;
     far_.push(event);
   }
 }
 
-void EventWheel::push_current(Event event) {
-  append(current_, event);
+void EventWheel::push_current(Entry entry) {
+  append(current_, entry);
   std::uint32_t place = current_.size - 1;
-  for (; place > cursor_ && event < current_.events[place - 1]; --place) {
-    current_.events[place] = current_.events[place - 1];
+  for (; place > cursor_ && entry.order < current_.entries[place - 1].order; --place) {
+    current_.entries[place] = current_.entries[place - 1];
   }
-  current_.events[place] = event;
+  current_.entries[place] = entry;
 }
 
 std::int64_t EventWheel::next_occupied() const {
@@ -69,6 +55,18 @@ void EventWheel::take(std::int64_t slot) {
   const auto index = static_cast<std::size_t>(slot & (kSlots - 1));
   std::swap(current_, slots_[index]);
   occupied_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
+  Entry* const entries = current_.entries.get();
+  const std::uint32_t count = current_.size;
+  if (count > 24) {
+    std::sort(entries, entries + count, [](const Entry& a, const Entry& b) { return a.order < b.order; });
+    return;
+  }
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const Entry moving = entries[i];
+    std::uint32_t j = i;
+    for (; j > 0 && moving.order < entries[j - 1].order; --j) entries[j] = entries[j - 1];
+    entries[j] = moving;
+  }
 }
 
 void EventWheel::pull_far() {
@@ -76,10 +74,10 @@ void EventWheel::pull_far() {
     const Event event = far_.top();
     far_.pop();
     const std::int64_t slot = event.time >> shift_;
-    if (slot <= current_slot_) {
-      push_current(event);
+    if (slot == current_slot_) {
+      push_current(entry_of(event));
     } else {
-      append(slots_[static_cast<std::size_t>(slot & (kSlots - 1))], event);
+      append(slots_[static_cast<std::size_t>(slot & (kSlots - 1))], entry_of(event));
       mark(slot);
     }
   }
@@ -94,7 +92,6 @@ bool EventWheel::advance() {
   slot = std::min(slot, far_slot);
   current_slot_ = slot;
   take(slot);
-  sort_events(current_.events.get(), current_.size);
   if (!far_.empty()) pull_far();
   count_slot();
   return true;
@@ -104,8 +101,11 @@ void EventWheel::count_slot() {
   constexpr std::uint32_t kSample = 2048;
   ++slots_taken_;
   events_taken_ += current_.size;
+  std::uint64_t last = ~std::uint64_t{0};
   for (std::uint32_t i = 0; i < current_.size; ++i) {
-    times_taken_ += i == 0 || current_.events[i].time != current_.events[i - 1].time ? 1U : 0U;
+    const std::uint64_t time = current_.entries[i].order >> 32U;
+    times_taken_ += time != last ? 1U : 0U;
+    last = time;
   }
   if (slots_taken_ >= kSample) retune();
 }
@@ -127,19 +127,32 @@ void EventWheel::retune() {
   events_taken_ = 0;
   times_taken_ = 0;
   far_pushed_ = 0;
-  if (shift != shift_) rebuild(shift);
+  if (shift != shift_) rebuild(shift, time_of(current_.entries[0]));
 }
 
-void EventWheel::rebuild(int shift) {
-  std::vector<Event> all(current_.events.get(), current_.events.get() + current_.size);
-  for (Slot& from : slots_) {
-    all.insert(all.end(), from.events.get(), from.events.get() + from.size);
+void EventWheel::gather(std::vector<Event>& all) {
+  for (std::uint32_t i = cursor_; i < current_.size; ++i) {
+    all.push_back({time_of(current_.entries[i]), key_of(current_.entries[i])});
+  }
+  for (std::int64_t ahead = 1; ahead < kSlots; ++ahead) {
+    const std::int64_t slot = current_slot_ + ahead;
+    Slot& from = slots_[static_cast<std::size_t>(slot & (kSlots - 1))];
+    const std::int64_t upper = slot << shift_ & ~std::int64_t{0xFFFFFFFF};
+    for (std::uint32_t i = 0; i < from.size; ++i) {
+      all.push_back({upper | static_cast<std::int64_t>(from.entries[i].order >> 32U), key_of(from.entries[i])});
+    }
     from.size = 0;
   }
+}
+
+void EventWheel::rebuild(int shift, std::int64_t first_time) {
+  std::vector<Event> all;
+  gather(all);
   std::fill(std::begin(occupied_), std::end(occupied_), 0);
   shift_ = shift;
-  current_slot_ = all.front().time >> shift_;
+  current_slot_ = first_time >> shift_;
   current_.size = 0;
+  cursor_ = 0;
   for (const Event& event : all) push(event);
   pull_far();
   far_pushed_ = 0;

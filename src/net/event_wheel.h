@@ -12,8 +12,8 @@
 namespace weft::net {
 
 struct Event {
-  std::int64_t time = 0;  // picoseconds
-  std::uint64_t key = 0;
+  std::int64_t time = 0;  // picoseconds, not negative
+  std::uint64_t key = 0;  // its upper half is unlike that of any other event of the same time
 };
 constexpr bool operator<(const Event& a, const Event& b) { return a.time != b.time ? a.time < b.time : a.key < b.key; }
 
@@ -24,7 +24,7 @@ class EventWheel {
   void push(Event event) {
     const std::int64_t slot = event.time >> shift_;
     if (slot > current_slot_ && slot < current_slot_ + kSlots) {
-      append(slots_[static_cast<std::size_t>(slot & (kSlots - 1))], event);
+      append(slots_[static_cast<std::size_t>(slot & (kSlots - 1))], entry_of(event));
       mark(slot);
       return;
     }
@@ -33,31 +33,51 @@ class EventWheel {
   // The next event, or none at or after `limit`. Events at equal times come by key.
   bool pop_before(std::int64_t limit, Event& out) {
     if (cursor_ == current_.size && !advance()) return false;
-    if (current_.events[cursor_].time >= limit) return false;
-    out = current_.events[cursor_++];
+    const Entry& entry = current_.entries[cursor_];
+    const std::int64_t time = time_of(entry);
+    if (time >= limit) return false;
+    out = {time, key_of(entry)};
+    ++cursor_;
     return true;
   }
-  // The event `ahead` places behind the next one, where it is known already; for prefetching.
-  [[nodiscard]] const Event* peek(std::uint32_t ahead) const {
-    return cursor_ + ahead < current_.size ? &current_.events[cursor_ + ahead] : nullptr;
+  // The key of the event `ahead` places behind the next one, where it is known already; for prefetching.
+  [[nodiscard]] bool peek(std::uint32_t ahead, std::uint64_t& key) const {
+    if (cursor_ + ahead >= current_.size) return false;
+    key = key_of(current_.entries[cursor_ + ahead]);
+    return true;
   }
   // Time of the next event; INT64_MAX when there is none.
   std::int64_t next_time() {
     if (cursor_ == current_.size && !advance()) return INT64_MAX;
-    return current_.events[cursor_].time;
+    return time_of(current_.entries[cursor_]);
   }
 
  private:
   static constexpr std::int64_t kSlots = 512;
+  // Within a slot the low half of the time tells events apart, so time and the upper half of the key compare as one
+  // word. The lower half of the key never decides: no two events have the same time and upper half.
+  struct Entry {
+    std::uint64_t order;
+    std::uint32_t low_key;
+  };
   struct Slot {
-    std::unique_ptr<Event[]> events;
+    std::unique_ptr<Entry[]> entries;
     std::uint32_t size = 0;
     std::uint32_t capacity = 0;
   };
 
-  static void append(Slot& slot, Event event) {
+  static Entry entry_of(Event event) {
+    return {(static_cast<std::uint64_t>(event.time) << 32U) | (event.key >> 32U),
+            static_cast<std::uint32_t>(event.key)};
+  }
+  static std::uint64_t key_of(const Entry& entry) { return (entry.order << 32U) | entry.low_key; }
+  // Of an entry of the current slot, whose low half of the time does not wrap.
+  [[nodiscard]] std::int64_t time_of(const Entry& entry) const {
+    return (current_slot_ << shift_ & ~std::int64_t{0xFFFFFFFF}) | static_cast<std::int64_t>(entry.order >> 32U);
+  }
+  static void append(Slot& slot, Entry entry) {
     if (slot.size == slot.capacity) grow(slot);
-    slot.events[slot.size++] = event;
+    slot.entries[slot.size++] = entry;
   }
   static void grow(Slot& slot);
   void mark(std::int64_t slot) {
@@ -65,7 +85,7 @@ class EventWheel {
     occupied_[bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
   void push_elsewhere(Event event, std::int64_t slot);
-  void push_current(Event event);
+  void push_current(Entry entry);
   // Makes the next slot that holds something the current one, sorted; false when there is nothing left.
   bool advance();
   [[nodiscard]] std::int64_t next_occupied() const;
@@ -73,9 +93,11 @@ class EventWheel {
   void pull_far();
   void count_slot();
   void retune();
-  void rebuild(int shift);
+  // Puts all events in their places anew, in slots of this width, with the slot of `first_time` as the current one.
+  void rebuild(int shift, std::int64_t first_time);
+  void gather(std::vector<Event>& all);
 
-  int shift_ = 13;  // a slot is 2^shift_ ps
+  int shift_ = 13;  // a slot is 2^shift_ ps; at most 32
   std::int64_t current_slot_ = -1;
   Slot current_;  // sorted from cursor_ on
   std::uint32_t cursor_ = 0;

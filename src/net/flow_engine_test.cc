@@ -140,7 +140,13 @@ TEST(FlowEngine, DrainsAnIncastAtTheReceiversRate) {
   EXPECT_EQ(result.end, microseconds(5126));
   EXPECT_LE(result.totals.solves, 2U);  // all of them start at once and end at once
   EXPECT_EQ(result.warnings.size(), 0U);
-  EXPECT_EQ(simulated(routes, graph, packet_options()).warnings.size(), 1U);  // PFC would have to stop them
+  // Without a window and without congestion control all 64 MB would come at once: PFC would have to stop them.
+  SimOptions reckless = packet_options();
+  reckless.classes[0].transport.kind = Transport::pfc_only;
+  reckless.classes[0].transport.window = gigabytes(1);
+  EXPECT_EQ(simulated(routes, graph, reckless).warnings.size(), 1U);
+  reckless.classes[0].transport.window = Bytes(10'000);  // 640 kB: a buffer of 32 MB does not mind
+  EXPECT_EQ(simulated(routes, graph, reckless).warnings.size(), 0U);
 }
 
 // Different sizes into one link: processor sharing. Sizes 1..n MB end in order; the k-th at sum over j of

@@ -12,7 +12,7 @@ namespace weft::net {
 // Looks each time the reference transfer starts a round, but never at more connections than there were events. The
 // state compared with is renewed at every doubling of rounds (Brent, 1980), so any period is found in the end.
 void FlowRun::look_for_repetition() {
-  if (reference_ == kNowhere || links_change_ || options_->series_interval.count() > 0) return;
+  if (reference_ == kNowhere || links_change_ || tolerance_ > 0 || options_->series_interval.count() > 0) return;
   const std::uint32_t sent = connections_[slots_[reference_]].sent;
   if (reference_ == compared_ && sent == reference_sent_) return;
   if (events_ - compared_events_ < connections_.size() / 4) return;

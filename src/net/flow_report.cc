@@ -143,22 +143,29 @@ void FlowRun::note_overload() {
     if (network.node(node).kind != NodeKind::network_switch || solver.flows_on(lane) < 2) continue;
     const FlowClass& c = model_.class_of(model_.class_of_lane(lane));
     if (c.plain()) continue;
-    double waiting = 0;  // bytes that come for it
+    double waiting = 0;    // bytes that come for it
+    double in_flight = 0;  // that may be on their way at once
     SimTime latency;
+    const Bytes window = c.options().transport.window;
     solver.for_each_bundle_on(lane, [&](std::uint32_t b, double share) {
       for (const auto& [finish, slot] : bundles_[b].members) {
-        waiting += share * connections_[slot].bits / 8;
-        latency = std::max(latency, connections_[slot].latency);
+        const Connection& connection = connections_[slot];
+        waiting += share * connection.bits / 8;
+        latency = std::max(latency, connection.latency);
+        const double round_trip = 2 * static_cast<double>(connection.latency.count()) * 1e-12;
+        const double product = solver.limit(b) / 8 * round_trip;
+        in_flight += share * (window.count() > 0 ? static_cast<double>(window.count()) : product);
       }
     });
     const double over = 1 - solver.capacity(lane) / solver.demand_on(lane);
     const double time = std::min(reaction_seconds(c.options(), 2 * latency), waiting * 8 / solver.demand_on(lane));
-    const double excess = solver.demand_on(lane) / 8 * over * time;
+    const double excess = std::min(solver.demand_on(lane) / 8 * over * time, in_flight);
     const SwitchOptions& switches = options_->switches;
     const Bytes buffer = switches.buffer.count() > 0 ? switches.buffer : network.buffer_of(node).total;
     const bool lossless = c.options().lossless && switches.pfc;
     const double alpha = lossless ? switches.alpha : switches.lossy_alpha;
-    const double queues = lossless ? solver.flows_on(lane) : 1;
+    const double ports = static_cast<double>(network.out_links(node).size()) - 1;  // that they can come in by
+    const double queues = lossless ? std::min<double>(solver.flows_on(lane), ports) : 1;
     const double room = static_cast<double>(buffer.count()) * alpha * queues / (1 + alpha * queues);
     if (excess <= room) continue;
     Overload& overload = lossless ? paused_ : dropped_;
@@ -219,6 +226,11 @@ void FlowRun::warn_of_overload(const Overload& overload, bool lossless) {
 void FlowRun::report_warnings() {
   warn_of_overload(paused_, true);
   warn_of_overload(dropped_, false);
+  if (greatest_tolerance_ > 0) {
+    result_.warnings.push_back(
+        fmt::format("so many flows share links that ends within {:.2g} % of a flow's own time were taken together",
+                    greatest_tolerance_ * 100));
+  }
   const auto warn = [this](bool when, std::string_view what) {
     if (when) result_.warnings.emplace_back(what);
   };

@@ -39,6 +39,7 @@ class FlowRun {
     std::uint32_t sent = 0;     // rounds that have left
     std::uint32_t arrived = 0;  // rounds that have come in
     bool sending = false;
+    SimTime since;      // it has been sending this round
     double bits = 0;    // of a round, on the wire
     Bytes payload;      // of a round
     SimTime send_time;  // of a round at its limit
@@ -79,6 +80,8 @@ class FlowRun {
   void handle(const FlowEvent& event);
   void settle();
   void reschedule(std::uint32_t bundle);
+  [[nodiscard]] bool is_due(std::uint32_t bundle) const;
+  void set_tolerance();
   bool report_progress();
   // Transfers.
   void make_ready(std::uint32_t transfer);
@@ -183,6 +186,10 @@ class FlowRun {
   std::vector<std::int64_t> saved_state_;
   std::vector<std::int64_t> new_state_;
 
+  // Part of its own time by which a flow may be taken to have ended early, so that others end with it; 0 until rates
+  // have cost too much.
+  double tolerance_ = 0;
+  double greatest_tolerance_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t work_ = 0;
   std::uint64_t reported_work_ = 0;

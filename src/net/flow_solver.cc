@@ -13,6 +13,8 @@ namespace {
 constexpr double kRounding = 1e-9;
 // A rate that moved by less is the same rate; its flows need no new end.
 constexpr double kUnchanged = 1e-13;
+// Changes of a lane's usage before it is summed up anew.
+constexpr std::uint32_t kUpdates = 64;
 
 }  // namespace
 
@@ -32,7 +34,7 @@ std::uint32_t MaxMinSolver::add_bundle(std::span<const LaneShare> lanes, double 
   const auto id = static_cast<std::uint32_t>(bundles_.size());
   Bundle bundle;
   bundle.first = static_cast<std::uint32_t>(entries_.size());
-  for (const LaneShare& use : lanes) entries_.push_back({id, use.lane, 0, use.share});
+  for (const LaneShare& use : lanes) entries_.push_back({id, use.lane, 0, kNoEntry, use.share});
   bundle.last = static_cast<std::uint32_t>(entries_.size());
   bundle.limit = limit;
   bundles_.push_back(bundle);
@@ -63,14 +65,18 @@ void MaxMinSolver::set_count(std::uint32_t bundle, std::uint32_t flows) {
     }
     lane.flows += flows - b.count;
     lane.demand = lane.active.empty() ? 0 : lane.demand + change * entries_[e].share * b.limit;
+    if (b.count > 0) lane.usage = lane.active.empty() ? 0 : lane.usage + change * entries_[e].share * b.rate;
     if (was_hot || is_hot(lane)) mark_dirty(entries_[e].lane);
   }
-  if (b.count == 0 && !b.fresh) {
-    b.fresh = true;
+  if (flows == 0 && b.bottleneck != kNoLane) --lanes_[b.bottleneck].held;
+  if (flows == 0) b.bottleneck = kNoLane;
+  if (b.count == 0) {
     b.rate = 0;
     b.bottleneck = kNoLane;
-    fresh_.push_back(bundle);
+    b.fresh = true;
   }
+  if (!b.recounted) recounted_.push_back(bundle);
+  b.recounted = true;
   b.count = flows;
 }
 
@@ -79,72 +85,84 @@ void MaxMinSolver::choose(std::uint32_t bundle) {
   if (b.chosen) return;
   b.chosen = true;
   b.old_rate = b.rate;
+  b.old_bottleneck = b.bottleneck;
   chosen_.push_back(bundle);
 }
 
+// The first to look at are those that a changed lane holds back and those whose flows changed; widen() adds the rest.
 std::span<const std::uint32_t> MaxMinSolver::solve() {
   changed_.clear();
   work_lanes_.clear();
-  if (dirty_.empty() && fresh_.empty()) return changed_;
+  if (dirty_.empty() && recounted_.empty()) return changed_;
   ++solves_;
-  for (const std::uint32_t lane : dirty_) {
-    for (const std::uint32_t e : lanes_[lane].active) choose(entries_[e].bundle);
-    lanes_[lane].dirty = false;
+  for (const std::uint32_t bundle : recounted_) {
+    bundles_[bundle].recounted = false;
+    if (bundles_[bundle].count > 0) choose(bundle);
   }
-  dirty_.clear();
+  recounted_.clear();
+  for (const std::uint32_t lane : dirty_) {
+    for (const std::uint32_t e : lanes_[lane].active) {
+      if (bundles_[entries_[e].bundle].bottleneck == lane) choose(entries_[e].bundle);
+    }
+  }
   do {
     collect_lanes();
     fill();
   } while (widen());
+  for (const std::uint32_t lane : dirty_) lanes_[lane].dirty = false;
+  dirty_.clear();
   for (const std::uint32_t bundle : chosen_) {
     Bundle& b = bundles_[bundle];
     b.chosen = false;
     const bool same = b.rate >= b.old_rate * (1 - kUnchanged) && b.rate <= b.old_rate * (1 + kUnchanged);
-    if (same) b.rate = b.old_rate;
     if (!same || b.fresh) changed_.push_back(bundle);
-  }
-  for (const std::uint32_t bundle : fresh_) {
-    Bundle& b = bundles_[bundle];
-    if (b.count > 0 && b.rate == 0 && b.bottleneck == kNoLane) {
-      b.rate = b.limit;
-      changed_.push_back(bundle);
-    }
+    if (same) b.rate = b.old_rate;
     b.fresh = false;
+    keep(bundle);
   }
-  fresh_.clear();
   chosen_.clear();
+  for (const std::uint32_t lane : stale_) sum_up(lanes_[lane]);
+  stale_.clear();
   return changed_;
 }
 
-// The hot lanes that chosen bundles cross; the others cannot hold anybody back.
+void MaxMinSolver::start_lane(std::uint32_t id) {
+  Lane& lane = lanes_[id];
+  lane.marked = fill_number_;
+  lane.first = kNoEntry;
+  lane.chosen = lane.chosen_held = lane.open = 0;
+  lane.residual = capacity_of(lane) - lane.usage;
+  lane.weight = lane.top = 0;
+  lane.new_level = -1;
+  work_lanes_.push_back(id);
+}
+
+// The hot lanes that changed or that chosen bundles cross; others cannot hold anybody back.
 void MaxMinSolver::collect_lanes() {
   ++fill_number_;
   work_lanes_.clear();
+  work_ += chosen_.size();
+  for (const std::uint32_t id : dirty_) {
+    if (is_hot(lanes_[id])) start_lane(id);
+  }
   for (const std::uint32_t bundle : chosen_) {
     Bundle& b = bundles_[bundle];
     b.open = true;
     b.bottleneck = kNoLane;
     for (std::uint32_t e = b.first; e < b.last; ++e) {
       Lane& lane = lanes_[entries_[e].lane];
-      if (lane.marked == fill_number_ || !is_hot(lane)) continue;
-      lane.marked = fill_number_;
-      work_lanes_.push_back(entries_[e].lane);
-    }
-  }
-  for (const std::uint32_t id : work_lanes_) {
-    Lane& lane = lanes_[id];
-    lane.residual = capacity_of(lane);
-    lane.weight = 0;
-    lane.open = 0;
-    for (const std::uint32_t e : lane.active) {
-      const Bundle& b = bundles_[entries_[e].bundle];
-      const double weight = b.count * entries_[e].share;
-      if (b.chosen) {
-        lane.weight += weight;
-        ++lane.open;
-      } else {
-        lane.residual -= weight * b.rate;
+      if (lane.marked != fill_number_) {
+        if (!is_hot(lane)) continue;
+        start_lane(entries_[e].lane);
       }
+      const double weight = b.count * entries_[e].share;
+      entries_[e].next = lane.first;
+      lane.first = e;
+      ++lane.chosen;
+      ++lane.open;
+      if (b.old_bottleneck == entries_[e].lane) ++lane.chosen_held;
+      lane.weight += weight;
+      lane.residual += weight * b.old_rate;
     }
   }
 }
@@ -153,7 +171,9 @@ void MaxMinSolver::collect_lanes() {
 // so one that is out of date is looked at again and pushed back.
 void MaxMinSolver::fill() {
   levels_.clear();
-  for (const std::uint32_t id : work_lanes_) levels_.emplace_back(lanes_[id].residual / lanes_[id].weight, id);
+  for (const std::uint32_t id : work_lanes_) {
+    if (lanes_[id].open > 0) levels_.emplace_back(lanes_[id].residual / lanes_[id].weight, id);
+  }
   std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
   const auto push = [this](double level, std::uint32_t lane) {
     levels_.emplace_back(level, lane);
@@ -174,7 +194,8 @@ void MaxMinSolver::fill() {
       if (lane.open > 0) push(std::max(lane.residual / lane.weight, 0.0), id);
       continue;
     }
-    for (const std::uint32_t e : lane.active) {
+    lanes_[id].new_level = level;
+    for (std::uint32_t e = lane.first; e != kNoEntry; e = entries_[e].next) {
       if (bundles_[entries_[e].bundle].open) close(entries_[e].bundle, level, id);
     }
   }
@@ -186,7 +207,7 @@ void MaxMinSolver::fill() {
 // Bundles that want less than the lane has for each: no lane can hold them back, since this one has the lowest level.
 bool MaxMinSolver::close_limited(const Lane& lane, double level) {
   bool any = false;
-  for (const std::uint32_t e : lane.active) {
+  for (std::uint32_t e = lane.first; e != kNoEntry; e = entries_[e].next) {
     const std::uint32_t bundle = entries_[e].bundle;
     if (!bundles_[bundle].open || bundles_[bundle].limit > level * (1 + kUnchanged)) continue;
     close(bundle, bundles_[bundle].limit, kNoLane);
@@ -206,6 +227,7 @@ void MaxMinSolver::close(std::uint32_t bundle, double rate, std::uint32_t bottle
     const double weight = b.count * entries_[e].share;
     lane.weight -= weight;
     lane.residual -= weight * rate;
+    lane.top = std::max(lane.top, rate);
     --lane.open;
   }
 }
@@ -220,47 +242,50 @@ bool MaxMinSolver::widen() {
 
 bool MaxMinSolver::widen_at(std::uint32_t id) {
   const Lane& lane = lanes_[id];
-  double usage = 0;
-  double top = 0;
-  double level = -1;
-  bool outsiders = false;
-  for (const std::uint32_t e : lane.active) {
-    const Bundle& b = bundles_[entries_[e].bundle];
-    usage += b.count * entries_[e].share * b.rate;
-    top = std::max(top, b.rate);
-    if (!b.chosen) {
-      outsiders = true;
-    } else if (b.bottleneck == id) {
-      level = b.rate;
-    }
-  }
-  if (!outsiders) return false;
-  const bool full = usage >= capacity_of(lane) * (1 - kRounding);
+  if (lane.active.size() == lane.chosen) return false;
+  const double slack = capacity_of(lane) * kRounding;
+  // Outsiders that it holds back all have its old level, and before this solve nobody on it had more.
+  const bool raises =
+      lane.held > lane.chosen_held && (lane.residual > slack || lane.top > lane.level * (1 + kRounding));
+  const bool known = lane.held > 0 && lane.level <= lane.new_level * (1 + kRounding);
+  const bool lowers = lane.new_level >= 0 && !known;
+  const bool over = lane.new_level < 0 && lane.residual < -slack;
+  if (!raises && !lowers && !over) return false;
   bool any = false;
   for (const std::uint32_t e : lane.active) {
     const Bundle& b = bundles_[entries_[e].bundle];
     if (b.chosen) continue;
-    const bool has_too_much = level >= 0 && b.rate > level * (1 + kRounding);
-    const bool may_have_more = b.bottleneck == id && (!full || b.rate < top * (1 - kRounding));
-    if (!has_too_much && !may_have_more) continue;
+    const bool has_too_much = over || (lowers && b.rate > lane.new_level * (1 + kRounding));
+    if (!has_too_much && !(raises && b.bottleneck == id)) continue;
     choose(entries_[e].bundle);
     any = true;
   }
   return any;
 }
 
-double MaxMinSolver::usage_of(std::uint32_t lane) const {
-  double usage = 0;
-  for (const std::uint32_t e : lanes_[lane].active) {
-    const Bundle& b = bundles_[entries_[e].bundle];
-    usage += b.count * entries_[e].share * b.rate;
+// Takes over the new rate of a bundle into its lanes.
+void MaxMinSolver::keep(std::uint32_t bundle) {
+  const Bundle& b = bundles_[bundle];
+  if (b.old_bottleneck != kNoLane) --lanes_[b.old_bottleneck].held;
+  if (b.bottleneck != kNoLane) {
+    ++lanes_[b.bottleneck].held;
+    lanes_[b.bottleneck].level = b.rate;
   }
-  return usage;
+  for (std::uint32_t e = b.first; e < b.last; ++e) {
+    Lane& lane = lanes_[entries_[e].lane];
+    lane.usage += b.count * entries_[e].share * (b.rate - b.old_rate);
+    if (++lane.updates == kUpdates) stale_.push_back(entries_[e].lane);
+  }
 }
 
-bool MaxMinSolver::holds_back(std::uint32_t lane) const {
-  return std::any_of(lanes_[lane].active.begin(), lanes_[lane].active.end(),
-                     [&](std::uint32_t e) { return bundles_[entries_[e].bundle].bottleneck == lane; });
+// Sums of differences gather rounding; sums do not.
+void MaxMinSolver::sum_up(Lane& lane) {
+  lane.updates = 0;
+  lane.usage = 0;
+  for (const std::uint32_t e : lane.active) {
+    const Bundle& b = bundles_[entries_[e].bundle];
+    lane.usage += b.count * entries_[e].share * b.rate;
+  }
 }
 
 }  // namespace weft::net

@@ -51,27 +51,40 @@ class MaxMinSolver {
     for (std::uint32_t e = bundles_[bundle].first; e < bundles_[bundle].last; ++e) visit(entries_[e].lane);
   }
   // What the flows on a lane send over it together, and whether one of them is held back by it.
-  [[nodiscard]] double usage_of(std::uint32_t lane) const;
-  [[nodiscard]] bool holds_back(std::uint32_t lane) const;
+  [[nodiscard]] double usage_of(std::uint32_t lane) const { return lanes_[lane].usage; }
+  [[nodiscard]] bool holds_back(std::uint32_t lane) const { return lanes_[lane].held > 0; }
   [[nodiscard]] std::uint64_t solves() const { return solves_; }
+  // Bundles looked at so far: what the solves have cost.
+  [[nodiscard]] std::uint64_t work() const { return work_; }
 
  private:
   struct Lane {
     double one = 0;
     double many = 0;
     double demand = 0;  // of its flows, if each had its limit
+    double usage = 0;   // of its flows at their rates
+    double level = 0;   // rate of the bundles it holds back
     std::uint32_t flows = 0;
-    std::uint32_t open = 0;    // during a fill: bundles on it without a rate yet
-    double residual = 0;       // during a fill: capacity that is not given away
-    double weight = 0;         // during a fill: flows times shares without a rate yet
-    std::uint64_t marked = 0;  // the fill that has it in work_lanes_
+    std::uint32_t held = 0;     // bundles it holds back
+    std::uint32_t updates = 0;  // of `usage` since it was last summed up
     bool dirty = false;
     std::vector<std::uint32_t> active;  // entries of bundles with flows
+    // During a solve, over the chosen bundles on it.
+    std::uint64_t marked = 0;  // the fill that has it in work_lanes_
+    std::uint32_t first = kNoEntry;
+    std::uint32_t chosen = 0;
+    std::uint32_t chosen_held = 0;
+    std::uint32_t open = 0;  // without a rate yet
+    double residual = 0;     // capacity that is not given away
+    double weight = 0;       // flows times shares without a rate yet
+    double top = 0;          // highest rate given
+    double new_level = -1;   // rate it holds some of them to; negative: none
   };
   struct Entry {
     std::uint32_t bundle;
     std::uint32_t lane;
     std::uint32_t position;  // in the lane's `active`
+    std::uint32_t next;      // chosen entry of the same lane
     double share;
   };
   struct Bundle {
@@ -79,36 +92,44 @@ class MaxMinSolver {
     std::uint32_t last = 0;
     std::uint32_t count = 0;
     std::uint32_t bottleneck = kNoLane;
+    std::uint32_t old_bottleneck = kNoLane;
+    bool chosen = false;  // is part of this solve
+    bool open = false;
+    bool fresh = false;      // had no flows at the last solve
+    bool recounted = false;  // is in recounted_
     double limit = 0;
     double rate = 0;
     double old_rate = 0;
-    bool chosen = false;  // is part of this solve
-    bool open = false;
-    bool fresh = false;
   };
+  static constexpr std::uint32_t kNoEntry = 0xFFFFFFFFU;
 
   [[nodiscard]] static double capacity_of(const Lane& lane) { return lane.flows > 1 ? lane.many : lane.one; }
   [[nodiscard]] static bool is_hot(const Lane& lane);
   void mark_dirty(std::uint32_t lane);
   void choose(std::uint32_t bundle);
+  void start_lane(std::uint32_t lane);
   void collect_lanes();
   void fill();
   void close(std::uint32_t bundle, double rate, std::uint32_t bottleneck);
   bool close_limited(const Lane& lane, double level);
   bool widen();
   bool widen_at(std::uint32_t lane);
+  void keep(std::uint32_t bundle);
+  void sum_up(Lane& lane);
 
   std::vector<Lane> lanes_;
   std::vector<Entry> entries_;
   std::vector<Bundle> bundles_;
   std::vector<std::uint32_t> dirty_;
-  std::vector<std::uint32_t> fresh_;
+  std::vector<std::uint32_t> recounted_;
   std::vector<std::uint32_t> chosen_;
   std::vector<std::uint32_t> work_lanes_;
+  std::vector<std::uint32_t> stale_;
   std::vector<std::uint32_t> changed_;
   std::vector<std::pair<double, std::uint32_t>> levels_;
   std::uint64_t fill_number_ = 0;
   std::uint64_t solves_ = 0;
+  std::uint64_t work_ = 0;
 };
 
 }  // namespace weft::net

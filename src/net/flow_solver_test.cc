@@ -129,7 +129,7 @@ TEST(MaxMinSolver, SaysOnlyWhatChanged) {
   EXPECT_EQ(solver.solve().size(), 2U);
   const std::uint32_t c = add(solver, {1}, 1, 100);
   const std::span<const std::uint32_t> changed = solver.solve();
-  EXPECT_EQ(std::vector<std::uint32_t>(changed.begin(), changed.end()), (std::vector<std::uint32_t>{b, c}));
+  EXPECT_EQ(std::vector<std::uint32_t>(changed.begin(), changed.end()), (std::vector<std::uint32_t>{c, b}));
   EXPECT_TRUE(solver.solve().empty());
   EXPECT_DOUBLE_EQ(solver.rate(a), 100);
 }

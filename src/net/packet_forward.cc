@@ -311,11 +311,24 @@ inline void PacketShard::dispatch(const Event& event) {
   }
 }
 
-// Packets and ports of coming events are in the second-level cache at best.
-inline void PacketShard::prefetch(const Event& event) {
-  if (event.key >> 60U != static_cast<std::uint64_t>(EventKind::arrive)) return;
-  __builtin_prefetch(&pool_[static_cast<std::uint32_t>(event.key)]);
-  __builtin_prefetch(&ports_[event.key >> 32U & 0x0FFFFFFFU]);
+// Packets, and the ports and connections they lead to, are in the second-level cache at best: they are asked for a few
+// events ahead, the packet first and what it names once it is there.
+inline void PacketShard::prefetch() {
+  constexpr auto kArrive = static_cast<std::uint64_t>(EventKind::arrive);
+  std::uint64_t key = 0;
+  if (wheel_.peek(5, key) && key >> 60U == kArrive) {
+    __builtin_prefetch(&pool_[static_cast<std::uint32_t>(key)]);
+    __builtin_prefetch(&ports_[key >> 32U & 0x0FFFFFFFU]);
+  }
+  if (!wheel_.peek(2, key) || key >> 60U != kArrive) return;
+  const Packet& packet = pool_[static_cast<std::uint32_t>(key)];
+  if (!ports_[key >> 32U & 0x0FFFFFFFU].to_endpoint) {
+    __builtin_prefetch(&ports_[routes_[packet.route]]);
+  } else if (packet.kind == PacketKind::data) {
+    __builtin_prefetch(&receivers_[packet.connection]);
+  } else {
+    __builtin_prefetch(&senders_[packet.connection]);
+  }
 }
 
 void PacketShard::run_until(std::int64_t limit, std::uint64_t rounds) {
@@ -323,7 +336,7 @@ void PacketShard::run_until(std::int64_t limit, std::uint64_t rounds) {
   while (rounds_done_ < rounds && wheel_.pop_before(limit, event)) {
     now_ = event.time;
     ++totals_.events;
-    if (const Event* coming = wheel_.peek(1)) prefetch(*coming);
+    prefetch();
     dispatch(event);
   }
 }

@@ -72,7 +72,7 @@ class PacketShard {
   }
   void at(std::int64_t time, EventKind kind, std::uint64_t id) { wheel_.push({time, key(kind, id)}); }
   void dispatch(const Event& event);
-  void prefetch(const Event& event);
+  void prefetch();
 
   // packet_forward.cc
   void arrive(std::uint32_t port, std::uint32_t id);
