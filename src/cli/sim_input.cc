@@ -91,6 +91,11 @@ std::string_view host_of(std::string_view name) { return name.substr(0, name.fin
 
 }  // namespace
 
+std::string SimInput::caveat() const {
+  if (cluster() == nullptr || cluster()->fabric(fabric).network != NetworkKind::infiniband) return {};
+  return "warning: InfiniBand's credits are simulated as PFC, and its congestion control as DCQCN";
+}
+
 std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, FabricKind fallback, SimInput& input) {
   const Arguments& arguments = context.arguments();
   const bool has_cluster = !arguments.word(0).empty();

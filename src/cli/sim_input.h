@@ -21,6 +21,8 @@ struct SimInput {
   net::Network network;
   std::string where;  // "pod32, backend fabric"
   [[nodiscard]] const Cluster* cluster() const { return loaded == nullptr ? nullptr : loaded->cluster.get(); }
+  // What of this network is simulated by something else; empty for nothing.
+  [[nodiscard]] std::string caveat() const;
 };
 
 // Opens CLUSTER or --topology; `fallback` is the fabric without --fabric. Gives the exit code, all said, when it
