@@ -130,6 +130,7 @@ class CollectiveRunner {
     view.routing = to_text(setup_.routing.mode);
     Document document = collective_document(view, rows_);
     for (const std::string& note : notes_) document.notes.push_back(note);
+    if (!input_.caveat().empty()) document.notes.push_back(input_.caveat());
     const Exit outcome = partial_ ? Exit::partial : Exit::ok;
     const Exit delivered = context_.deliver(document, outcome);
     if (delivered != outcome) return delivered;

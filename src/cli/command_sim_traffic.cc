@@ -53,8 +53,9 @@ Exit run_traffic(Context& context) {
                                 .connections = std::move(connections),
                                 .hottest = for_people ? 10U : 1000U,
                                 .storm_rows = for_people ? 20U : 10'000U};
-  const Document document =
+  Document document =
       results.size() > 1 ? net::comparison_document(view, results) : net::result_document(view, results.back());
+  if (!input.caveat().empty()) document.notes.push_back(input.caveat());
   const Exit outcome = results.back().complete ? Exit::ok : Exit::partial;
   const Exit delivered = context.deliver(document, outcome);
   if (delivered != outcome) return delivered;

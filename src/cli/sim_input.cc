@@ -91,6 +91,11 @@ std::string_view host_of(std::string_view name) { return name.substr(0, name.fin
 
 }  // namespace
 
+std::string SimInput::caveat() const {
+  if (cluster() == nullptr || cluster()->fabric(fabric).network != NetworkKind::infiniband) return {};
+  return "warning: InfiniBand's credits are simulated as PFC, and its congestion control as DCQCN";
+}
+
 std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, FabricKind fallback, SimInput& input) {
   const Arguments& arguments = context.arguments();
   const bool has_cluster = !arguments.word(0).empty();
@@ -163,18 +168,16 @@ std::vector<NodeId> chosen_ranks(OptionReader& reader, const net::Network& netwo
   return ranks;
 }
 
-std::vector<NodeId> endpoints_of_role(const SimInput& input, bool storage) {
+std::vector<NodeId> endpoints_of_role(const SimInput& input, PoolRole role) {
   const std::span<const NodeId> all = input.network.endpoints();
   const Cluster* cluster = input.cluster();
-  if (cluster == nullptr) return {all.begin(), all.end()};
+  if (cluster == nullptr) return {};
   std::vector<NodeId> found;
   for (const NodeId id : all) {
     const DeviceId device = input.network.node(id).device;
     if (device == kNone<DeviceId>) continue;
     const int pool = cluster->groups()[cluster->device(device).group].pool;
-    const bool stores =
-        pool >= 0 && *(*cluster->spec().pools)[static_cast<std::size_t>(pool)].role == PoolRole::storage;
-    if (stores == storage) found.push_back(id);
+    if (pool >= 0 && *(*cluster->spec().pools)[static_cast<std::size_t>(pool)].role == role) found.push_back(id);
   }
   return found;
 }

@@ -21,6 +21,8 @@ struct SimInput {
   net::Network network;
   std::string where;  // "pod32, backend fabric"
   [[nodiscard]] const Cluster* cluster() const { return loaded == nullptr ? nullptr : loaded->cluster.get(); }
+  // What of this network is simulated by something else; empty for nothing.
+  [[nodiscard]] std::string caveat() const;
 };
 
 // Opens CLUSTER or --topology; `fallback` is the fabric without --fabric. Gives the exit code, all said, when it
@@ -46,8 +48,8 @@ struct TopologyDefaults {
 // Those of --hosts, cut to --ranks; of `all` when there is no --hosts.
 [[nodiscard]] std::vector<net::NodeId> chosen_ranks(OptionReader& reader, const net::Network& network,
                                                     const std::vector<net::NodeId>& all);
-// Endpoints of servers of the storage pools (or of all others); everything where there is no cluster.
-[[nodiscard]] std::vector<net::NodeId> endpoints_of_role(const SimInput& input, bool storage);
+// Endpoints of servers of the pools with this role; none where there is no cluster.
+[[nodiscard]] std::vector<net::NodeId> endpoints_of_role(const SimInput& input, PoolRole role);
 
 // The flow file of --flows, in whichever of the known formats it is.
 [[nodiscard]] std::optional<Exit> read_flow_file(Context& context, const std::string& path, const net::Network& network,

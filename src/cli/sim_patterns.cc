@@ -150,7 +150,8 @@ class TrafficMaker {
                        net::counted_text(parts, "stripe", "stripes"));
   }
 
-  // --targets, or the servers of storage pools, or the last eighth where there is no cluster; clients are the rest.
+  // --targets, or the servers of storage pools, or the last eighth where there is no cluster. Clients are the training
+  // servers, or whoever else there is.
   bool storage_ends(std::vector<NodeId>& clients, std::vector<NodeId>& targets) {
     if (reader_.arguments().has("targets")) {
       const Result<std::vector<NodeId>> named = net_endpoints(reader_.arguments().value("targets"));
@@ -160,14 +161,16 @@ class TrafficMaker {
       }
       targets = named.value();
     } else if (input_.cluster() != nullptr) {
-      targets = endpoints_of_role(input_, true);
+      targets = endpoints_of_role(input_, PoolRole::storage);
     } else {
       const std::span<const NodeId> all = input_.network.endpoints();
       targets.assign(all.end() - static_cast<std::ptrdiff_t>(std::max<std::size_t>(all.size() / 8, 1)), all.end());
     }
     std::vector<bool> stores(input_.network.nodes().size());
     for (const NodeId id : targets) stores[index_of(id)] = true;
-    for (const NodeId id : ranks_) {
+    const bool chosen = reader_.arguments().has("hosts") || reader_.arguments().has("ranks");
+    const std::vector<NodeId> training = chosen ? std::vector<NodeId>() : endpoints_of_role(input_, PoolRole::training);
+    for (const NodeId id : training.empty() ? ranks_ : training) {
       if (!stores[index_of(id)]) clients.push_back(id);
     }
     if (targets.empty() || clients.empty()) {

@@ -80,9 +80,14 @@ class AnswerFinder {
 
   void storm() {
     for (const PauseStorm& storm : in_.options.pause_storms) {
-      say("{} sends pause frames from {} on, as asked for with --storm; a PFC watchdog (--watchdog drop) would cut it "
-          "off",
-          network_.name_of(storm.endpoint), time_text(storm.from));
+      const std::string end =
+          result_.totals.watchdog_trips > 0
+              ? fmt::format("the PFC watchdog cut it off after {}", time_text(in_.options.switches.watchdog_detection))
+          : in_.options.switches.watchdog == Watchdog::off
+              ? std::string("a PFC watchdog (--watchdog drop) would cut it off")
+              : std::string("the PFC watchdog did not act within the run");
+      say("{} sends pause frames from {} on, as asked for; {}", network_.name_of(storm.endpoint), time_text(storm.from),
+          end);
     }
   }
 
@@ -135,7 +140,7 @@ class AnswerFinder {
             busiest);
         break;
     }
-    if (is_between_switches(bound_.kind)) uneven_links();
+    if (is_between_switches(bound_.kind) && bound_.utilisation >= 0.1) uneven_links();
   }
 
   void nic_bound() {

@@ -350,9 +350,9 @@ class HeatPainter {
   static std::string axes_words(const Layer& layer, const Matrix& matrix) {
     std::string words = fmt::format("row: {}, column: {}{}", layer.row_word, layer.column_word,
                                     matrix.named_columns ? "" : " by number");
-    if (matrix.rows_each * matrix.columns_each > 1) {
-      words += fmt::format("; hottest of {} x {}", matrix.rows_each, matrix.columns_each);
-    }
+    std::uint32_t most = 0;
+    for (const HeatCell& cell : matrix.first) most = std::max(most, cell.links);
+    if (most > 1) words += fmt::format("; hottest of up to {} links", most);
     return words;
   }
 
