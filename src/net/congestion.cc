@@ -61,8 +61,9 @@ void start_control(Control& control, const TransportOptions& options, BitRate li
       break;
     case Transport::dcqcn:
     case Transport::pfc_only:
+      // Whole packets, and one for the packet that is being acknowledged: rounded down, a window would cost throughput.
       control.window = options.window.count() > 0 ? static_cast<double>(options.window.count())
-                                                  : std::max(product, full_wire(options));
+                                                  : (std::ceil(product / full_wire(options)) + 1) * full_wire(options);
       break;
   }
 }
