@@ -188,7 +188,7 @@ SimResult busy_run(int threads, Transport transport, RoutingMode mode) {
   return many.run();
 }
 
-TEST(PacketEngine, ThreadsChangeNothing) {
+TEST(PacketEngine, ConcurrentShardsChangeNothing) {
   for (const Transport transport : {Transport::dcqcn, Transport::hpcc, Transport::nscc, Transport::receiver}) {
     for (const RoutingMode mode : {RoutingMode::ecmp, RoutingMode::spray, RoutingMode::adaptive}) {
       const SimResult one = busy_run(1, transport, mode);
