@@ -274,10 +274,10 @@ bool run(std::string_view name, std::uint32_t size, const std::function<Work(std
   fmt::print(
       "{{\"workload\":\"{}\",\"size\":{},\"transfers\":{},\"instances\":{},\"make_s\":{:.3f},\"wall_s\":{:.3f},"
       "\"cpu_s\":{:.3f},\"rss_mb\":{},\"simulated_us\":{:.3f},\"mean_us\":{:.3f},\"events\":{},\"solves\":{},"
-      "\"complete\":{}}}\n",
+      "\"complete\":{},\"hash\":\"{:016x}\"}}\n",
       name, size, work.graph.size(), work.graph.instance_count(), start - made_at, wall, cpu, usage.ru_maxrss / 1024,
       in_microseconds(result->end), in_microseconds(times.mean), result->totals.events, result->totals.solves,
-      result->complete);
+      result->complete, result->trace_hash);
   std::fflush(stdout);
   return true;
 }

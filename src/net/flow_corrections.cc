@@ -82,24 +82,66 @@ SimTime FlowClass::latency(const Network& network, std::span<const LinkId> way, 
   return t.ends_at_receiver ? time : time + back;
 }
 
+SimTime FlowClass::round_trip(const Network& network, std::span<const LinkId> way) const {
+  const TransportOptions& t = options_->transport;
+  if (t.base_rtt.count() > 0) return t.base_rtt;
+  return one_way(network, way, t.payload + t.header, true) + one_way(network, way, t.control, true);
+}
+
 double FlowClass::connection_limit(const Network& network, std::span<const LinkId> way) const {
   const TransportOptions& t = options_->transport;
   double limit = std::numeric_limits<double>::infinity();
   const double wire =
       static_cast<double>(t.payload.count() + t.header.count()) / static_cast<double>(t.payload.count());
   if (t.host_limit.count() > 0) limit = static_cast<double>(t.host_limit.count()) * wire;
-  if (t.window.count() > 0) {
-    SimTime round_trip = t.base_rtt;
-    if (round_trip.count() == 0) {
-      const Bytes packet = t.payload + t.header;
-      round_trip = one_way(network, way, packet, true) + one_way(network, way, t.control, true);
-    }
-    if (round_trip.count() > 0) {
-      const double bits = static_cast<double>(t.window.count()) * 8 * wire;
-      limit = std::min(limit, bits * 1e12 / static_cast<double>(round_trip.count()));
-    }
+  const SimTime trip = round_trip(network, way);
+  if (t.window.count() > 0 && trip.count() > 0) {
+    const double bits = static_cast<double>(t.window.count()) * 8 * wire;
+    limit = std::min(limit, bits * 1e12 / static_cast<double>(trip.count()));
   }
   return limit;
+}
+
+double FlowClass::window(const Network& network, std::span<const LinkId> way) const {
+  const TransportOptions& t = options_->transport;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (t.kind == Transport::tcp || t.window.count() == std::numeric_limits<std::int64_t>::max()) return kInfinity;
+  if (t.window.count() > 0) return static_cast<double>(t.window.count());
+  const auto rate = static_cast<double>(network.link(way.front()).rate.count());
+  const double product = rate / 8 * static_cast<double>(round_trip(network, way).count()) * 1e-12;
+  return std::max(product, static_cast<double>(t.payload.count() + t.header.count()));
+}
+
+double FlowClass::weight(const Network& network, std::span<const LinkId> way) const {
+  if (plain_) return 1;
+  switch (options_->transport.kind) {
+    case Transport::dcqcn:
+    case Transport::pfc_only:
+    case Transport::hpcc:
+    case Transport::nscc: {
+      const double bytes = window(network, way);
+      return std::isfinite(bytes) ? bytes / 65'536 : 1;
+    }
+    case Transport::receiver:
+    case Transport::tcp:
+      break;
+  }
+  return 1;
+}
+
+// The window doubles every round trip from ten packets (RFC 6928) until it covers rate times round trip.
+SimTime FlowClass::start_up(const Network& network, std::span<const LinkId> way, Bytes bytes, double rate) const {
+  if (plain_ || options_->transport.kind != Transport::tcp) return SimTime();
+  const double trip = static_cast<double>(round_trip(network, way).count());
+  const auto packet = static_cast<double>((options_->transport.payload + options_->transport.header).count());
+  const double product = rate / 8 * trip * 1e-12;
+  double left = static_cast<double>(wire_bytes(bytes).count());
+  double lost = 0;
+  for (double window = 10 * packet; window < product && left > window; window *= 2) {
+    lost += trip - window * 8e12 / rate;
+    left -= window;
+  }
+  return SimTime(static_cast<std::int64_t>(lost));
 }
 
 }  // namespace weft::net

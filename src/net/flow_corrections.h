@@ -35,12 +35,21 @@ class FlowClass {
   [[nodiscard]] SimTime latency(const Network& network, std::span<const LinkId> way, Bytes bytes) const;
   // What one connection may send in bits per second on the wire, whatever the links have; infinity without a limit.
   [[nodiscard]] double connection_limit(const Network& network, std::span<const LinkId> way) const;
+  // What a connection may have on its way at once; flows that wait in one queue have parts of it by their windows.
+  // Infinity where there is no limit.
+  [[nodiscard]] double window(const Network& network, std::span<const LinkId> way) const;
+  // In proportion to what connections share a full link; 1 where the transport makes them equal.
+  [[nodiscard]] double weight(const Network& network, std::span<const LinkId> way) const;
+  // What a new connection that is alone loses until it sends at its rate (bits per second on the wire): TCP's slow
+  // start.
+  [[nodiscard]] SimTime start_up(const Network& network, std::span<const LinkId> way, Bytes bytes, double rate) const;
   // Parts of a link's rate: for a flow alone, and for several together.
   [[nodiscard]] double alone() const { return correction_.alone; }
   [[nodiscard]] double shared() const { return correction_.shared; }
   [[nodiscard]] const TrafficClassOptions& options() const { return *options_; }
 
  private:
+  [[nodiscard]] SimTime round_trip(const Network& network, std::span<const LinkId> way) const;
   [[nodiscard]] SimTime one_way(const Network& network, std::span<const LinkId> way, Bytes packet, bool back) const;
 
   const TrafficClassOptions* options_;

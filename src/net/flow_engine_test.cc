@@ -1,83 +1,11 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <numeric>
 
-#include "base/random.h"
-#include "net/flow_run.h"
-#include "net/simulate.h"
-#include "net/topologies.h"
+#include "net/flow_fixture.h"
 
 namespace weft::net {
 namespace {
 
-// Bytes that flow, without packets: what SimGrid's CM02 model computes, but for its weights.
-SimOptions plain_options() {
-  SimOptions options;
-  options.fidelity = Fidelity::flow;
-  options.classes[0].transport.header = Bytes(0);
-  options.switches.cut_through = true;
-  return options;
-}
-
-SimOptions packet_options() {
-  SimOptions options;
-  options.fidelity = Fidelity::flow;
-  return options;
-}
-
-RoutingOptions routing(RoutingMode mode) {
-  RoutingOptions options;
-  options.mode = mode;
-  return options;
-}
-
-Transfer send(NodeId from, NodeId to, std::int64_t bytes) {
-  Transfer t;
-  t.source = from;
-  t.destination = to;
-  t.bytes = Bytes(bytes);
-  return t;
-}
-
-SimResult simulated(Routes& routes, TransferGraph& graph, const SimOptions& options, SimMonitor* monitor = nullptr) {
-  EXPECT_TRUE(graph.finish(routes.network()));
-  Result<SimResult> result = simulate(routes, graph, options, monitor);
-  EXPECT_TRUE(result.ok());
-  return std::move(result).value();
-}
-
-// Without any shortcut: every round is sent by the clock.
-SimResult step_by_step(Routes& routes, const TransferGraph& graph, const SimOptions& options) {
-  return FlowRun(routes, graph, options, nullptr, FlowShortcuts{false, false}).run();
-}
-
-// Rank r on host `hosts[r]` sends `rounds` rounds to rank r+1, each after the one before has come in from rank r-1.
-std::vector<TransferId> add_ring(TransferGraph& graph, const std::vector<NodeId>& ranks, std::int64_t bytes,
-                                 std::uint32_t rounds) {
-  const auto count = static_cast<std::uint32_t>(ranks.size());
-  const auto first = static_cast<std::uint32_t>(graph.size());
-  std::vector<TransferId> ids;
-  for (std::uint32_t r = 0; r < count; ++r) {
-    Transfer t = send(ranks[r], ranks[(r + 1) % count], bytes);
-    t.rounds = rounds;
-    t.round_after = static_cast<TransferId>(first + (r + count - 1) % count);
-    ids.push_back(graph.add(t));
-  }
-  return ids;
-}
-
-// The permutation of the benchmark workloads: Fisher-Yates on splitmix64, fixed points swapped with the next index.
-std::vector<std::uint32_t> random_permutation(std::uint32_t count) {
-  std::vector<std::uint32_t> p(count);
-  std::iota(p.begin(), p.end(), 0U);
-  std::uint64_t state = count;
-  for (std::uint32_t i = count - 1; i > 0; --i) std::swap(p[i], p[detail::splitmix64(state) % (i + 1)]);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (p[i] == i) std::swap(p[i], p[(i + 1) % count]);
-  }
-  return p;
-}
+using namespace flow_tests;
 
 TEST(FlowEngine, SendsOneTransferAtTheLinksRate) {
   const Network network = star(2, gigabits(100), microseconds(1));
@@ -201,129 +129,6 @@ TEST(FlowEngine, SolvesTheRandomPermutationOf4096) {
   shape.pods = shape.tors_per_pod = shape.hosts_per_tor = shape.aggs_per_pod = 16;
   shape.cores = 256;
   expect_permutation({shape, 1850.553, 1606, 4006, 4806});
-}
-
-// W3: 128 ranks on 8 leaves, 254 rounds of 500 kB at 400 Gb/s. A round is 10 us of sending and 2 us of way, the 16
-// edges that a chain of 254 crosses between leaves are 2 us longer.
-TEST(FlowEngine, RunsTheRingOf128InClosedForm) {
-  const Network network = leaf_spine({});
-  Routes routes(network, routing(RoutingMode::ecmp));
-  TransferGraph graph;
-  add_ring(graph, {network.endpoints().begin(), network.endpoints().end()}, 500'000, 254);
-  const SimResult result = simulated(routes, graph, plain_options());
-  EXPECT_EQ(result.end, microseconds(254 * 12 + 16 * 2));
-  EXPECT_EQ(result.completion_times.size(), 128U * 254);
-  EXPECT_EQ(result.totals.solves, 0U);
-  EXPECT_EQ(result.trace_hash, step_by_step(routes, graph, plain_options()).trace_hash);
-}
-
-// The same as single transfers with a dependency each, as flow files have it.
-TEST(FlowEngine, RunsTheRingOf128AsSingleTransfers) {
-  const Network network = leaf_spine({});
-  Routes routes(network, routing(RoutingMode::ecmp));
-  TransferGraph graph;
-  for (std::uint32_t s = 0; s < 254; ++s) {
-    for (std::uint32_t r = 0; r < 128; ++r) {
-      const TransferId id = graph.add(send(network.endpoints()[r], network.endpoints()[(r + 1) % 128], 500'000));
-      if (s > 0) graph.depend(id, static_cast<TransferId>((s - 1) * 128 + (r + 127) % 128));
-    }
-  }
-  EXPECT_EQ(simulated(routes, graph, plain_options()).end, microseconds(3080));
-}
-
-void expect_same(const SimResult& a, const SimResult& b) {
-  EXPECT_EQ(a.started, b.started);
-  EXPECT_EQ(a.finished, b.finished);
-  EXPECT_EQ(a.completion_times, b.completion_times);
-  EXPECT_EQ(a.trace_hash, b.trace_hash);
-  EXPECT_EQ(a.end, b.end);
-  ASSERT_EQ(a.links.size(), b.links.size());
-  for (std::size_t i = 0; i < a.links.size(); ++i) {
-    EXPECT_EQ(a.links[i].bytes, b.links[i].bytes) << i;
-    EXPECT_EQ(a.links[i].packets, b.links[i].packets) << i;
-  }
-}
-
-std::vector<NodeId> shuffled(const Network& network, std::uint64_t seed) {
-  std::vector<NodeId> hosts(network.endpoints().begin(), network.endpoints().end());
-  RandomStream random(seed, "hosts");
-  for (std::size_t i = hosts.size() - 1; i > 0; --i) std::swap(hosts[i], hosts[random.below(i + 1)]);
-  return hosts;
-}
-
-// What is skipped is what would have come out: rings on random hosts of an oversubscribed leaf-spine, with hashing, so
-// that their edges meet on links; one or several of them, with dependencies, and with transfers that disturb them.
-TEST(FlowEngine, SkipsExactly) {
-  RandomStream random(11, "skip");
-  std::uint64_t skipped = 0;
-  for (std::uint64_t trial = 0; trial < 24; ++trial) {
-    LeafSpineShape shape;
-    shape.leaves = 4;
-    shape.hosts_per_leaf = 4;
-    shape.spines = 1 + static_cast<std::uint32_t>(random.below(4));
-    const Network network = leaf_spine(shape);
-    Routes routes(network, routing(RoutingMode::ecmp));
-    TransferGraph graph;
-    const std::uint64_t rings = 1 + random.below(3);
-    for (std::uint64_t r = 0; r < rings; ++r) {
-      std::vector<NodeId> hosts = shuffled(network, trial * 7 + r);
-      hosts.resize(2 + random.below(hosts.size() - 2));
-      const std::int64_t bytes = random.chance(0.3) ? random.between(200, 9'000) : random.between(100'000, 900'000);
-      const std::vector<TransferId> ids =
-          add_ring(graph, hosts, bytes, static_cast<std::uint32_t>(random.between(20, 200)));
-      if (random.chance(0.3)) graph.edit(ids[0]).start = microseconds(random.between(1, 300));
-      if (random.chance(0.3)) graph.edit(ids.back()).queue_pairs = 2;
-    }
-    if (random.chance(0.5)) {
-      Transfer extra = send(network.endpoints()[0], network.endpoints()[15], 2'000'000);
-      extra.start = microseconds(random.between(0, 900));
-      graph.add(extra);
-    }
-    const SimOptions options = random.chance(0.5) ? plain_options() : packet_options();
-    const SimResult fast = simulated(routes, graph, options);
-    const SimResult slow = step_by_step(routes, graph, options);
-    expect_same(fast, slow);
-    EXPECT_TRUE(fast.complete);
-    if (fast.totals.events < slow.totals.events / 2) ++skipped;
-  }
-  EXPECT_GE(skipped, 4U);  // else the test would show nothing
-}
-
-// Hosts of different rates: the slow one sets the pace of its ring, in closed form as by the clock.
-TEST(FlowEngine, SkipsExactlyWhereMembersDiffer) {
-  NetworkBuilder builder;
-  std::vector<NodeId> hosts;
-  for (std::uint32_t i = 0; i < 12; ++i) hosts.push_back(builder.add_node({}, "host"));
-  Node middle;
-  middle.kind = NodeKind::network_switch;
-  middle.tier = 1;
-  const NodeId hub = builder.add_node(middle, "switch");
-  for (std::uint32_t i = 0; i < 12; ++i) {
-    builder.connect(hosts[i], hub, gigabits(i % 5 == 0 ? 100 : 400), nanoseconds(100 + 37 * i));
-  }
-  const Network network = std::move(builder).finish();
-  Routes routes(network, routing(RoutingMode::ecmp));
-  for (const std::uint32_t rounds : {2U, 11U, 12U, 22U, 150U}) {
-    TransferGraph graph;
-    const std::vector<TransferId> ids = add_ring(graph, hosts, 250'000, rounds);
-    graph.edit(ids[3]).start = microseconds(40);
-    const SimResult fast = simulated(routes, graph, packet_options());
-    expect_same(fast, step_by_step(routes, graph, packet_options()));
-    EXPECT_LT(fast.totals.events, rounds < 12 ? 500U : 40U);
-  }
-}
-
-// Phases that use the same links one after the other, as a hierarchical all-reduce does.
-TEST(FlowEngine, RunsPhasesAfterEachOther) {
-  const Network network = star(8, gigabits(100), microseconds(1));
-  Routes routes(network, routing(RoutingMode::ecmp));
-  const std::vector<NodeId> hosts(network.endpoints().begin(), network.endpoints().end());
-  TransferGraph graph;
-  const std::vector<TransferId> first = add_ring(graph, hosts, 125'000, 7);
-  const std::vector<TransferId> second = add_ring(graph, hosts, 250'000, 14);
-  for (std::size_t i = 0; i < 8; ++i) graph.depend(second[i], first[(i + 7) % 8]);
-  const SimResult result = simulated(routes, graph, plain_options());
-  EXPECT_EQ(result.end, microseconds(7 * 12 + 14 * 22));
 }
 
 TEST(FlowEngine, GivesStrictClassesAllAndOthersTheirWeight) {
@@ -504,22 +309,59 @@ TEST(FlowEngine, StopsWhenToldTo) {
   EXPECT_EQ(result.completion_times.size(), 5000 - result.unfinished);
 }
 
-TEST(FlowEngine, RoundsWaitBehindEachOtherOnOneConnection) {
-  // Member 1 is ten times slower, so rounds that member 0 delivers pile up before it; each still goes in turn.
-  const Network network = star(3, gigabits(100), microseconds(0));
+// Packets of both wait in the queue of one link, as many of each as its window: 3 to 1 where round trips are 3 to 1.
+TEST(FlowEngine, SharesAQueueByWindows) {
+  NetworkBuilder builder;
+  std::vector<NodeId> hosts;
+  for (int i = 0; i < 3; ++i) hosts.push_back(builder.add_node({}, "host"));
+  Node middle;
+  middle.kind = NodeKind::network_switch;
+  middle.tier = 1;
+  const NodeId hub = builder.add_node(middle, "switch");
+  for (std::size_t i = 0; i < 3; ++i) builder.connect(hosts[i], hub, gigabits(100), microseconds(i == 1 ? 1 : 0));
+  const Network network = std::move(builder).finish();
   Routes routes(network, routing(RoutingMode::ecmp));
   TransferGraph graph;
-  Transfer fast = send(network.endpoints()[0], network.endpoints()[1], 125'000);
-  fast.rounds = 10;
-  const TransferId leader = graph.add(fast);
-  Transfer slow = send(network.endpoints()[1], network.endpoints()[2], 1'250'000);
-  slow.rounds = 10;
-  slow.round_after = leader;
-  graph.add(slow);
-  const SimResult result = simulated(routes, graph, plain_options());
-  EXPECT_EQ(result.finished[0], microseconds(100));
-  EXPECT_EQ(result.finished[1], microseconds(1000));
-  EXPECT_EQ(result.started[1], SimTime());
+  graph.add(send(hosts[0], hosts[2], 4096 * 1000));
+  graph.add(send(hosts[1], hosts[2], 4096 * 1000));
+  const SimResult result = simulated(routes, graph, packet_options());
+  const double packet = 0.3328;  // us at 100 Gb/s, and 0.00512 for an ACK
+  const double near = 2 * packet + 2 * 0.00512;
+  const double far = near + 2;
+  EXPECT_NEAR(in_microseconds(result.finished[1]), 1000 * packet * (near + far) / far + 1 + packet, 1e-3);
+  EXPECT_NEAR(in_microseconds(result.finished[0]), 2000 * packet + packet, 1e-3);
+}
+
+TEST(FlowEngine, WarnsWhereMarksWouldSlowSendersDown) {
+  const Network network = star(20, gigabits(100), microseconds(2));
+  Routes routes(network, routing(RoutingMode::ecmp));
+  const auto warnings = [&](std::uint32_t senders) {
+    TransferGraph graph;
+    for (std::uint32_t i = 1; i <= senders; ++i) {
+      graph.add(send(network.endpoints()[i], network.endpoints()[0], 1'000'000));
+    }
+    return simulated(routes, graph, packet_options()).warnings;
+  };
+  // A window is 12.5 GB/s x 8.7 us = 108 kB, the threshold 400 kB: 4 x 3/4 of them stay below it, 16 x 15/16 do not.
+  EXPECT_TRUE(warnings(4).empty());
+  ASSERT_EQ(warnings(16).size(), 1U);
+  EXPECT_NE(warnings(16)[0].find("16 flows) would mark packets"), std::string::npos);
+}
+
+TEST(FlowEngine, GivesTheSameTwice) {
+  const Network network = fat_tree({});
+  std::uint64_t hashes[2] = {};
+  for (std::uint64_t& hash : hashes) {
+    Routes routes(network, routing(RoutingMode::ecmp));
+    TransferGraph graph;
+    const std::vector<std::uint32_t> to = random_permutation(128);
+    for (std::uint32_t i = 0; i < 128; ++i) {
+      graph.add(send(network.endpoints()[i], network.endpoints()[to[i]], 1'000'000 + 1000 * i));
+    }
+    hash = simulated(routes, graph, packet_options()).trace_hash;
+  }
+  EXPECT_EQ(hashes[0], hashes[1]);
+  EXPECT_NE(hashes[0], 0U);
 }
 
 TEST(FlowEngine, HoldsAConnectionToItsHostsLimit) {

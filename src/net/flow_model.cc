@@ -143,6 +143,7 @@ const FlowModel::PathUse& FlowModel::use(std::uint32_t path, ClassIndex c) {
     if (nowhere_ == kUnknown) {
       const auto lane = static_cast<std::uint32_t>(network_->links().size() * lane_classes_);
       nowhere_ = solver_.add_bundle(std::vector<LaneShare>{{lane, 1.0}}, 1.0);
+      weights_.push_back(1.0);
       nowhere_use_ = {nowhere_, 1.0};
     }
     return nowhere_use_;
@@ -158,14 +159,16 @@ const FlowModel::PathUse& FlowModel::use(std::uint32_t path, ClassIndex c) {
 }
 
 // Connections with the same contended lanes and the same limit get the same rate: one bundle for all of them.
-std::uint32_t FlowModel::bundle_of(std::uint32_t path, ClassIndex c, double limit) {
+std::uint32_t FlowModel::bundle_of(std::uint32_t path, ClassIndex c, double own_limit) {
+  const double weight = classes_[c].weight(*network_, paths_.way(path));
+  const double limit = own_limit / weight;
   const auto first = static_cast<std::uint32_t>(known_lanes_.size());
   std::uint64_t hash = std::bit_cast<std::uint64_t>(limit);
   paths_.for_each_link(path, [&](LinkId link, double share) {
     if (!contended_[index_of(link)]) return;
-    known_lanes_.push_back({lane(link, c), share});
+    known_lanes_.push_back({lane(link, c), share * weight});
     hash = mix(hash, lane(link, c));
-    hash = mix(hash, std::bit_cast<std::uint64_t>(share));
+    hash = mix(hash, std::bit_cast<std::uint64_t>(share * weight));
   });
   const auto count = static_cast<std::uint32_t>(known_lanes_.size()) - first;
   if (count == 0) return kFree;
@@ -191,6 +194,7 @@ std::uint32_t FlowModel::bundle_of(std::uint32_t path, ClassIndex c, double limi
     return known.bundle;
   }
   const std::uint32_t bundle = solver_.add_bundle(lanes, limit);
+  weights_.push_back(weight);
   known_table_[at] = static_cast<std::uint32_t>(known_.size());
   known_.push_back({hash, bundle, first, count});
   return bundle;

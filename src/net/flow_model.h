@@ -22,6 +22,9 @@ class FlowModel {
     std::uint32_t bundle = kUnknown;
     double limit = 0;  // bits per second on the wire that a flow alone has
   };
+  // Bits per second on the wire of each flow of a bundle.
+  [[nodiscard]] double rate(std::uint32_t bundle) const { return solver_.rate(bundle) * weights_[bundle]; }
+  [[nodiscard]] double limit_of_bundle(std::uint32_t bundle) const { return solver_.limit(bundle) * weights_[bundle]; }
 
   FlowModel(Routes& routes, const TransferGraph& transfers, const SimOptions& options);
 
@@ -74,7 +77,8 @@ class FlowModel {
   std::vector<double> acknowledged_;  // by link: part of a byte that comes for each one of the other direction
   std::vector<bool> contended_;       // by link
   std::vector<bool> down_;
-  MaxMinSolver solver_;
+  MaxMinSolver solver_;                   // rates in it are by unit of weight
+  std::vector<double> weights_;           // by bundle
   std::vector<PathUse> uses_;             // path times classes
   std::vector<std::uint32_t> recounted_;  // bundles, while there are several classes
   std::vector<std::uint32_t> all_changed_;

@@ -17,13 +17,13 @@ double reaction_seconds(const TrafficClassOptions& options, SimTime round_trip) 
   const double trip = static_cast<double>(round_trip.count()) * 1e-12;
   switch (options.transport.kind) {
     case Transport::pfc_only:
-      return 1e9;  // never
+    case Transport::tcp:
+      return 1e9;  // never, or not before it has filled the buffer
     case Transport::dcqcn:
       return trip + static_cast<double>(options.transport.dcqcn.cnp_interval.count()) * 1e-12;
     case Transport::hpcc:
     case Transport::nscc:
     case Transport::receiver:
-    case Transport::tcp:
       return trip;
   }
   return trip;
@@ -129,52 +129,58 @@ void FlowRun::note_series(SimTime until) {
   now_ = resume;
 }
 
-// A full link in front of which more than its switch can keep would have come together: there PFC pauses the senders
-// (or packets are lost), which reaches flows that do not use the link.
 void FlowRun::note_overload() {
+  for (const std::uint32_t lane : model_.solver().contended()) {
+    if (lane / model_.lane_classes() >= overload_seen_.size()) continue;
+    const std::uint32_t link = index_of(model_.link_of(lane));
+    if (overload_seen_[link]) continue;
+    overload_seen_[link] = true;
+    note_overload_at(lane);
+  }
+}
+
+// A full link in front of which more than its switch can keep would have come together: there PFC pauses the senders
+// (or packets are lost), which reaches flows that do not use the link. Less of it is enough for marks, and DCQCN needs
+// long to come back after them.
+void FlowRun::note_overload_at(std::uint32_t lane) {
   const Network& network = model_.network();
   const MaxMinSolver& solver = model_.solver();
-  for (const std::uint32_t lane : solver.contended()) {
-    if (lane / model_.lane_classes() >= network.links().size()) continue;
-    const LinkId link = model_.link_of(lane);
-    if (overload_seen_[index_of(link)]) continue;
-    overload_seen_[index_of(link)] = true;
-    const NodeId node = network.link(link).from;
-    if (network.node(node).kind != NodeKind::network_switch || solver.flows_on(lane) < 2) continue;
-    const FlowClass& c = model_.class_of(model_.class_of_lane(lane));
-    if (c.plain()) continue;
-    double waiting = 0;    // bytes that come for it
-    double in_flight = 0;  // that may be on their way at once
-    SimTime latency;
-    const Bytes window = c.options().transport.window;
-    solver.for_each_bundle_on(lane, [&](std::uint32_t b, double share) {
-      for (const auto& [finish, slot] : bundles_[b].members) {
-        const Connection& connection = connections_[slot];
-        waiting += share * connection.bits / 8;
-        latency = std::max(latency, connection.latency);
-        const double round_trip = 2 * static_cast<double>(connection.latency.count()) * 1e-12;
-        const double product = solver.limit(b) / 8 * round_trip;
-        in_flight += share * (window.count() > 0 ? static_cast<double>(window.count()) : product);
-      }
-    });
-    const double over = 1 - solver.capacity(lane) / solver.demand_on(lane);
-    const double time = std::min(reaction_seconds(c.options(), 2 * latency), waiting * 8 / solver.demand_on(lane));
-    const double excess = std::min(solver.demand_on(lane) / 8 * over * time, in_flight);
-    const SwitchOptions& switches = options_->switches;
-    const Bytes buffer = switches.buffer.count() > 0 ? switches.buffer : network.buffer_of(node).total;
-    const bool lossless = c.options().lossless && switches.pfc;
-    const double alpha = lossless ? switches.alpha : switches.lossy_alpha;
-    const double ports = static_cast<double>(network.out_links(node).size()) - 1;  // that they can come in by
-    const double queues = lossless ? std::min<double>(solver.flows_on(lane), ports) : 1;
-    const double room = static_cast<double>(buffer.count()) * alpha * queues / (1 + alpha * queues);
-    if (excess <= room) continue;
-    Overload& overload = lossless ? paused_ : dropped_;
+  const Link& link = network.link(model_.link_of(lane));
+  const FlowClass& c = model_.class_of(model_.class_of_lane(lane));
+  if (network.node(link.from).kind != NodeKind::network_switch || solver.flows_on(lane) < 2 || c.plain()) return;
+  double waiting = 0;    // bytes that come for it
+  double in_flight = 0;  // that may be on their way at once
+  SimTime latency;
+  solver.for_each_bundle_on(lane, [&](std::uint32_t b, double) {
+    for (const auto& [finish, slot] : bundles_[b].members) {
+      const Connection& connection = connections_[slot];
+      waiting += connection.bits / 8;
+      latency = std::max(latency, connection.latency);
+      in_flight += std::min(c.window(network, model_.paths().way(connection.path)), connection.bits / 8);
+    }
+  });
+  const double demand = solver.demand_on(lane);
+  const double over = 1 - solver.capacity(lane) / demand;
+  const double time = std::min(reaction_seconds(c.options(), 2 * latency), waiting * 8 / demand);
+  const double excess = std::min(demand / 8 * over * time, in_flight);
+  const SwitchOptions& switches = options_->switches;
+  const Bytes buffer = switches.buffer.count() > 0 ? switches.buffer : network.buffer_of(link.from).total;
+  const bool lossless = c.options().lossless && switches.pfc;
+  const double alpha = lossless ? switches.alpha : switches.lossy_alpha;
+  const double ports = static_cast<double>(network.out_links(link.from).size()) - 1;  // that they can come in by
+  const double queues = lossless ? std::min<double>(solver.flows_on(lane), ports) : 1;
+  const double room = static_cast<double>(buffer.count()) * alpha * queues / (1 + alpha * queues);
+  const auto count = [&](Overload& overload, double beyond) {
+    if (beyond <= 0) return;
     ++overload.links;
-    if (excess - room <= overload.excess) continue;
-    overload.excess = excess - room;
-    overload.worst = link;
-    overload.flows = solver.flows_on(lane);
-  }
+    if (beyond <= overload.excess) return;
+    overload = {overload.links, model_.link_of(lane), beyond, solver.flows_on(lane)};
+  };
+  count(lossless ? paused_ : dropped_, excess - room);
+  if (c.options().transport.kind != Transport::dcqcn || !c.options().ecn) return;
+  const auto rate = static_cast<double>(link.rate.count());
+  const double mark = static_cast<double>(c.options().ecn_min.count()) * rate / 1e11;
+  count(slowed_, in_flight * over - mark);
 }
 
 void FlowRun::report() {
@@ -214,18 +220,19 @@ void FlowRun::report_transfers() {
   }
 }
 
-void FlowRun::warn_of_overload(const Overload& overload, bool lossless) {
+void FlowRun::warn_of(const Overload& overload, std::string_view what) {
   if (overload.links == 0) return;
-  result_.warnings.push_back(fmt::format(
-      "{} links would get more than their switch can keep before senders slow down (worst: {} with {} flows); {} are "
-      "not part of the flow engine, use packet fidelity",
-      overload.links, model_.network().link_name(overload.worst), overload.flows,
-      lossless ? "PFC pauses and what they spread to" : "lost packets and their retransmission"));
+  result_.warnings.push_back(fmt::format("{} links (worst: {} with {} flows) would {}", overload.links,
+                                         model_.network().link_name(overload.worst), overload.flows, what));
 }
 
 void FlowRun::report_warnings() {
-  warn_of_overload(paused_, true);
-  warn_of_overload(dropped_, false);
+  warn_of(paused_,
+          "get more than their switch can keep: PFC pauses, and what they spread to, are not part of the flow "
+          "engine");
+  warn_of(dropped_, "get more than their switch can keep: lost packets are not part of the flow engine");
+  warn_of(slowed_,
+          "mark packets: DCQCN slows senders down unevenly and for long, which is not part of the flow engine");
   if (greatest_tolerance_ > 0) {
     result_.warnings.push_back(
         fmt::format("so many flows share links that ends within {:.2g} % of a flow's own time were taken together",

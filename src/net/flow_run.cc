@@ -13,8 +13,6 @@ constexpr double kPicoseconds = 1e12;
 // Beyond this a flow practically stands still.
 constexpr double kLongest = 4e18;
 constexpr std::uint64_t kReportEvery = 4096;
-// Looks at bundles, over all solves, before ends are taken together; some seconds.
-constexpr std::uint64_t kExactWork = 15'000'000;
 constexpr double kTolerancePerFlow = 2e-7;
 constexpr double kLeastTolerance = 2e-4;
 constexpr double kGreatestTolerance = 0.05;
@@ -39,6 +37,7 @@ FlowRun::FlowRun(Routes& routes, const TransferGraph& transfers, const SimOption
       options_(&options),
       monitor_(monitor),
       repeat_(shortcuts.repeat),
+      exact_work_(shortcuts.exact_work),
       model_(routes, transfers, options) {
   const std::size_t count = transfers.size();
   result_.fidelity = Fidelity::flow;
@@ -185,13 +184,12 @@ void FlowRun::handle(const FlowEvent& event) {
 void FlowRun::settle() {
   for (const std::uint32_t ring : touched_rings_) settle_ring(rings_[ring]);
   touched_rings_.clear();
-  MaxMinSolver& solver = model_.solver();
   for (const std::uint32_t b : touched_) {
     model_.set_count(b, static_cast<std::uint32_t>(bundles_[b].members.size()));
   }
   const std::span<const std::uint32_t> changed = model_.solve();
   work_ += changed.size();
-  for (const std::uint32_t b : changed) touch(b).rate = solver.rate(b);
+  for (const std::uint32_t b : changed) touch(b).rate = model_.rate(b);
   for (const std::uint32_t b : touched_) {
     bundles_[b].touched = false;
     reschedule(b);
@@ -279,8 +277,12 @@ void FlowRun::take_path(Connection& connection, std::uint32_t path) {
   connection.bundle = use.bundle;
   if (path == FlowPaths::kNoWay) return;
   connection.send_time = time_of(connection.bits, use.limit);
-  connection.latency =
-      model_.class_of(traffic_class).latency(model_.network(), model_.paths().way(path), connection.payload);
+  const FlowClass& c = model_.class_of(traffic_class);
+  const std::span<const LinkId> way = model_.paths().way(path);
+  connection.latency = c.latency(model_.network(), way, connection.payload);
+  if (transfer_at(connection.transfer).rounds == 1) {
+    connection.start_up = c.start_up(model_.network(), way, connection.payload, use.limit);
+  }
 }
 
 // Round s may start when round s-1 of the transfer it follows has ended and the connection is not sending.
@@ -355,7 +357,7 @@ bool FlowRun::is_due(std::uint32_t b) const {
 // that has cost too much, ends that are close together become one: the cost of what is left stays about the same
 // whatever the number of flows, as fewer ends are told apart the more there are.
 void FlowRun::set_tolerance() {
-  if (model_.solver().work() < kExactWork) return;
+  if (model_.solver().work() < exact_work_) return;
   tolerance_ = std::min(kTolerancePerFlow * static_cast<double>(connections_.size()), kGreatestTolerance);
   if (tolerance_ < kLeastTolerance) tolerance_ = 0;
   greatest_tolerance_ = std::max(greatest_tolerance_, tolerance_);
@@ -379,7 +381,9 @@ void FlowRun::finish_sending(std::uint32_t slot) {
   c.sending = false;
   ++c.sent;
   note_traffic(c, 1);
-  moving_.push({after(now_, c.latency), FlowEventKind::arrived, slot});
+  SimTime latency = c.latency;
+  if (c.start_up.count() > 0) latency += std::max(SimTime(), c.start_up - (now_ - c.since - c.send_time));
+  moving_.push({after(now_, latency), FlowEventKind::arrived, slot});
   try_send(slot);
 }
 

@@ -21,6 +21,8 @@ namespace weft::net {
 struct FlowShortcuts {
   bool rings = true;   // uncontended rings in closed form
   bool repeat = true;  // leave out periods of a steady state
+  // Looks at bundles, over all solves, before ends that are close are taken together; some seconds.
+  std::uint64_t exact_work = 15'000'000;
 };
 
 class FlowRun {
@@ -44,6 +46,7 @@ class FlowRun {
     Bytes payload;      // of a round
     SimTime send_time;  // of a round at its limit
     SimTime latency;
+    SimTime start_up;  // what its transport loses at first, unless others keep it from more anyway
   };
   // What flows of one rate have left: `finish` is on a scale that moves on with the rate, so that a change of rate
   // costs one bundle and not each of its flows.
@@ -128,7 +131,8 @@ class FlowRun {
   void report();
   void report_transfers();
   void report_warnings();
-  void warn_of_overload(const Overload& overload, bool lossless);
+  void note_overload_at(std::uint32_t lane);
+  void warn_of(const Overload& overload, std::string_view what);
 
   [[nodiscard]] const Transfer& transfer_at(std::uint32_t id) const { return transfers_->transfers()[id]; }
 
@@ -143,6 +147,7 @@ class FlowRun {
   const SimOptions* options_;
   SimMonitor* monitor_;
   bool repeat_;
+  std::uint64_t exact_work_;
   FlowModel model_;
   SimResult result_;
   SimTime now_;
@@ -202,6 +207,7 @@ class FlowRun {
   std::vector<bool> overload_seen_;  // by link
   Overload paused_;
   Overload dropped_;
+  Overload slowed_;
 };
 
 }  // namespace weft::net
