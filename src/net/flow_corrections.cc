@@ -117,11 +117,11 @@ double FlowClass::weight(const Network& network, std::span<const LinkId> way) co
   switch (options_->transport.kind) {
     case Transport::dcqcn:
     case Transport::pfc_only:
-    case Transport::hpcc:
-    case Transport::nscc: {
+    case Transport::hpcc: {
       const double bytes = window(network, way);
       return std::isfinite(bytes) ? bytes / 65'536 : 1;
     }
+    case Transport::nscc:  // its window follows the delay it sees, which is the same for all that wait in one queue
     case Transport::receiver:
     case Transport::tcp:
       break;
