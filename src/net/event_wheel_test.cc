@@ -19,7 +19,8 @@ void compare_with_sorted(std::uint64_t seed, std::int64_t near, std::int64_t far
   for (int i = 0; i < 60'000; ++i) {
     if (model.size() < 300 || random.chance(0.5)) {
       const std::int64_t ahead = random.chance(0.02) ? random.between(0, far) : random.between(0, near);
-      const Event event{now + ahead, ((++key * 2654435761U) % 4294967291U << 32U) | (key % 7)};
+      ++key;
+      const Event event{now + ahead, (key * 2654435761U % 4294967291U << 32U) | (key % 7)};
       wheel.push(event);
       model.push_back(event);
       std::push_heap(model.begin(), model.end(), [](const Event& a, const Event& b) { return b < a; });

@@ -105,7 +105,7 @@ double FlowClass::connection_limit(const Network& network, std::span<const LinkI
 double FlowClass::window(const Network& network, std::span<const LinkId> way) const {
   const TransportOptions& t = options_->transport;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (t.kind == Transport::tcp || t.window.count() == std::numeric_limits<std::int64_t>::max()) return kInfinity;
+  if (t.kind == Transport::tcp || t.window == kNoWindow) return kInfinity;
   if (t.window.count() > 0) return static_cast<double>(t.window.count());
   const auto rate = static_cast<double>(network.link(way.front()).rate.count());
   const double product = rate / 8 * static_cast<double>(round_trip(network, way).count()) * 1e-12;

@@ -67,7 +67,7 @@ TEST(FlowClass, MakesAWindowOfRateTimesRoundTrip) {
   // 50,000 bytes of payload in every round trip, and their headers.
   EXPECT_NEAR(FlowClass(options, switches).connection_limit(network, way), 50'000 * 8 * (4160.0 / 4096) / round_trip,
               1e3);
-  options.transport.window = Bytes(std::numeric_limits<std::int64_t>::max());
+  options.transport.window = kNoWindow;
   EXPECT_TRUE(std::isinf(FlowClass(options, switches).window(network, way)));
   EXPECT_EQ(FlowClass(options, switches).weight(network, way), 1);
 }

@@ -43,7 +43,7 @@ struct DcqcnOptions {
   bool clamp_target = false;
 };
 
-inline constexpr Bytes kNoWindow{INT64_MAX};
+inline constexpr Bytes kNoWindow{std::int64_t{1} << 60};  // beyond all buffers; a double holds it exactly
 
 struct TransportOptions {
   Transport kind = Transport::dcqcn;
