@@ -67,7 +67,7 @@ Status validate(const SimOptions& options, const Network& network) {
   if (options.classes.empty() || options.classes.size() > 8) return bad("there must be 1 to 8 traffic classes");
   unsigned seen = 0;
   for (const TrafficClassOptions& c : options.classes) {
-    if (const Status status = validate_class(c); !status) return status;
+    if (Status status = validate_class(c); !status) return status;
     if ((seen & (1U << c.priority)) != 0) return bad(fmt::format("two classes use priority {}", c.priority));
     seen |= 1U << c.priority;
   }

@@ -12,13 +12,13 @@ inline constexpr std::uint32_t kNil = 0xFFFFFFFFU;
 enum class PacketKind : std::uint8_t { data, ack, nack, cnp, pull, pause };
 
 struct Packet {
-  enum Flag : std::uint8_t {
-    kMarked = 1,  // congestion experienced; on an ACK: the data packet was
-    kLast = 2,    // ends a message
-    kRetransmitted = 4,
-    kStop = 8,        // pause frame: XOFF, else XON
-    kDelivered = 16,  // ACK: the data packet was new to the receiver
-  };
+  // Flags.
+  static constexpr std::uint8_t kMarked = 1;  // congestion experienced; on an ACK: the data packet was
+  static constexpr std::uint8_t kLast = 2;    // ends a message
+  static constexpr std::uint8_t kRetransmitted = 4;
+  static constexpr std::uint8_t kStop = 8;        // pause frame: XOFF, else XON
+  static constexpr std::uint8_t kDelivered = 16;  // ACK: the data packet was new to the receiver
+
   std::uint32_t next = kNil;     // in the queue it waits in
   std::uint32_t connection = 0;  // pause frame: unused
   std::uint32_t sequence = 0;    // data: number of the packet; ack and nack: first number not yet received

@@ -1,5 +1,6 @@
 // The sending side of connections: what may be sent, when, and what ACKs, NACKs, notifications and timeouts change.
 #include <algorithm>
+#include <cmath>
 
 #include "net/packet_hot.h"
 
@@ -180,7 +181,7 @@ void PacketShard::settle_after_send(std::uint32_t connection, std::uint16_t wire
     if (transport.kind == Transport::dcqcn && dcqcn_advance(control, transport.dcqcn, now_, wire)) {
       set_rate(connection);
     }
-    sender.next_send = std::max(free, now_ + static_cast<std::int64_t>(sender.byte_time * wire + 0.5));
+    sender.next_send = std::max<std::int64_t>(free, now_ + std::llround(sender.byte_time * wire));
   }
   if (!may_send(connection)) {
     sender.state = sender.next < sender.posted ? SenderState::blocked : SenderState::idle;
