@@ -10,8 +10,8 @@ namespace weft::net {
 namespace {
 
 constexpr double kCloseBounds = 1e-3;
-// Sends that nobody would wait for: bounds are all there is, however far apart.
-constexpr std::uint64_t kHopeless = 200'000'000;
+// Sends of all of them that nobody would wait for: bounds are all there is, however far apart.
+constexpr std::uint64_t kHopeless = 50'000'000;
 
 SimTime end_of(std::span<const RingMember> times, std::uint32_t rounds) {
   const std::vector<SimTime> starts = last_starts(times, rounds);
@@ -24,17 +24,19 @@ SimTime end_of(std::span<const RingMember> times, std::uint32_t rounds) {
 
 void FlowRun::find_rings(std::uint64_t large_ring) {
   std::vector<Ring> meeting;
+  std::uint64_t sends = 0;
   for (std::vector<TransferId>& members : rings_of(*transfers_)) {
     Ring ring;
     ring.members = std::move(members);
     const RingKind kind = time_ring(ring, false);
     if (kind == RingKind::free) {
       keep_ring(std::move(ring));
-    } else if (kind == RingKind::meets_others && sends_of(ring) >= large_ring) {
+    } else if (kind == RingKind::meets_others) {
+      sends += sends_of(ring);
       meeting.push_back(std::move(ring));
     }
   }
-  find_meeting_rings(std::move(meeting));
+  if (sends >= large_ring) find_meeting_rings(std::move(meeting), sends >= kHopeless);
 }
 
 void FlowRun::keep_ring(Ring ring) {
@@ -104,7 +106,7 @@ void FlowRun::drop_mixed_rings(std::vector<Ring>& rings) const {
   }
 }
 
-void FlowRun::find_meeting_rings(std::vector<Ring> rings) {
+void FlowRun::find_meeting_rings(std::vector<Ring> rings, bool hopeless) {
   std::vector<double> errors;
   for (bool settled = rings.empty(); !settled;) {
     drop_mixed_rings(rings);
@@ -117,7 +119,7 @@ void FlowRun::find_meeting_rings(std::vector<Ring> rings) {
       if (time_ring(ring, true) == RingKind::no_ring) continue;
       const SimTime latest = end_of(ring.times, rounds);
       const double error = static_cast<double>((latest - soonest).count()) / static_cast<double>(soonest.count());
-      if (error > kCloseBounds && sends_of(ring) < kHopeless) continue;
+      if (error > kCloseBounds && !hopeless) continue;
       errors.push_back(error);
       close.push_back(std::move(ring));
     }

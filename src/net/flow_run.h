@@ -21,7 +21,7 @@ namespace weft::net {
 struct FlowShortcuts {
   bool rings = true;   // uncontended rings in closed form
   bool repeat = true;  // leave out periods of a steady state
-  // Sends from which on a ring that meets others is worked out in bounds.
+  // Sends from which on rings that meet each other are worked out in bounds.
   std::uint64_t large_ring = 4'000'000;
   // Looks at bundles, over all solves, before ends that are close are taken together; some seconds.
   std::uint64_t exact_work = 15'000'000;
@@ -80,7 +80,7 @@ class FlowRun {
   void keep_ring(Ring ring);
   enum class RingKind : std::uint8_t { free, meets_others, no_ring };
   RingKind time_ring(Ring& ring, bool slowest);
-  void find_meeting_rings(std::vector<Ring> rings);
+  void find_meeting_rings(std::vector<Ring> rings, bool hopeless);
   void drop_mixed_rings(std::vector<Ring>& rings) const;
   [[nodiscard]] std::uint64_t sends_of(const Ring& ring) const;
   template <class Visit>
