@@ -53,7 +53,7 @@ inline SimResult simulated(Routes& routes, TransferGraph& graph, const SimOption
 
 // Without any shortcut: every round is sent by the clock.
 inline SimResult step_by_step(Routes& routes, const TransferGraph& graph, const SimOptions& options) {
-  return FlowRun(routes, graph, options, nullptr, FlowShortcuts{false, false, UINT64_MAX}).run();
+  return FlowRun(routes, graph, options, nullptr, FlowShortcuts{false, false, UINT64_MAX, UINT64_MAX}).run();
 }
 
 // Rank r on host `hosts[r]` sends `rounds` rounds to rank r+1, each after the one before has come in from rank r-1.

@@ -32,6 +32,8 @@ FlowModel::FlowModel(Routes& routes, const TransferGraph& transfers, const SimOp
       paths_(routes, transfers),
       acknowledged_(network_->links().size(), 0.0),
       contended_(network_->links().size(), false),
+      users_(network_->links().size(), 0),
+      users_weight_(network_->links().size(), 0.0),
       down_(network_->links().size(), false),
       solver_(0) {
   for (const TrafficClassOptions& c : options.classes) classes_.emplace_back(c, options.switches);
@@ -92,20 +94,21 @@ void FlowModel::find_contended(const TransferGraph& transfers) {
     }
   }
   std::vector<double> demand(contended_.size(), 0);
-  std::vector<std::uint32_t> users(contended_.size(), 0);
   for (std::size_t i = 0; i < connections.size(); ++i) {
     if (connections[i] == 0) continue;
     const auto path = static_cast<std::uint32_t>(i / classes_.size());
     const auto c = static_cast<ClassIndex>(i % classes_.size());
     const double limit = limit_of(path, c);
     uses_[i].limit = limit;
+    const double weight = classes_[c].weight(*network_, paths_.way(path));
     paths_.for_each_link(path, [&](LinkId link, double share) {
       demand[index_of(link)] += share * limit * connections[i];
-      users[index_of(link)] += connections[i];
+      users_[index_of(link)] += connections[i];
+      users_weight_[index_of(link)] += share * weight * connections[i];
     });
   }
   for (std::size_t i = 0; i < contended_.size(); ++i) {
-    if (users[i] < 2) continue;
+    if (users_[i] < 2) continue;
     double least = std::numeric_limits<double>::infinity();
     for (const ClassIndex c : used_classes_) {
       const double part = std::min(1.0, classes_[c].shared() / classes_[c].alone());
@@ -124,6 +127,17 @@ double FlowModel::limit_of(std::uint32_t path, ClassIndex c) const {
   double limit = classes_[c].connection_limit(*network_, paths_.way(path));
   paths_.for_each_link(path, [&](LinkId link, double share) { limit = std::min(limit, capacity(link, c) / share); });
   return limit;
+}
+
+double FlowModel::least_rate(std::uint32_t path, ClassIndex c) const {
+  const double weight = classes_[c].weight(*network_, paths_.way(path));
+  const double part = std::min(1.0, classes_[c].shared() / classes_[c].alone());
+  double least = limit(path, c);
+  paths_.for_each_link(path, [&](LinkId link, double) {
+    if (!contended_[index_of(link)]) return;
+    least = std::min(least, capacity(link, c) * part * weight / users_weight_[index_of(link)]);
+  });
+  return least;
 }
 
 void FlowModel::set_lanes(LinkId link) {

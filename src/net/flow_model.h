@@ -46,6 +46,10 @@ class FlowModel {
 
   // Bits per second for data of one class alone on the link: less where acknowledgements of the other direction come.
   [[nodiscard]] double capacity(LinkId link, ClassIndex traffic_class) const;
+  // What a flow has at least, however many of those that ever use its links send at once: its part of the fullest.
+  [[nodiscard]] double least_rate(std::uint32_t path, ClassIndex c) const;
+  // Connections that ever use a link; 0 for all when links fail during the run.
+  [[nodiscard]] std::uint32_t users(LinkId link) const { return users_[index_of(link)]; }
   // A link that fails has nothing; both directions are said separately.
   void set_down(LinkId link, bool down);
 
@@ -76,6 +80,8 @@ class FlowModel {
   std::vector<ClassIndex> used_classes_;
   std::vector<double> acknowledged_;  // by link: part of a byte that comes for each one of the other direction
   std::vector<bool> contended_;       // by link
+  std::vector<std::uint32_t> users_;  // by link
+  std::vector<double> users_weight_;  // by link: weights of their parts
   std::vector<bool> down_;
   MaxMinSolver solver_;                   // rates in it are by unit of weight
   std::vector<double> weights_;           // by bundle

@@ -165,13 +165,49 @@ TEST(FlowRepeat, TakesEndsTogetherWhereThereAreTooMany) {
   }
   ASSERT_TRUE(graph.finish(network));
   const SimResult exact = step_by_step(routes, graph, plain_options());
-  const SimResult together = FlowRun(routes, graph, plain_options(), nullptr, FlowShortcuts{true, true, 0}).run();
+  const SimResult together =
+      FlowRun(routes, graph, plain_options(), nullptr, FlowShortcuts{true, true, UINT64_MAX, 0}).run();
   EXPECT_LT(together.totals.solves, exact.totals.solves * 3 / 4);
   EXPECT_NEAR(in_microseconds(together.end) / in_microseconds(exact.end), 1, 4e-4);
   ASSERT_EQ(together.warnings.size(), exact.warnings.size() + 1);
   for (std::size_t i = 0; i < graph.size(); ++i) {
     EXPECT_NEAR(in_microseconds(together.finished[i]) / in_microseconds(exact.finished[i]), 1, 0.01) << i;
   }
+}
+
+// Rings too large to go through that meet on links: the truth is between having every link alone and never having one
+// alone. Here two rings run the same way, and every link is shared by both.
+TEST(FlowRepeat, BoundsLargeRingsThatMeet) {
+  const Network network = leaf_spine({});
+  Routes routes(network, routing(RoutingMode::ecmp));
+  const std::vector<NodeId> hosts(network.endpoints().begin(), network.endpoints().end());
+  for (const std::int64_t bytes : {64, 500'000}) {
+    TransferGraph graph;
+    add_ring(graph, hosts, bytes, 254);
+    add_ring(graph, hosts, bytes, 254);
+    ASSERT_TRUE(graph.finish(network));
+    const SimResult exact = step_by_step(routes, graph, plain_options());
+    const SimResult bounded = FlowRun(routes, graph, plain_options(), nullptr, FlowShortcuts{true, false, 1, 1}).run();
+    // 64 bytes are 1.28 ns of a round of 2 us, so the bounds are close; 500 kB are 10 us of 12 us, so they are not.
+    EXPECT_EQ(bounded.warnings.size(), bytes == 64 ? 1U : 0U);
+    EXPECT_EQ(bounded.totals.solves == 0, bytes == 64);
+    EXPECT_GE(bounded.end, exact.end);
+    EXPECT_LE(in_microseconds(bounded.end), in_microseconds(exact.end) * 1.001);
+  }
+}
+
+// A ring that meets ordinary transfers is never taken out of the solver.
+TEST(FlowRepeat, LeavesRingsThatMeetOthersToTheClock) {
+  const Network network = star(4, gigabits(100), microseconds(10));
+  Routes routes(network, routing(RoutingMode::ecmp));
+  const std::vector<NodeId> hosts(network.endpoints().begin(), network.endpoints().end());
+  TransferGraph graph;
+  add_ring(graph, hosts, 64, 40);
+  graph.add(send(hosts[0], hosts[2], 1'000'000));
+  ASSERT_TRUE(graph.finish(network));
+  const SimResult bounded = FlowRun(routes, graph, plain_options(), nullptr, FlowShortcuts{true, false, 1, 1}).run();
+  EXPECT_TRUE(bounded.warnings.empty());
+  expect_same(bounded, step_by_step(routes, graph, plain_options()));
 }
 
 }  // namespace

@@ -233,6 +233,11 @@ void FlowRun::report_warnings() {
   warn_of(dropped_, "get more than their switch can keep: lost packets are not part of the flow engine");
   warn_of(slowed_,
           "mark packets: DCQCN slows senders down unevenly and for long, which is not part of the flow engine");
+  if (meeting_error_ >= 0) {
+    result_.warnings.push_back(fmt::format(
+        "large rings that meet on links were worked out as if they always met: they end at most {:.2g} % late",
+        meeting_error_ * 100));
+  }
   if (greatest_tolerance_ > 0) {
     result_.warnings.push_back(
         fmt::format("so many flows share links that ends within {:.2g} % of a flow's own time were taken together",

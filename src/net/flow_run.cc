@@ -10,19 +10,10 @@ namespace weft::net {
 namespace {
 
 constexpr double kPicoseconds = 1e12;
-// Beyond this a flow practically stands still.
-constexpr double kLongest = 4e18;
 constexpr std::uint64_t kReportEvery = 4096;
 constexpr double kTolerancePerFlow = 2e-7;
 constexpr double kLeastTolerance = 2e-4;
 constexpr double kGreatestTolerance = 0.05;
-
-SimTime time_of(double bits, double rate) {
-  if (!(rate > 0)) return kNever;
-  const double time = bits * kPicoseconds / rate;
-  if (!(time < kLongest)) return kNever;
-  return SimTime(static_cast<std::int64_t>(std::floor(std::max(time, 0.0) + 0.5)));
-}
 
 SimTime after(SimTime start, SimTime time) {
   return time == kNever || start.count() > kNever.count() - time.count() ? kNever : start + time;
@@ -61,49 +52,7 @@ FlowRun::FlowRun(Routes& routes, const TransferGraph& transfers, const SimOption
     }
     result_.completion_times.assign(instances, kNever);
   }
-  find_rings(shortcuts);
-}
-
-void FlowRun::find_rings(FlowShortcuts shortcuts) {
-  if (!shortcuts.rings) return;
-  for (std::vector<TransferId>& members : rings_of(*transfers_)) {
-    Ring ring;
-    ring.members = std::move(members);
-    if (!ring_is_free(ring)) continue;
-    if (ring_of_.empty()) {
-      ring_of_.assign(transfers_->size(), kNowhere);
-      ring_position_.assign(transfers_->size(), 0);
-    }
-    for (std::uint32_t i = 0; i < ring.members.size(); ++i) {
-      ring_of_[index_of(ring.members[i])] = static_cast<std::uint32_t>(rings_.size());
-      ring_position_[index_of(ring.members[i])] = i;
-    }
-    rings_.push_back(std::move(ring));
-  }
-}
-
-// Every round of every member takes the same time whatever else is going on.
-bool FlowRun::ring_is_free(Ring& ring) {
-  ring.times.resize(ring.members.size());
-  double longest = 0;
-  for (std::size_t i = 0; i < ring.members.size(); ++i) {
-    const std::uint32_t transfer = index_of(ring.members[i]);
-    SimTime latency;
-    for (std::uint32_t q = 0; q < transfer_at(transfer).queue_pairs; ++q) {
-      const Connection connection = make_connection(transfer, q);
-      if (connection.bundle != FlowModel::kFree) return false;
-      if (q > 0 && connection.send_time != ring.times[i].send) return false;
-      ring.times[i].send = connection.send_time;
-      latency = std::max(latency, connection.latency);
-    }
-    if (ring.times[i].send == kNever) return false;
-    ring.times[i].move = ring.times[i].send + latency;
-    longest += static_cast<double>(ring.times[i].move.count());
-  }
-  const double loops = static_cast<double>(transfers_->transfers()[index_of(ring.members[0])].rounds) /
-                           static_cast<double>(ring.members.size()) +
-                       2;
-  return longest * loops < kLongest / 4;
+  if (shortcuts.rings) find_rings(shortcuts.large_ring);
 }
 
 SimResult FlowRun::run() {
@@ -206,6 +155,13 @@ void FlowRun::reschedule(std::uint32_t b) {
     return;
   }
   completions_.set(b, after(bundle.since, time_of(bundle.members.front().first - bundle.served, bundle.rate)));
+}
+
+SimTime FlowRun::time_of(double bits, double rate) {
+  if (!(rate > 0)) return kNever;
+  const double time = bits * kPicoseconds / rate;
+  if (!(time < kLongest)) return kNever;
+  return SimTime(static_cast<std::int64_t>(std::floor(std::max(time, 0.0) + 0.5)));
 }
 
 bool FlowRun::report_progress() {

@@ -21,6 +21,8 @@ namespace weft::net {
 struct FlowShortcuts {
   bool rings = true;   // uncontended rings in closed form
   bool repeat = true;  // leave out periods of a steady state
+  // Sends from which on rings that meet each other are worked out in bounds.
+  std::uint64_t large_ring = 4'000'000;
   // Looks at bundles, over all solves, before ends that are close are taken together; some seconds.
   std::uint64_t exact_work = 15'000'000;
 };
@@ -74,8 +76,17 @@ class FlowRun {
   };
 
   // Set-up.
-  void find_rings(FlowShortcuts shortcuts);
-  bool ring_is_free(Ring& ring);
+  void find_rings(std::uint64_t large_ring);
+  void keep_ring(Ring ring);
+  enum class RingKind : std::uint8_t { free, meets_others, no_ring };
+  RingKind time_ring(Ring& ring, bool slowest);
+  void find_meeting_rings(std::vector<Ring> rings, bool hopeless);
+  void drop_mixed_rings(std::vector<Ring>& rings) const;
+  [[nodiscard]] std::uint64_t sends_of(const Ring& ring) const;
+  template <class Visit>
+  void for_each_contended_link(const Ring& ring, Visit visit) const;
+  // Picoseconds, to the nearest; kNever when it is too long to say.
+  [[nodiscard]] static SimTime time_of(double bits, double rate);
   void begin_all();
   // The clock.
   [[nodiscard]] SimTime next_time() const;
@@ -139,6 +150,8 @@ class FlowRun {
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFU;
   // Bundles of at most so many flows keep what each has left, exactly; larger ones a common scale.
   static constexpr std::size_t kFewMembers = 16;
+  // Beyond this a flow practically stands still, in picoseconds.
+  static constexpr double kLongest = 4e18;
   // Transfers of fewer rounds are not worth a search for repetition.
   static constexpr std::uint32_t kLeastRounds = 16;
 
@@ -169,6 +182,7 @@ class FlowRun {
   std::vector<std::uint32_t> ring_of_;        // by transfer; empty without rings
   std::vector<std::uint32_t> ring_position_;  // by transfer
   std::vector<std::uint32_t> touched_rings_;
+  double meeting_error_ = -1;  // of rings that meet each other; negative when there are none
 
   // Failures: three stages of each down or up event, and the ends of links that only their neighbours know of.
   struct LinkStage {
