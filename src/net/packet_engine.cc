@@ -39,7 +39,8 @@ class Barrier {
 };
 
 int shard_count(Routes& routes, const TransferGraph& transfers, const SimOptions& options) {
-  if (options.threads == 1 || !options.link_events.empty()) return 1;
+  // Failures change routes for all; the watchdog changes what the other end of a link looks at.
+  if (options.threads == 1 || !options.link_events.empty() || options.switches.watchdog != Watchdog::off) return 1;
   const PacketWorld probe(routes, transfers, options, options.threads);
   if (probe.has_remote_triggers() || probe.lookahead <= 0 || probe.lookahead == INT64_MAX) return 1;
   return options.threads;
