@@ -77,6 +77,7 @@ class PacketPool {
 
   Packet* packets_ = nullptr;
   std::vector<Telemetry> telemetry_;
+  std::size_t capacity_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t free_ = kNil;
   bool with_telemetry_ = false;
