@@ -5,6 +5,20 @@ file(GLOB watched CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}
 set(WEFT_ROOMS "")
 add_library(weft_all INTERFACE)  # every room; for what stands outside them (end-to-end tests, fuzzing, benchmarks)
 
+# Coverage feedback for the fuzzers is needed in the rooms that they drive, not in the tests of those rooms.
+function(weft_instrument target)
+  if(WEFT_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+# Under sanitizers the optimiser takes half of a compilation; the code of a test is run once, so it goes without.
+function(weft_lighten target)
+  if(WEFT_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # Most of the time a file takes to compile goes into the standard library, {fmt} and GoogleTest. Headers of ours stay out
 # of it, so that a change of one does not rebuild everything. Only clang's builds use it: GCC 12 then warns about the
 # standard library's own code, and a build without it still finds a missing #include.
@@ -14,10 +28,12 @@ if(WEFT_PCH)
   add_library(weft_pch OBJECT "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
   target_link_libraries(weft_pch PRIVATE fmt::fmt)
   target_precompile_headers(weft_pch PRIVATE ${WEFT_PCH_HEADERS})
+  weft_instrument(weft_pch)
   if(WEFT_TESTS)
     add_library(weft_test_pch OBJECT "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
     target_link_libraries(weft_test_pch PRIVATE fmt::fmt GTest::gmock GTest::gtest_main)
     target_precompile_headers(weft_test_pch PRIVATE ${WEFT_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+    weft_lighten(weft_test_pch)
   endif()
 endif()
 
@@ -40,6 +56,7 @@ function(weft_room room)
   if(WEFT_PCH)
     target_precompile_headers(weft_${room} REUSE_FROM weft_pch)
   endif()
+  weft_instrument(weft_${room})
   foreach(other IN LISTS allowed)
     if(TARGET weft_${other})
       target_link_libraries(weft_${room} PUBLIC weft_${other})
@@ -70,6 +87,7 @@ function(weft_gtest name)
   if(WEFT_PCH)
     target_precompile_headers(${name} REUSE_FROM weft_test_pch)
   endif()
+  weft_lighten(${name})
   target_compile_definitions(${name} PRIVATE "WEFT_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${name} PRIVATE -Wno-gnu-zero-variadic-macro-arguments)  # TYPED_TEST_SUITE and its like

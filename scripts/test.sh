@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # scripts/test.sh: everything a change must pass. Stops at the first stage that fails, and shows its log; the logs stay
-# in build/logs. Quick stages come first. FUZZ_SECONDS (60) is the time given to each fuzz target. V=1 shows all output.
+# in build/logs. Quick stages come first. FUZZ_SECONDS (20) is the time given to each fuzz target. V=1 shows all output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export JOBS=${JOBS:-$(nproc)}
-export FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+export FUZZ_SECONDS=${FUZZ_SECONDS:-20}
 mkdir -p build/logs
 began=$SECONDS
 stages=0

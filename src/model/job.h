@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/cluster.h"
+#include "model/job_training.h"
 
 namespace weft {
 
@@ -38,6 +39,7 @@ struct JobSpec {
   Given<Bytes> shared_memory{Bytes(std::int64_t{64} << 30)};
   Given<std::vector<JobMountSpec>> mounts;  // unset: every dataset and checkpoint volume
   Given<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // beside the cluster's own
+  Given<TrainingSpec> training;  // what it computes; only the simulator needs it
 };
 
 // Where a volume is mounted unless a job says otherwise, on hosts and in pods: /data, /checkpoints, /scratch or /home

@@ -39,6 +39,7 @@ const Schema& schema_of<JobSpec>() {
     b.field("shared_memory", &R::shared_memory, "size of /dev/shm on each server");
     b.field("mounts", &R::mounts, "volumes; default: every dataset and checkpoint volume");
     b.field("environment", &R::environment, "variables beside the cluster's own");
+    b.field("training", &R::training, "what it computes, for `weft sim life`");
     return b.build();
   }();
   return schema;

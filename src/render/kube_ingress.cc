@@ -136,8 +136,8 @@ Value http_route(const RenderInput& input, const ServiceSpec& service) {
 }
 
 // In front of a controller that is installed already.
-Value entrance_service(const RenderInput& input, std::string name, std::string space, Value selector) {
-  Value service = object("v1", "Service", std::move(name), std::move(space));
+Value entrance_service(const RenderInput& input, std::string name, const std::string& space, Value selector) {
+  Value service = object("v1", "Service", std::move(name), space);
   Value& metadata = service["metadata"];
   metadata["labels"].set(kExposeLabel, kFrontend);
   metadata.set("annotations", Value::map({{std::string(kAddressAnnotation), to_text(input.plan.service_address(0))}}));

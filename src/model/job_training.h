@@ -1,0 +1,130 @@
+// The part of a job file that says what the job computes: the model, its precision and parallelism, how it reads data
+// and writes checkpoints. It is what `weft sim life` plays. Nothing here is worked out; that is the business of `work`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/schema.h"
+
+namespace weft {
+
+enum class Precision { bf16, fp8 };
+enum class Sharding { none, optimizer, gradients, parameters };  // ZeRO 0 to 3; parameters is FSDP
+enum class Recompute { none, selective, full };
+enum class Framework { megatron, compiled, eager };  // which kernels are fused and overlapped
+enum class ContextExchange { all_gather, ring };
+enum class CheckpointMode { synchronous, asynchronous };
+enum class CheckpointLayout { sharded, rank0 };
+enum class DataCache { none, page, local };
+
+const std::vector<std::pair<std::string_view, Precision>>& choices_of(Precision);
+const std::vector<std::pair<std::string_view, Sharding>>& choices_of(Sharding);
+const std::vector<std::pair<std::string_view, Recompute>>& choices_of(Recompute);
+const std::vector<std::pair<std::string_view, Framework>>& choices_of(Framework);
+const std::vector<std::pair<std::string_view, ContextExchange>>& choices_of(ContextExchange);
+const std::vector<std::pair<std::string_view, CheckpointMode>>& choices_of(CheckpointMode);
+const std::vector<std::pair<std::string_view, CheckpointLayout>>& choices_of(CheckpointLayout);
+const std::vector<std::pair<std::string_view, DataCache>>& choices_of(DataCache);
+
+// Dimensions of a decoder. Each may stand beside the name of a known model, and then wins over it.
+struct DimensionsSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::int64_t> layers;
+  Given<std::int64_t> hidden;
+  Given<std::int64_t> heads;
+  Given<std::int64_t> kv_heads;  // unset: heads (no grouped queries)
+  Given<std::int64_t> head_dim;  // unset: hidden / heads
+  Given<std::int64_t> ffn;       // inner width of a dense block
+  Given<std::int64_t> vocab;
+  Given<bool> gated;              // SwiGLU: two matrices in, one out
+  Given<bool> tied;               // the head shares the embedding's weights
+  Given<bool> learned_positions;  // a table of positions instead of rotary ones
+  Given<bool> biases;
+  Given<std::int64_t> experts;
+  Given<std::int64_t> active_experts;  // of a token
+  Given<std::int64_t> shared_experts;  // that every token passes
+  Given<std::int64_t> expert_ffn;      // unset: ffn
+  Given<std::int64_t> dense_layers;    // first layers without experts
+  Given<std::int64_t> query_rank;      // latent attention (MLA); unset: none
+  Given<std::int64_t> kv_rank;
+  Given<std::int64_t> rope_dim;
+  Given<std::int64_t> value_dim;
+};
+
+struct ParallelSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::int64_t> tensor{1};
+  Given<std::int64_t> pipeline{1};
+  Given<std::int64_t> interleave{1};  // model chunks a pipeline stage holds (virtual stages)
+  Given<std::int64_t> context{1};
+  Given<std::int64_t> expert{1};
+  Given<std::int64_t> expert_tensor;  // tensor parallelism inside experts; unset: 1 where experts are spread
+  Given<std::int64_t> data;           // unset: what the GPUs leave
+  Given<bool> sequence;               // sequence parallelism beside tensor; unset: where tensor > 1
+  Given<ContextExchange> context_exchange{ContextExchange::ring};
+};
+
+struct OverlapSpec {
+  using IsRecord = void;
+  Place place;
+  Given<bool> tensor;    // pieces of the collectives run beside the matrix products; unset: the framework's habit
+  Given<bool> data;      // gradients are reduced during backward, parameters gathered during forward
+  Given<bool> pipeline;  // activations travel beside compute
+  Given<bool> expert;    // all-to-all beside compute
+};
+
+struct DataSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::string> volume;         // unset: the first dataset volume among the mounts
+  Given<Bytes> sample;               // stored size of one sample; unset: 4 bytes a token
+  Given<std::int64_t> file_samples;  // samples in one file; 1: a file each; unset: 1 GiB files
+  Given<std::int64_t> samples;       // in one epoch; unset: more than the run reads
+  Given<std::int64_t> workers{8};    // loader processes of a GPU
+  Given<std::int64_t> prefetch{2};   // batches ahead, per worker
+  Given<Duration> decode;            // CPU time of one sample; unset: none (tokens)
+  Given<bool> shuffle{true};         // random reads, a sample at a time; false: whole files in order
+  Given<DataCache> cache{DataCache::page};
+  Given<bool> gpudirect{false};  // storage to GPU memory without a copy through the host
+};
+
+struct CheckpointSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::string> volume;  // unset: the first checkpoint volume among the mounts
+  Given<std::string> second;  // another volume that gets a copy
+  Given<std::int64_t> steps;  // between two; unset: by interval
+  Given<Duration> interval;   // unset: the cluster's workload.checkpoint_interval
+  Given<Bytes> size;          // unset: from the model and its optimizer
+  Given<CheckpointMode> mode{CheckpointMode::synchronous};
+  Given<CheckpointLayout> layout{CheckpointLayout::sharded};
+  Given<bool> gpudirect{false};
+};
+
+struct TrainingSpec {
+  using IsRecord = void;
+  Place place;
+  Given<std::string> model;  // a known one; unset: dimensions say it all
+  Given<DimensionsSpec> dimensions{DimensionsSpec{}};
+  Given<std::int64_t> sequence;      // tokens; unset: the model's
+  Given<std::int64_t> global_batch;  // sequences of one step; unset: micro_batch x data (x pipeline where there is one)
+  Given<std::int64_t> micro_batch{1};
+  Given<Precision> precision{Precision::bf16};
+  Given<ParallelSpec> parallel{ParallelSpec{}};
+  Given<Sharding> sharding;  // unset: optimizer where the framework is megatron and data > 1, else none
+  Given<Recompute> recompute{Recompute::none};
+  Given<OverlapSpec> overlap{OverlapSpec{}};
+  Given<Framework> framework{Framework::megatron};
+  Given<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: as the framework does
+  Given<bool> bf16_optimizer{false};  // weights and moments all in 2 bytes, no fp32 copy
+  Given<std::int64_t> steps{1'000};
+  Given<DataSpec> data{DataSpec{}};
+  Given<CheckpointSpec> checkpoint{CheckpointSpec{}};
+};
+
+}  // namespace weft
