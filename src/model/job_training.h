@@ -118,6 +118,7 @@ struct TrainingSpec {
   Given<ParallelSpec> parallel{ParallelSpec{}};
   Given<Sharding> sharding;  // unset: optimizer where the framework is megatron and data > 1, else none
   Given<Recompute> recompute{Recompute::none};
+  Given<bool> flash_attention{true};  // false: scores are written to memory, as before FlashAttention
   Given<OverlapSpec> overlap{OverlapSpec{}};
   Given<Framework> framework{Framework::megatron};
   Given<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: as the framework does

@@ -176,6 +176,7 @@ const Schema& schema_of<TrainingSpec>() {
         "what data-parallel replicas share: none, optimizer (ZeRO-1), gradients (ZeRO-2), parameters (ZeRO-3, FSDP)");
     b.field("recompute", &R::recompute,
             "activations computed again in backward: none, selective (attention), full (whole layers)");
+    b.field("flash_attention", &R::flash_attention, "attention scores stay on the chip; false: written to memory");
     b.field("overlap", &R::overlap, "communication beside compute");
     b.field("framework", &R::framework, "whose kernels: megatron (fused, overlapped), compiled (torch.compile), eager");
     b.field("fp32_gradients", &R::fp32_gradients,
