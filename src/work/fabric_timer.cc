@@ -1,0 +1,126 @@
+#include "work/fabric_timer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "work/nccl_transfers.h"
+
+namespace weft::work {
+namespace {
+
+// Bytes of one call that are simulated: enough for many packets on every link, and for the whole run to stay within
+// seconds. A rate does not depend on how long it lasts.
+constexpr std::int64_t kFlowBytes = 64'000'000;
+constexpr double kPacketBytes = 4e9;  // all groups together
+constexpr std::uint64_t kMostTransfers = 400'000;
+
+// Kernel sockets move about 42 Gb/s on one core (Cai et al., "Understanding Host Network Stack Overheads", SIGCOMM
+// 2021) and NCCL's socket transport drives a NIC with a few of them at best: 40 to 60 % of the wire in reports of its
+// users.
+constexpr double kSocketShare = 0.5;
+
+}  // namespace
+
+FabricTimer::FabricTimer(NcclMachine machine, FabricTimerOptions options, double oversubscription,
+                         std::uint32_t unit_ranks)
+    : alone_(std::move(machine)),
+      options_(std::move(options)),
+      oversubscription_(std::max(1.0, oversubscription)),
+      unit_ranks_(std::max(1U, unit_ranks)) {}
+
+void FabricTimer::use_network(const net::Network& network, std::vector<net::NodeId> ranks) {
+  network_ = &network;
+  ranks_ = std::move(ranks);
+}
+
+// A group whose ranks all sit in one unit never meets an uplink. Of others, a ring crosses with one flow of each rail
+// for every unit, which the uplinks of a rail's leaf carry with ease; messages and all-to-all cross with everything.
+double FabricTimer::closed_form(net::Collective operation, const OpGroup& group) const {
+  const std::uint64_t reach = std::uint64_t{group.stride} * group.ranks;
+  if (group.node_ranks >= group.ranks || reach <= unit_ranks_) return 1;
+  const bool all_cross = operation == net::Collective::all_to_all || operation == net::Collective::send_recv;
+  const bool far = group.stride >= unit_ranks_;  // each neighbour in the ring is in another unit
+  return all_cross || far ? oversubscription_ : 1;
+}
+
+double FabricTimer::slowdown(net::Collective operation, Bytes bytes, const OpGroup& group) {
+  if (group.ranks < 2 || group.node_ranks >= group.ranks) return 1;
+  const Key key{operation, bytes.count(), group.ranks, group.stride};
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  double factor = 1;
+  if (options_.fidelity == net::Fidelity::analytic || network_ == nullptr) {
+    factor = closed_form(operation, group);
+  } else {
+    factor = simulate(operation, bytes, group);
+  }
+  if (options_.tcp) factor /= kSocketShare;
+  known_[key] = factor;
+  return factor;
+}
+
+// All groups of the kind at once against the first of them alone, both on the same network.
+double FabricTimer::simulate(net::Collective operation, Bytes bytes, const OpGroup& group) {
+  const std::size_t block = std::size_t{group.stride} * group.ranks;
+  const bool packet = options_.fidelity == net::Fidelity::packet;
+  const double cap = packet ? kPacketBytes / static_cast<double>(ranks_.size()) : static_cast<double>(kFlowBytes);
+  const Bytes size(std::max<std::int64_t>(4'096 * std::int64_t{group.ranks},
+                                          std::min(bytes.count(), static_cast<std::int64_t>(cap))));
+  NcclGroup shape;
+  shape.ranks = group.ranks;
+  shape.node_ranks = group.node_ranks;
+  NcclTransferOptions laid;
+  laid.queue_pairs = options_.queue_pairs;
+  const NcclChoice chosen = nccl_choose(alone_.machine(), operation, bytes, shape);
+  std::vector<net::NodeId> members;
+  const auto lay_out = [&](net::TransferGraph& graph, std::size_t base) {
+    members.clear();
+    for (std::uint32_t i = 0; i < group.ranks; ++i) members.push_back(ranks_[base + std::size_t{i} * group.stride]);
+    add_nccl_collective(graph, members, chosen, shape, operation, size, laid);
+  };
+  const auto run = [&](net::TransferGraph& graph) -> Result<net::SimResult> {
+    if (const Status status = graph.finish(*network_); !status.ok()) return status.error();
+    net::Routes routes(*network_, options_.routing);
+    net::SimOptions simulation = options_.simulation;
+    simulation.fidelity = options_.fidelity;
+    return net::simulate(routes, graph, simulation);
+  };
+  net::TransferGraph one;
+  lay_out(one, 0);
+  net::TransferGraph all;
+  for (std::size_t base = 0; base + block <= ranks_.size() && all.size() < kMostTransfers; base += block) {
+    for (std::size_t offset = 0; offset < group.stride; ++offset) lay_out(all, base + offset);
+  }
+  const std::uint64_t transfers = all.size();
+  Result<net::SimResult> alone = run(one);
+  Result<net::SimResult> together = run(all);
+  if (!alone.ok() || !together.ok()) {
+    if (!problem_) problem_ = alone.ok() ? together.error() : alone.error();
+    return 1;
+  }
+  const double single = static_cast<double>(alone.value().end.count());
+  const double factor = single > 0 ? std::max(1.0, static_cast<double>(together.value().end.count()) / single) : 1;
+  findings_.push_back(
+      {fmt::format("{} {}", group.name, to_text(operation)), factor, size, transfers, std::move(together.value())});
+  return factor;
+}
+
+SimTime FabricTimer::slowed(const NcclChoice& choice, double slowdown) const {
+  if (slowdown <= 1) return choice.time;
+  const double moving = static_cast<double>((choice.time - choice.latency).count());
+  return choice.latency + SimTime(std::llround(std::max(0.0, moving) * slowdown));
+}
+
+SimTime FabricTimer::collective(net::Collective operation, Bytes bytes, const OpGroup& group) {
+  if (group.ranks < 2 || bytes <= Bytes(0)) return SimTime(0);
+  return slowed(alone_.choice(operation, bytes, group), slowdown(operation, bytes, group));
+}
+
+SimTime FabricTimer::message(Bytes bytes, const OpGroup& group) {
+  const SimTime time = alone_.message(bytes, group);
+  const double factor = slowdown(net::Collective::send_recv, bytes, group);
+  return factor <= 1 ? time : SimTime(std::llround(static_cast<double>(time.count()) * factor));
+}
+
+}  // namespace weft::work
