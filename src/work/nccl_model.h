@@ -30,6 +30,7 @@ struct NcclArchitecture {
   double ring_link;  // that a ring keeps
   double tree_link;  // that chains of trees keep
   double nvls_link;  // that NVLink SHARP keeps, beside its steps
+  double nvls_head;  // microseconds that a round of chunks costs for every GPU it serves, beside their bytes
   // Between nodes one channel of a Simple ring moves so much: a proxy with a window of 8 steps. 0: never the bound.
   double net_channel;
   std::uint32_t nvls_channels;
@@ -66,6 +67,13 @@ struct NcclCase {
 
 // Rings or trees that share the bytes (NCCL: CTAs).
 [[nodiscard]] std::uint32_t nccl_channels(const NcclCase& c, NcclAlgorithm algorithm, NcclProtocol protocol);
+
+// Of NVLS (tree: NVLS tree).
+struct NvlsShape {
+  double channels = 0;
+  double chunk = 0;  // bytes of one channel and one head, at most
+};
+[[nodiscard]] NvlsShape nvls_shape(const NcclCase& c, bool tree);
 
 struct NcclTime {
   double fixed = 0;  // microseconds that do not shrink with the size

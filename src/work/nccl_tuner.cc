@@ -25,8 +25,9 @@ constexpr std::array<double, 11> kBlackwellInter{96, 86, 80, 48, 45.1, 42, 40, 3
 // A100, 8 GiB, 237.9 GB/s bus bandwidth moves 2 x 126.9 GB/s of 300 over NVLink; of later GPUs no figure is known, and
 // theirs is taken from their rings. nvls_link: NVLink SHARP moves (1 + 1/n) of the buffer each way, in chunks that also
 // cost time (nccl_wall.cc): the slope over the chunk size on 8 x H100 (published, 2 MiB to 16 GiB) is 337 of 450 GB/s,
-// on 8 x B200 (64 MiB to 16 GiB) 594 of 900. net_channel: 16 channels of 4 x 8 H100 reach 365.8 GB/s, of 4 x 8 H200
-// 364.9, 24 channels of 8 x 8 H100 391 (nccl-tests issue 309, where NVIDIA says the same).
+// on 8 x B200 (16 MiB to 16 GiB) 635 of 900; nvls_head is
+// the intercept of that slope, of one of 8 heads. net_channel: 16 channels of 4 x 8 H100 reach 365.8 GB/s, of 4 x 8
+// H200 364.9, 24 channels of 8 x 8 H100 391 (nccl-tests issue 309, where NVIDIA says the same).
 constexpr std::array<NcclArchitecture, 3> kArchitectures{{
     {"ampere",
      20.0 / 25,
@@ -40,6 +41,7 @@ constexpr std::array<NcclArchitecture, 3> kArchitectures{{
      {24, 23.6, 17.8},
      0.783,
      0.846,
+     0,
      0,
      0,
      0},
@@ -56,6 +58,7 @@ constexpr std::array<NcclArchitecture, 3> kArchitectures{{
      0.817,
      0.817,
      0.749,
+     0.61,
      23'200,
      16},
     {"blackwell",
@@ -70,7 +73,8 @@ constexpr std::array<NcclArchitecture, 3> kArchitectures{{
      {0, 96, 80},
      0.758,
      0.758,
-     0.66,
+     0.705,
+     0.9,
      0,
      24},
 }};
@@ -120,10 +124,11 @@ struct Search {
 Search ring_search(const NcclCase& c) {
   const double link = tuner_link(c);
   if (c.nodes > 1) {
+    // One channel to a NIC; in each of them one rank of a node sends to the NIC and not over NVLink.
     const double wire = static_cast<double>(c.machine->nic.count()) / 8e9;
-    const double each = fastest_below(c.gpu->inter_speeds, std::min(wire, link));
-    const double fit = std::max(1.0, std::floor(link / each));
-    return {std::min(c.nics, fit), each};
+    const double over_nvlink = c.nics * (c.node_ranks - 1) / c.node_ranks;
+    const double most = over_nvlink > 0 ? std::min(wire, link / over_nvlink) : wire;
+    return {c.nics, fastest_below(c.gpu->inter_speeds, most)};
   }
   // Twelve channels where they fill the links as well as fewer: 12 x 20 (A100), 12 x 30 (H100), 12 x 60 (B200).
   const double each = fastest_below(c.gpu->intra_speeds, link / 12);
@@ -260,8 +265,36 @@ double tuner_time(const NcclCase& c, NcclAlgorithm algorithm, NcclProtocol proto
   return latency + c.bytes / rate;
 }
 
+// src/transport/nvls.cc, ncclNvlsTuning.
+NvlsShape nvls_shape(const NcclCase& c, bool tree) {
+  constexpr double kChunk = 128 * 1024;
+  NvlsShape shape{static_cast<double>(c.gpu->nvls_channels), kChunk};
+  if (!tree) return shape;
+  if (c.gpu->name != "blackwell") {
+    if (c.nodes >= 4) shape.chunk = kChunk / 2;
+    return shape;
+  }
+  const double wire = static_cast<double>(c.machine->nic.count()) / 8e9;
+  const bool wide = wire >= 96;
+  if (c.nodes < 3) {
+    shape.channels = 32;
+    if (c.node_ranks <= 4) shape.chunk = 2 * kChunk;
+    if (c.node_ranks >= 16 || (c.node_ranks > 4 && c.node_ranks <= 8 && !wide)) shape.chunk = kChunk / 2;
+  } else if (wide && c.node_ranks <= 8) {
+    shape.chunk = 2 * kChunk;
+  } else if (wide) {
+    shape.channels = 32;
+    if (c.node_ranks >= 32) shape.chunk = kChunk / 2;
+  } else {
+    shape.chunk = kChunk / 2;
+  }
+  return shape;
+}
+
 std::uint32_t nccl_channels(const NcclCase& c, NcclAlgorithm algorithm, NcclProtocol protocol) {
-  if (algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree) return c.gpu->nvls_channels;
+  if (algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree) {
+    return static_cast<std::uint32_t>(nvls_shape(c, algorithm == NcclAlgorithm::nvls_tree).channels);
+  }
   const double most = std::min(2 * ring_search(c).channels, 64.0);
   if (algorithm == NcclAlgorithm::pairs) return static_cast<std::uint32_t>(std::max(1.0, std::min(most, 32.0)));
   // src/enqueue.cc: a channel is opened for every so many bytes of a thread.

@@ -91,13 +91,23 @@ NcclTime broadcast(const NcclCase& c, NcclProtocol protocol, double channels) {
   return {6.6 + (hops - (c.nodes - 1)) * hop + (c.nodes - 1) * net, c.bytes / rate + fill};
 }
 
-NcclTime tree(const NcclCase& c, NcclProtocol protocol) {
+// LL128 in a tree between nodes: chunks of 576,000 bytes, halved (src/enqueue.cc) to 18,000 where there are few of
+// them, and one of these for every hop between nodes, 8.5 us as the tuner has it: 34 GB/s with 16 channels. 8 x 8 H100
+// reduce 36 GB/s beyond the latency, 1 to 8 MiB (nccl-tests issue 309).
+constexpr double kLl128Chunk = 18'000;
+constexpr double kLl128Hop = 8.5;
+
+NcclTime tree(const NcclCase& c, NcclProtocol protocol, double channels) {
   const double latency = tuner_latency(c, NcclAlgorithm::tree, protocol);
   const double correction = tree_correction(protocol, c.bytes);
   const double hops = 2 * (c.node_ranks - 1 + std::floor(std::log2(c.nodes)));
   if (protocol != NcclProtocol::simple) {
     // As the tuner says; and the warps of a channel, as in rings.
     const double fill = hops * 0.3 * std::min(1.0, c.bytes / (4 * kKib));
+    if (protocol == NcclProtocol::ll128 && c.nodes > 1) {
+      const double chunks = c.bytes / (channels * kLl128Chunk);
+      return {latency, fill + std::max(0.0, chunks - 1) * kLl128Hop};
+    }
     return {latency, fill + c.bytes / (tuner_rate(c, NcclAlgorithm::tree, protocol) * correction)};
   }
   // Up and down each GPU of a chain passes the buffer twice; a node of a tree over three nodes or more twice, of two
@@ -114,10 +124,11 @@ struct NvlsChunks {
 };
 // src/enqueue.cc, calcCollChunking.
 NvlsChunks nvls_chunks(const NcclCase& c, bool tree) {
-  const double together = c.gpu->nvls_channels * c.node_ranks;
-  double chunk = 128 * kKib;
+  const NvlsShape shape = nvls_shape(c, tree);
+  const double together = shape.channels * c.node_ranks;
+  double chunk = shape.chunk;
   if (tree) {
-    if (c.nodes >= 4) chunk = 64 * kKib;
+    if (c.bytes < 16 * together * chunk && chunk > 128 * kKib) chunk = 128 * kKib;
     if (c.bytes < 4 * together * chunk && chunk > 64 * kKib) chunk = 64 * kKib;
     if (c.bytes < together * chunk && chunk > 32 * kKib) chunk = 32 * kKib;
   } else {
@@ -129,10 +140,8 @@ NvlsChunks nvls_chunks(const NcclCase& c, bool tree) {
   return {chunk, round, std::max(1.0, std::ceil(c.bytes / (together * chunk)))};
 }
 
-constexpr double kNvlsStart = 7.5;    // launch, of the intercept over chunk sizes on 8 x H100
-constexpr double kNvlsHead = 0.61;    // of a round, for every head that the kernel serves; same source
-constexpr double kNvlsTreeNet = 4.1;  // more of a round with sends and receives (2 x 8 and 4 x 8 H100, issue 309)
-constexpr double kTreeHop = 5;        // NCCL's latency of a hop of an LL tree between nodes
+constexpr double kNvlsStart = 7.5;  // launch, of the intercept over chunk sizes on 8 x H100
+constexpr double kTreeHop = 5;      // NCCL's latency of a hop of an LL tree between nodes
 
 // All-reduce: the switch reads (n-1)/n of a buffer and its own share from each GPU, and writes the sum to all.
 // All-gather and reduce-scatter use one of the two.
@@ -143,14 +152,16 @@ double nvls_rate(const NcclCase& c) {
 
 NcclTime nvls(const NcclCase& c) {
   const NvlsChunks chunks = nvls_chunks(c, false);
-  const double head = kNvlsHead * c.node_ranks;
+  const double head = c.gpu->nvls_head * c.node_ranks;
   const double rate = nvls_rate(c);
   return {kNvlsStart + 3 * head, (chunks.rounds - 1) * head + (c.bytes + 2 * chunks.round) / rate};
 }
 
 NcclTime nvls_tree(const NcclCase& c) {
   const NvlsChunks chunks = nvls_chunks(c, true);
-  const double head = kNvlsHead * c.node_ranks + kNvlsTreeNet;
+  // Sends and receives are as much work to a kernel as the rest: rounds of 2 x 8 H100 take 66.6 us and not 61, of
+  // 4 x 8 H100 50 us of which the NICs have 43 (nccl-tests issue 309).
+  const double head = 2 * c.gpu->nvls_head * c.node_ranks;
   const double rate = std::min(nvls_rate(c), nic_rate(c) / (c.nodes > 2 ? 2 : 1));
   const double hops = 2 * std::ceil(std::log2(c.nodes));
   // A hop waits for its half of the round to leave the NICs: of the two trees one goes up and one down.
@@ -183,7 +194,7 @@ NcclTime wall_time(const NcclCase& c, NcclAlgorithm algorithm, NcclProtocol prot
   const double channels = nccl_channels(c, algorithm, protocol);
   switch (algorithm) {
     case NcclAlgorithm::tree:
-      return tree(c, protocol);
+      return tree(c, protocol, channels);
     case NcclAlgorithm::nvls:
       return nvls(c);
     case NcclAlgorithm::nvls_tree:
