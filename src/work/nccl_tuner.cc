@@ -21,13 +21,13 @@ constexpr std::array<double, 10> kHopperInter{48, 45, 42, 40, 30, 24, 22, 20, 17
 constexpr std::array<double, 12> kBlackwellIntra{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
 constexpr std::array<double, 11> kBlackwellInter{96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20};
 
-// ring_link: 8 GPUs, 16 GiB, NVLS off: A100 234.9 of 300 GB/s, H200 367.6 of 450, B200 682 of 900. tree_link: 2 x 8
-// A100, 8 GiB, 237.9 GB/s bus bandwidth moves 2 x 126.9 GB/s of 300 over NVLink; of later GPUs no figure is known, and
-// theirs is taken from their rings. nvls_link: NVLink SHARP moves (1 + 1/n) of the buffer each way, in chunks that also
-// cost time (nccl_wall.cc): the slope over the chunk size on 8 x H100 (published, 2 MiB to 16 GiB) is 337 of 450 GB/s,
-// on 8 x B200 (16 MiB to 16 GiB) 635 of 900; nvls_head is
-// the intercept of that slope, of one of 8 heads. net_channel: 16 channels of 4 x 8 H100 reach 365.8 GB/s, of 4 x 8
-// H200 364.9, 24 channels of 8 x 8 H100 391 (nccl-tests issue 309, where NVIDIA says the same).
+// ring_link: 8 GPUs, 16 GiB, NVLS off: A100 234.9 of 300 GB/s, H200 367.6 of 450, B200 682 of 900 (ml-engineering).
+// tree_link: 2 x 8 A100, 8 GiB, 237.9 GB/s bus bandwidth moves 2 x 126.9 GB/s of 300 over NVLink (oracle-quickstart);
+// of later GPUs no figure is known, and theirs is taken from their rings. nvls_link and nvls_head: NVLink SHARP moves
+// (1 + 1/n) of the buffer each way, in rounds of chunks that also cost time (nccl_wall.cc). Slope and intercept of a
+// round over its bytes: 8 x H100 (dgxc-benchmarking, 2 MiB to 16 GiB) 337 of 450 GB/s and 4.9 us for 8 heads, 8 x B200
+// (ml-engineering, 16 MiB to 16 GiB) 635 of 900 GB/s and 7.2 us. net_channel: 16 channels of 4 x 8 H100 reach 365.8
+// GB/s, of 4 x 8 H200 364.9, 24 channels of 8 x 8 H100 391 (nccl-tests issue 309, where NVIDIA says the same).
 constexpr std::array<NcclArchitecture, 3> kArchitectures{{
     {"ampere",
      20.0 / 25,

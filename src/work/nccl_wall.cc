@@ -157,12 +157,17 @@ NcclTime nvls(const NcclCase& c) {
   return {kNvlsStart + 3 * head, (chunks.rounds - 1) * head + (c.bytes + 2 * chunks.round) / rate};
 }
 
+// Where NVLink is the bound, sends and receives are as much work to the kernels as the rest; where the wire is, it
+// waits for a chunk once in a round. Rounds of 2 x 8 H100 take 66.6 us and not 61, of 4 x 8 and 8 x 8 H100 50 us of
+// which the NICs have 43 (nccl-tests issue 309).
 NcclTime nvls_tree(const NcclCase& c) {
   const NvlsChunks chunks = nvls_chunks(c, true);
-  // Sends and receives are as much work to a kernel as the rest: rounds of 2 x 8 H100 take 66.6 us and not 61, of
-  // 4 x 8 H100 50 us of which the NICs have 43 (nccl-tests issue 309).
-  const double head = 2 * c.gpu->nvls_head * c.node_ranks;
-  const double rate = std::min(nvls_rate(c), nic_rate(c) / (c.nodes > 2 ? 2 : 1));
+  const double step = c.gpu->nvls_head * c.node_ranks;
+  const double link = nvls_rate(c);
+  const double wire = nic_rate(c) / (c.nodes > 2 ? 2 : 1);
+  const bool by_wire = step + chunks.round / wire > 2 * step + chunks.round / link;
+  const double head = by_wire ? step : 2 * step;
+  const double rate = by_wire ? wire : link;
   const double hops = 2 * std::ceil(std::log2(c.nodes));
   // A hop waits for its half of the round to leave the NICs: of the two trees one goes up and one down.
   const double hop = chunks.round / nic_rate(c) / 2;
