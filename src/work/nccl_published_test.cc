@@ -3,7 +3,8 @@
 // are printed. Rows are as published: size and time (us) or bus bandwidth (GB/s).
 //
 // Constants of the model come from the tables of 8 x H100, 8 x B200, 2, 4 and 8 x 8 x H100 and SimAI's rings, and from
-// the largest sizes of the others; H800, the racks, 2 x 8 x B300, EFA, 1024 and 1984 GPUs and all-to-all were not used.
+// the largest sizes of the others. No constant comes from H800, the racks, 2 x 8 x B300, EFA, 1024 and 1984 GPUs and
+// all-to-all; but those of the racks and of 1984 GPUs were looked at when the form of the rounds of NVLS was decided.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
