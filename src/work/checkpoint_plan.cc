@@ -97,7 +97,7 @@ Limits limits_of(const Cluster& cluster, const StoragePath& path, const Writers&
   add_host_limits(cluster, writers, write, limits);
   if (fabric) {
     limits.add(fmt::format("{} fabric with all ranks {}", to_text(path.fabric), write ? "writing" : "reading"), *fabric,
-               fmt::format("fabrics.{}.load_balancing: adaptive", to_text(path.fabric)));
+               path.fabric_remedy);
   }
   return limits;
 }

@@ -193,8 +193,7 @@ Result<ReadPlan> plan_reads(const Cluster& cluster, const JobSpec& job, const st
     traffic.seed = options.seed;
     const Result<double> rate = storage_rate(cluster, path, traffic);
     if (!rate.ok()) return rate.error();
-    limits.add(fmt::format("{} fabric with all servers reading", to_text(path.fabric)), *rate,
-               fmt::format("fabrics.{}.load_balancing: adaptive", to_text(path.fabric)));
+    limits.add(fmt::format("{} fabric with all servers reading", to_text(path.fabric)), *rate, path.fabric_remedy);
   }
 
   plan.any = true;

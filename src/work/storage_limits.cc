@@ -93,8 +93,7 @@ void add_path_limits(const StoragePath& path, bool write, double copies, std::si
   limits.add(fmt::format("{} links of pool `{}`", fabric, path.pool), path.server_links / copies,
              fmt::format("pools.{}.count", path.pool), servers);
   if (path.uplinks) {
-    limits.add(fmt::format("uplinks of {} leaves", fabric), *path.uplinks,
-               fmt::format("fabrics.{}.oversubscription: 1:1", fabric));
+    limits.add(fmt::format("uplinks of {} leaves", fabric), *path.uplinks, path.uplink_remedy);
   }
   const double all = path.client_links;
   const double part = path.gateways ? all
@@ -104,8 +103,7 @@ void add_path_limits(const StoragePath& path, bool write, double copies, std::si
     limits.add(fmt::format("{} links of head nodes (pool `{}`)", fabric, path.client_pool), part,
                fmt::format("pools.{}.count", path.client_pool), static_cast<double>(path.clients.size()));
   } else {
-    limits.add(fmt::format("{} links of pool `{}`", fabric, path.client_pool), part,
-               fmt::format("pools.{}.links.{}: more, or a faster fabric", path.client_pool, fabric));
+    limits.add(fmt::format("{} links of pool `{}`", fabric, path.client_pool), part, path.client_remedy);
   }
   if (path.tcp) {
     const auto takers = static_cast<double>(path.gateways ? path.clients.size() : clients);

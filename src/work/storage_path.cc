@@ -224,6 +224,42 @@ void rate_servers(const Cluster& cluster, StoragePath& path) {
   path.opens = servers > 0 ? iops / servers * serving : 0.0;
 }
 
+// A pool's links: more of them where the server has free ports, faster ones where its NICs can, else other servers.
+std::string widen_links(const Cluster& cluster, const StoragePath& path) {
+  const ServerModel& server = cluster.server_of(path.clients.front());
+  const PortUse use = path.fabric == FabricKind::frontend ? PortUse::frontend : PortUse::storage;
+  std::int64_t built = 0;
+  BitRate speed;
+  for (const PortId id : cluster.ports_of(path.clients.front())) {
+    if (cluster.port(id).fabric != path.fabric) continue;
+    ++built;
+    speed = cluster.port(id).speed();
+  }
+  for (const PortGroup& group : *server.ports) {
+    if (*group.use != use) continue;
+    if (*group.count > built)
+      return fmt::format("pools.{}.links.{}: {}", path.client_pool, to_text(path.fabric), *group.count);
+    for (const BitRate faster : *group.speeds) {
+      if (faster > speed) return fmt::format("fabrics.{}.speed: {}", to_text(path.fabric), to_text(faster));
+    }
+  }
+  return fmt::format("pools.{}.server: one with more or faster {} ports", path.client_pool, to_text(path.fabric));
+}
+
+void find_remedies(const Cluster& cluster, StoragePath& path) {
+  const FabricsSpec& fabrics = *cluster.spec().fabrics;
+  const FabricSpec& fabric = path.fabric == FabricKind::frontend ? *fabrics.frontend : *fabrics.storage;
+  const Ratio& built = cluster.fabric(path.fabric).oversubscription;
+  const std::string_view name = to_text(path.fabric);
+  path.client_remedy = widen_links(cluster, path);
+  path.uplink_remedy = built.numerator > built.denominator
+                           ? fmt::format("fabrics.{}.oversubscription: 1:1", name)
+                           : fmt::format("fabrics.{}.uplinks: more for each leaf", name);
+  path.fabric_remedy = *fabric.load_balancing == LoadBalancing::ecmp
+                           ? fmt::format("fabrics.{}.load_balancing: adaptive", name)
+                           : fmt::format("more storage servers: `pools.{}.count`", path.pool);
+}
+
 // Kinds that have no RDMA transport, or none in common use.
 bool always_tcp(const StoragePath& path) {
   return *path.system->kind == StorageKind::object || path.fabric == FabricKind::frontend;
@@ -266,6 +302,7 @@ Result<std::optional<StoragePath>> storage_path(const Cluster& cluster, const Jo
   if (const Status status = choose_fabric(cluster, hosts, path); !status.ok()) return status.error();
   rate_servers(cluster, path);
   path.uplinks = uplink_bound(ports_of(cluster, path));
+  find_remedies(cluster, path);
   path.tcp = tcp || always_tcp(path);
   return std::optional<StoragePath>(std::move(path));
 }

@@ -34,6 +34,10 @@ struct StoragePath {
   double client_links = 0;
   std::optional<double> uplinks;  // nothing crosses an uplink when absent
   double opens = 0;               // a second; 0: not rated
+  // What would widen the clients' links, the leaves' uplinks, and what hashing makes of them.
+  std::string client_remedy;
+  std::string uplink_remedy;
+  std::string fabric_remedy;
 };
 
 // Which volume a plan is about: the named one; else the first of `purpose` among the job's mounts; else the first

@@ -127,8 +127,10 @@ Result<double> storage_rate(const Cluster& cluster, const StoragePath& path, con
   if (clients.empty() || servers.empty()) {
     return Error{ErrorCode::invalid_input, "no server has a port on the storage traffic's fabric", cluster.name()};
   }
+  // Beyond 8 stripes, or on very many clients, a request's parts are no longer told apart.
   StorageTraffic bounded = traffic;
-  bounded.stripes = std::clamp(traffic.stripes, 1U, 8U);
+  const auto most = static_cast<std::uint32_t>(std::clamp<std::size_t>(3'000 / clients.size(), 1, 8));
+  bounded.stripes = std::clamp(traffic.stripes, 1U, most);
   const Window window = window_of(path, bounded, clients.size());
   net::TransferGraph graph;
   add_requests(path, bounded, window, clients, servers, graph);
