@@ -41,8 +41,8 @@ struct Op {
   std::uint32_t name = 0;  // OpGraph::name_of
   SimTime duration;        // compute, memory, host; of others: the timer's answer is used
   Bytes bytes;             // moved, as nccl-tests counts them for collectives
-  // Operations of several classes with the same number that is not 0 are one: a collective starts when all are ready,
-  // a receive ends when its send has.
+  // Operations of several classes with the same number that is not 0 are one: a collective starts when all are ready
+  // (its members agree in all but bytes, of which the most count), a receive ends when its send has.
   std::uint32_t match = 0;
 };
 
@@ -58,6 +58,7 @@ class OpGraph {
 
   [[nodiscard]] std::size_t size() const { return ops_.size(); }
   [[nodiscard]] std::size_t class_count() const { return classes_.size(); }
+  [[nodiscard]] std::size_t group_count() const { return groups_.size(); }
   [[nodiscard]] const Op& operator[](OpId id) const { return ops_[static_cast<std::uint32_t>(id)]; }
   [[nodiscard]] ClassId class_of(OpId id) const { return class_of_[static_cast<std::uint32_t>(id)]; }
   [[nodiscard]] const std::string& class_name(ClassId id) const {
@@ -70,8 +71,15 @@ class OpGraph {
   [[nodiscard]] std::uint32_t dependency_count(OpId id) const {
     return dependency_counts_[static_cast<std::uint32_t>(id)];
   }
+  // "`layer 3 forward` (operation 17 of class `stage 0`)", for messages.
+  [[nodiscard]] std::string describe(OpId id) const;
 
  private:
+  [[nodiscard]] Status check_ids() const;
+  [[nodiscard]] Status check_matches() const;
+  [[nodiscard]] Status check_cycles() const;
+  void index_edges();
+
   struct RankClass {
     std::string name;
     std::uint32_t ranks = 1;
