@@ -124,8 +124,9 @@ class WorkloadRunner {
     const std::size_t distinct = set.distinct();
     Result<work::ChakraWorkload> workload = std::move(set).finish(options);
     if (!workload.ok()) return context_.failed(workload.error());
-    view_.workload =
-        fmt::format("{} (Chakra): {} traces, {} of them distinct", files.front().path, files.size(), distinct);
+    view_.workload = files.size() == 1 ? fmt::format("{} (Chakra)", files.front().path)
+                                       : fmt::format("{} and {} more (Chakra), {} distinct", files.front().path,
+                                                     files.size() - 1, distinct);
     for (const std::string& warning : workload->warnings) notes_.push_back("warning: " + warning);
     return play(workload->graph, work::StreamOrder::ready, {}, workload->ranks);
   }

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <tuple>
 
 #include "base/utf8.h"
 
 namespace weft::work {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 120;  // names of templates run to thousands
+constexpr std::size_t kMostNameBytes = 80;  // names of templates run to thousands
 
 }  // namespace
 
@@ -86,33 +89,35 @@ Status ChakraBuilder::add(ChakraDraft& draft) {
   node.name = intern(names_, trace_.names, draft.name);
   if (groups_.empty()) groups_.emplace(std::string(), 0);
   node.group = intern(groups_, trace_.groups, draft.group);
-  node.earlier_count = static_cast<std::uint32_t>(draft.control.size() + draft.data.size());
+  pending_counts_.push_back(static_cast<std::uint32_t>(draft.control.size() + draft.data.size()));
   for (const std::uint64_t id : draft.data) pending_.push_back({id, false});
   for (const std::uint64_t id : draft.control) pending_.push_back({id, true});
   trace_.nodes.push_back(node);
   return {};
 }
 
-Status ChakraBuilder::resolve(std::span<const std::pair<std::uint64_t, std::uint32_t>> places) {
+Status ChakraBuilder::resolve(std::span<const std::pair<std::uint64_t, std::uint32_t>> places, bool control) {
   std::size_t at = 0;
   std::vector<std::uint32_t> found;
+  trace_.earlier.clear();
   trace_.earlier.reserve(pending_.size());
+  trace_.dropped = 0;
   for (std::uint32_t n = 0; n < trace_.nodes.size(); ++n) {
     ChakraNode& node = trace_.nodes[n];
     found.clear();
-    for (const std::size_t end = at + node.earlier_count; at < end; ++at) {
+    for (const std::size_t end = at + pending_counts_[n]; at < end; ++at) {
       const Pending& wanted = pending_[at];
       const auto place = std::lower_bound(places.begin(), places.end(), std::pair(wanted.id, 0U));
-      if (place != places.end() && place->first == wanted.id) {
-        found.push_back(place->second);
-      } else if (wanted.control) {
+      const bool known = place != places.end() && place->first == wanted.id;
+      if (wanted.control && (!control || !known || place->second == n)) {
         ++trace_.dropped;
-      } else {
+      } else if (!known) {
         return bad_node(node.id, fmt::format("`{}` waits for node {}, which is not in the file",
                                              trace_.names[node.name], wanted.id));
-      }
-      if (!found.empty() && found.back() == n) {
+      } else if (place->second == n) {
         return bad_node(node.id, fmt::format("`{}` waits for itself", trace_.names[node.name]));
+      } else {
+        found.push_back(place->second);
       }
     }
     std::sort(found.begin(), found.end());
@@ -133,8 +138,44 @@ Result<ChakraTrace> ChakraBuilder::finish() && {
   for (std::size_t i = 1; i < places.size(); ++i) {
     if (places[i].first == places[i - 1].first) return bad_node(places[i].first, "there are two nodes of this id");
   }
-  if (Status status = resolve(places); !status.ok()) return status.error();
+  if (Status status = resolve(places, true); !status.ok()) return status.error();
+  if (in_order(trace_).size() < trace_.nodes.size()) {
+    trace_.control_circle = true;
+    if (Status status = resolve(places, false); !status.ok()) return status.error();
+  }
   return std::move(trace_);
+}
+
+std::vector<std::uint32_t> in_order(const ChakraTrace& trace) {
+  const auto size = static_cast<std::uint32_t>(trace.nodes.size());
+  std::vector<std::uint32_t> left(size, 0);
+  std::vector<std::uint32_t> offsets(size + std::size_t{1}, 0);
+  for (const ChakraNode& node : trace.nodes) {
+    for (std::uint32_t i = 0; i < node.earlier_count; ++i) ++offsets[trace.earlier[node.first_earlier + i] + 1];
+  }
+  for (std::uint32_t n = 0; n < size; ++n) offsets[n + 1] += offsets[n];
+  std::vector<std::uint32_t> later(trace.earlier.size());
+  std::vector<std::uint32_t> next(offsets.begin(), offsets.end() - 1);
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
+  const auto key = [&](std::uint32_t n) { return Key(trace.nodes[n].start_us, trace.nodes[n].id, n); };
+  for (std::uint32_t n = 0; n < size; ++n) {
+    const ChakraNode& node = trace.nodes[n];
+    left[n] = node.earlier_count;
+    for (std::uint32_t i = 0; i < node.earlier_count; ++i) later[next[trace.earlier[node.first_earlier + i]]++] = n;
+    if (left[n] == 0) ready.push(key(n));
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(size);
+  while (!ready.empty()) {
+    const std::uint32_t n = std::get<2>(ready.top());
+    ready.pop();
+    order.push_back(n);
+    for (std::uint32_t i = offsets[n]; i < offsets[n + 1]; ++i) {
+      if (--left[later[i]] == 0) ready.push(key(later[i]));
+    }
+  }
+  return order;
 }
 
 }  // namespace weft::work

@@ -48,14 +48,19 @@ class ChakraBuilder {
   };
   std::uint32_t intern(std::unordered_map<std::string, std::uint32_t>& known, std::vector<std::string>& list,
                        std::string_view text);
-  [[nodiscard]] Status resolve(std::span<const std::pair<std::uint64_t, std::uint32_t>> places);
+  [[nodiscard]] Status resolve(std::span<const std::pair<std::uint64_t, std::uint32_t>> places, bool control);
 
   std::string path_;
   ChakraTrace trace_;
   std::vector<Pending> pending_;  // of all nodes, in their order
+  std::vector<std::uint32_t> pending_counts_;
   std::unordered_map<std::string, std::uint32_t> names_;
   std::unordered_map<std::string, std::uint32_t> groups_;
 };
+
+// Nodes such that none comes before one it waits for, otherwise by recorded start, then by id; fewer than all where
+// nodes wait in a circle.
+[[nodiscard]] std::vector<std::uint32_t> in_order(const ChakraTrace& trace);
 
 [[nodiscard]] Result<ChakraTrace> read_chakra_json(std::string_view text, const std::string& path);
 

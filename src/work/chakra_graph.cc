@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <optional>
-#include <queue>
 #include <tuple>
 
 #include "base/random.h"
@@ -83,40 +81,6 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
   const std::size_t shown = std::min<std::size_t>(ranks.size(), 4);
   return fmt::format("ranks {}{}", fmt::join(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(shown), ","),
                      ranks.size() > shown ? ",..." : "");
-}
-
-// Nodes such that none comes before one it waits for, otherwise by recorded start, then by id; fewer than all where
-// nodes wait in a circle.
-std::vector<std::uint32_t> in_order(const ChakraTrace& trace) {
-  const auto size = static_cast<std::uint32_t>(trace.nodes.size());
-  std::vector<std::uint32_t> left(size, 0);
-  std::vector<std::uint32_t> offsets(size + std::size_t{1}, 0);
-  for (const ChakraNode& node : trace.nodes) {
-    for (std::uint32_t i = 0; i < node.earlier_count; ++i) ++offsets[trace.earlier[node.first_earlier + i] + 1];
-  }
-  for (std::uint32_t n = 0; n < size; ++n) offsets[n + 1] += offsets[n];
-  std::vector<std::uint32_t> later(trace.earlier.size());
-  std::vector<std::uint32_t> next(offsets.begin(), offsets.end() - 1);
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
-  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
-  const auto key = [&](std::uint32_t n) { return Key(trace.nodes[n].start_us, trace.nodes[n].id, n); };
-  for (std::uint32_t n = 0; n < size; ++n) {
-    const ChakraNode& node = trace.nodes[n];
-    left[n] = node.earlier_count;
-    for (std::uint32_t i = 0; i < node.earlier_count; ++i) later[next[trace.earlier[node.first_earlier + i]]++] = n;
-    if (left[n] == 0) ready.push(key(n));
-  }
-  std::vector<std::uint32_t> order;
-  order.reserve(size);
-  while (!ready.empty()) {
-    const std::uint32_t n = std::get<2>(ready.top());
-    ready.pop();
-    order.push_back(n);
-    for (std::uint32_t i = offsets[n]; i < offsets[n + 1]; ++i) {
-      if (--left[later[i]] == 0) ready.push(key(later[i]));
-    }
-  }
-  return order;
 }
 
 }  // namespace
@@ -429,9 +393,14 @@ class ChakraPlayer {
     warnings.insert(warnings.end(), classes_.warnings.begin(), classes_.warnings.end());
     std::uint64_t dropped = 0;
     for (const ChakraSet::Shape& shape : set_.shapes_) dropped += shape.trace.dropped;
-    if (dropped > 0) {
+    for (const ChakraSet::Shape& shape : set_.shapes_) {
+      if (!shape.trace.control_circle) continue;
       warnings.push_back(
-          fmt::format("{} control dependencies on nodes that are not in the traces are passed over", dropped));
+          fmt::format("{}: its control dependencies make a circle with the others, and are passed over", shape.path));
+    }
+    if (dropped > 0) {
+      warnings.push_back(fmt::format(
+          "{} control dependencies are passed over: on nodes that are not in the traces, or in a circle", dropped));
     }
     if (untimed_ > 0) {
       warnings.push_back(fmt::format("{} kernels have neither a duration nor a size: they take no time", untimed_));
