@@ -53,9 +53,8 @@ void ChakraFolder::count_ranks() {
 
 Status ChakraFolder::find_groups() {
   for (const auto& [rank, member] : set_.members_) {
-    const ChakraTrace& trace = set_.shapes_[member.shape].trace;
     std::vector<std::uint32_t>& mine = result_.rank_groups[rank];
-    for (const std::string& name : trace.groups) {
+    for (const std::string& name : member.groups) {
       const Result<std::uint32_t> group = group_of(rank, member, name);
       if (!group.ok()) return group.error();
       mine.push_back(*group);

@@ -109,6 +109,7 @@ Status ChakraSet::add(std::uint32_t rank, ChakraTrace trace, const std::string& 
     }
   }
   Member member;
+  member.groups = trace.groups;
   member.process_groups = std::move(trace.process_groups);
   trace.process_groups.clear();
   const auto [first, last] = by_hash_.equal_range(shape.hash);

@@ -56,6 +56,7 @@ class ChakraSet {
   };
   struct Member {
     std::uint32_t shape = 0;
+    std::vector<std::string> groups;  // names, which differ between ranks of one shape
     std::vector<ChakraRanks> process_groups;
   };
 
