@@ -115,6 +115,7 @@ struct OptionSection {
 [[nodiscard]] Command discover_command();
 [[nodiscard]] Command sim_traffic_command();
 [[nodiscard]] Command sim_collective_command();
+[[nodiscard]] Command sim_workload_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version

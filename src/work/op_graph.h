@@ -53,6 +53,7 @@ class OpGraph {
   std::uint32_t intern(std::string_view name);
   OpId add(ClassId rank_class, Op op);
   void depend(OpId op, OpId earlier);
+  void set_match(OpId op, std::uint32_t match) { ops_[static_cast<std::uint32_t>(op)].match = match; }
   // Call once all is added. An error for a cycle (named), an id out of range, or matched operations that do not fit.
   [[nodiscard]] Status finish();
 

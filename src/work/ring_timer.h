@@ -1,0 +1,49 @@
+// How long communication takes over NVLink and the backend's NICs when nothing else is on the wires, as a ring (all-to-
+// all and messages: pairs) with a latency for every step and a rate: the least of what NCCL calls the LL and Simple
+// protocols. It knows nothing of trees, NVLink multicast, congestion or hashing. Behind make_communication_timer(), so
+// that a better timer takes its place for everyone at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "model/cluster.h"
+#include "work/op_graph.h"
+
+namespace weft::work {
+
+// What a workload runs on: the kind of GPU server that the cluster has most GPUs of. Rates are of one direction.
+struct WorkloadMachine {
+  std::string server;
+  std::string gpu;
+  std::uint32_t gpus = 0;       // of this kind, in the whole cluster
+  std::uint32_t node_gpus = 1;  // GPUs of an NVLink domain; 1: none
+  double nvlink = 0;            // bytes/s of one GPU, as the datasheet says; 0: none
+  double nic = 0;               // bytes/s into the backend, a GPU's share
+  double flops = 0;             // dense, bf16, 1/s
+  double memory = 0;            // bytes/s
+  double host_link = 0;         // bytes/s over PCIe to the host; 0: unknown
+};
+// An error where there is no GPU, or none on a backend.
+[[nodiscard]] Result<WorkloadMachine> workload_machine(const Cluster& cluster);
+
+[[nodiscard]] std::unique_ptr<CommunicationTimer> make_communication_timer(const WorkloadMachine& machine);
+
+class RingTimer : public CommunicationTimer {
+ public:
+  explicit RingTimer(const WorkloadMachine& machine) : machine_(machine) {}
+  [[nodiscard]] SimTime collective(net::Collective operation, Bytes bytes, const OpGroup& group) override;
+  [[nodiscard]] SimTime message(Bytes bytes, const OpGroup& group) override;
+
+ private:
+  struct Rates {
+    double near = 0;  // bytes/s between GPUs of one domain; 0: no way
+    double far = 0;
+  };
+  [[nodiscard]] Rates rates() const;
+
+  WorkloadMachine machine_;
+};
+
+}  // namespace weft::work
