@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <numeric>
-#include <string>
 #include <utility>
 
 namespace weft::work {
