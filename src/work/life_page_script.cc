@@ -27,9 +27,9 @@ for (const track of data.tracks) {
   enter(track.p);
   const d = track.d, list = [];
   let at = 0;
-  for (let i = 0; i < d.length; i += 5) {
+  for (let i = 0; i < d.length; i += 6) {
     at += d[i];
-    list.push({s: at, l: d[i + 1], n: d[i + 2], d: d[i + 3], c: d[i + 4]});
+    list.push({s: at, l: d[i + 1], n: d[i + 2], d: d[i + 3], c: d[i + 4], b: d[i + 5]});
   }
   list.sort((a, b) => a.d - b.d || a.s - b.s);
   spans += list.length;
@@ -88,10 +88,13 @@ const drawSpans = (row) => {
     // Spans that end on the pixel of the one before would only be painted over it.
     if (s.d === depth && b <= last) continue;
     const y = row.y + s.d * ROW;
+    // Merged spans are as strong as they are dense.
+    draw.globalAlpha = 0.25 + 0.0075 * s.b;
     draw.fillStyle = fill(s.n); draw.fillRect(a, y, Math.max(0.7, b - a), ROW - 1);
+    draw.globalAlpha = 1;
     last = b; depth = s.d;
     if (b - a < 26) continue;
-    draw.fillStyle = color.edge || color.bg; draw.fillRect(b - 1, y, 1, ROW - 1);
+    draw.fillStyle = color.bg; draw.fillRect(b - 1, y, 1, ROW - 1);
     draw.fillStyle = color.ink; draw.fillText(cut(data.names[s.n], b - a - 6), a + 3, y + 11);
   }
 };
@@ -171,7 +174,7 @@ const words = (row, t) => {
   }
   if (!found) return '';
   const name = data.names[found.n];
-  return (found.c > 1 ? `${found.c} spans, the longest: ${name}` : name) + `\n${time(found.l)} from ${time(found.s)}`;
+  return (found.c > 1 ? `${found.c} spans, ${found.b} % busy, the longest: ${name}` : name) + `\n${time(found.l)} from ${time(found.s)}`;
 };
 canvas.addEventListener('pointermove', (e) => {
   if (held) {

@@ -30,9 +30,7 @@ void thin_row(const std::vector<DrawnSpan>& row, std::int64_t resolution, std::v
   std::int64_t longest = 0;  // length of the span that gave the last block its name
   for (const DrawnSpan& span : row) {
     DrawnSpan* last = out.size() > first ? &out.back() : nullptr;
-    const bool small =
-        span.length_ns < resolution && last != nullptr && (last->count > 1 || last->length_ns < resolution);
-    if (!small || span.start_ns - (last->start_ns + last->length_ns) > resolution) {
+    if (last == nullptr || span.start_ns + span.length_ns - last->start_ns > resolution) {
       out.push_back(span);
       longest = span.length_ns;
       continue;
@@ -43,6 +41,7 @@ void thin_row(const std::vector<DrawnSpan>& row, std::int64_t resolution, std::v
     }
     last->length_ns = std::max(last->length_ns, span.start_ns + span.length_ns - last->start_ns);
     last->count += span.count;
+    last->busy_ns += span.busy_ns;
   }
 }
 
@@ -72,6 +71,10 @@ void thin(DrawnTimeline& drawn, std::size_t most) {
   }
 }
 
+std::int64_t busy_percent(const DrawnSpan& span) {
+  return span.length_ns > 0 ? std::min<std::int64_t>(100, span.busy_ns * 100 / span.length_ns) : 100;
+}
+
 std::string data_text(const DrawnTimeline& drawn, const Timeline& timeline) {
   std::vector<std::int64_t> index(timeline.names.size(), -1);
   std::string names;
@@ -88,8 +91,8 @@ std::string data_text(const DrawnTimeline& drawn, const Timeline& timeline) {
         name = used++;
         names += (names.empty() ? "" : ",") + json_quote(timeline.names[span.name]);
       }
-      fmt::format_to(std::back_inserter(tracks), "{}{},{},{},{},{}", first ? "" : ",", span.start_ns - before,
-                     span.length_ns, name, span.depth, span.count);
+      fmt::format_to(std::back_inserter(tracks), "{}{},{},{},{},{},{}", first ? "" : ",", span.start_ns - before,
+                     span.length_ns, name, span.depth, span.count, busy_percent(span));
       before = span.start_ns;
       first = false;
     }
@@ -168,7 +171,8 @@ std::string notes_of(const DrawnTimeline& drawn) {
   std::string out;
   if (drawn.resolution_ns > 0) {
     out += fmt::format(
-        "<p class=\"note\">The iteration has {} spans; {} are drawn: neighbours shorter than {} are merged. "
+        "<p class=\"note\">The iteration has {} spans; {} are drawn: neighbours that together take less than {} are "
+        "one. "
         "The Perfetto trace has them all.</p>\n",
         net::grouped_text(drawn.spans), net::grouped_text(drawn.drawn),
         time_words(SimTime(drawn.resolution_ns * 1000)));
@@ -217,7 +221,7 @@ DrawnTimeline drawn_timeline(const Timeline& timeline, std::size_t most, std::si
     }
     DrawnTrack& row = drawn.tracks.back();
     row.depths = std::max(row.depths, placed.depth + 1);
-    row.spans.push_back({start, end - start, span.name, placed.depth, 1});
+    row.spans.push_back({start, end - start, span.name, placed.depth, 1, end - start});
     row.busy_ns += std::max<std::int64_t>(0, end - std::max(start, covered));
     covered = std::max(covered, end);
   }

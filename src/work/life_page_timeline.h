@@ -12,9 +12,10 @@ namespace weft::work::page {
 struct DrawnSpan {
   std::int64_t start_ns = 0;  // since the iteration's start
   std::int64_t length_ns = 0;
-  std::uint32_t name = 0;   // Timeline::names: of several, the one that takes longest
-  std::uint32_t depth = 0;  // spans around it
-  std::uint32_t count = 1;  // spans merged into it
+  std::uint32_t name = 0;    // Timeline::names: of several, the one that takes longest
+  std::uint32_t depth = 0;   // spans around it
+  std::uint32_t count = 1;   // spans merged into it
+  std::int64_t busy_ns = 0;  // their lengths together
 };
 
 struct DrawnTrack {
@@ -34,7 +35,7 @@ struct DrawnTimeline {
   std::int64_t resolution_ns = 0;  // below which neighbours are merged; 0: none are
 };
 
-// Spans shorter than a resolution whose gaps are as short become one; the resolution doubles until at most `most` are
+// Neighbours become one as long as that one is no longer than a resolution, which doubles until at most `most` are
 // left.
 [[nodiscard]] DrawnTimeline drawn_timeline(const Timeline& timeline, std::size_t most, std::size_t most_tracks);
 
