@@ -1,0 +1,45 @@
+// The batch script of a sweep, run by bash as Slurm would: each task gets its points, and no word is taken apart.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "lab.h"
+#include "work/sweep_slurm.h"
+
+namespace weft {
+namespace {
+
+using testing_lab::Lab;
+using testing_lab::Outcome;
+
+std::string task_of(const std::string& script, std::uint64_t task) {
+  Lab lab("sweep");
+  lab.put("sweep.sh", script);
+  lab.variable("SLURM_ARRAY_TASK_ID", std::to_string(task));
+  const Outcome outcome = lab.run({"bash", "sweep.sh"}, 20, true);
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
+  return outcome.out;
+}
+
+TEST(SweepScript, WordsArriveWhole) {
+  work::SlurmSweep sweep;
+  sweep.points = 8;
+  sweep.command = {"printf", "[%s]", "it's $HOME `x`", "a b", "job.nodes=1,2", ""};
+  EXPECT_EQ(task_of(work::slurm_sweep_script(sweep), 5), "[it's $HOME `x`][a b][job.nodes=1,2][][--point][5]");
+}
+
+TEST(SweepScript, EveryPointIsPlayedOnce) {
+  work::SlurmSweep sweep;
+  sweep.points = 2'500;  // three a task
+  sweep.command = {"echo"};
+  const std::string script = work::slurm_sweep_script(sweep);
+  EXPECT_EQ(task_of(script, 0), "--point 0\n--point 1\n--point 2\n");
+  EXPECT_EQ(task_of(script, 833), "--point 2499\n");
+}
+
+}  // namespace
+}  // namespace weft
