@@ -17,7 +17,7 @@ namespace {
 using net::left_column;
 using net::right_column;
 
-std::string signed_words(std::string text, bool positive) { return positive ? "+" + text : text; }
+std::string signed_words(const std::string& text, bool positive) { return positive ? "+" + text : text; }
 
 Cell time_difference(SimTime a, SimTime b) {
   const SimTime difference = b - a;

@@ -3,9 +3,9 @@
 #include "work/life_page_parts.h"
 
 namespace weft::work::page {
+namespace {
 
-std::string_view script_text() {
-  return R"js(
+constexpr std::string_view kScript = R"js(
 (() => {
 'use strict';
 const root = document.documentElement;
@@ -48,7 +48,7 @@ let from = 0, to = data.length, width = 0, labels = 150, color = {};
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const readColors = () => {
   const style = getComputedStyle(root), get = (n) => style.getPropertyValue(n).trim();
-  color = {bg: get('--bg'), ink: get('--ink'), soft: get('--soft'), line: get('--line'), lane: get('--lane'), area: get('--mb')};
+  color = {bg: get('--bg'), ink: get('--ink'), soft: get('--soft'), lane: get('--lane'), area: get('--mb')};
 };
 // The golden angle keeps hues of neighbouring numbers apart.
 const hue = (n) => Math.round(n * 137.508 + 210) % 360;
@@ -125,7 +125,9 @@ const paint = () => {
     if (row.track) drawSpans(row); else drawCounter(row);
     draw.fillStyle = color.soft;
     draw.fillText(cut(row.track ? row.track.t : row.counter.t, labels - 18), 14, row.y + 11);
-    if (row.counter) draw.fillText(cut('0 to ' + Number(row.top.toPrecision(3)) + ' ' + row.counter.u, labels - 18), 14, row.y + 26);
+    if (!row.counter) continue;
+    const range = '0 to ' + Number(row.top.toPrecision(3)) + ' ' + row.counter.u;
+    draw.fillText(cut(range, labels - 18), 14, row.y + 26);
   }
   axis(box.scrollTop);
 };
@@ -146,17 +148,27 @@ const zoom = (factor, middle) => view(middle - (middle - from) * factor, middle 
 const timeAt = (px) => from + (px - labels) / (width - labels) * (to - from);
 const act = {
   in: () => zoom(0.5, (from + to) / 2), out: () => zoom(2, (from + to) / 2), all: () => view(0, data.length),
-  left: () => view(from - (to - from) / 4, to - (to - from) / 4), right: () => view(from + (to - from) / 4, to + (to - from) / 4)
+  left: () => view(from - (to - from) / 4, to - (to - from) / 4),
+  right: () => view(from + (to - from) / 4, to + (to - from) / 4)
 };
 const keys = {'+': 'in', '=': 'in', '-': 'out', '0': 'all', ArrowLeft: 'left', ArrowRight: 'right'};
-box.addEventListener('keydown', (e) => { if (keys[e.key] && !e.ctrlKey && !e.metaKey) { act[keys[e.key]](); e.preventDefault(); } });
-for (const button of document.querySelectorAll('[data-do]')) button.addEventListener('click', () => act[button.dataset.do]());
+box.addEventListener('keydown', (e) => {
+  if (!Object.hasOwn(keys, e.key) || e.ctrlKey || e.metaKey) return;
+  act[keys[e.key]]();
+  e.preventDefault();
+});
+for (const button of document.querySelectorAll('[data-do]')) {
+  button.addEventListener('click', () => act[button.dataset.do]());
+}
 canvas.addEventListener('wheel', (e) => {
   if (!e.ctrlKey && !e.metaKey) return;
   e.preventDefault(); zoom(Math.exp(e.deltaY * 0.002), timeAt(Math.max(labels, e.offsetX)));
 }, {passive: false});
 let held = null;
-canvas.addEventListener('pointerdown', (e) => { held = {x: e.clientX, from, to}; canvas.setPointerCapture(e.pointerId); });
+canvas.addEventListener('pointerdown', (e) => {
+  held = {x: e.clientX, from, to};
+  canvas.setPointerCapture(e.pointerId);
+});
 canvas.addEventListener('pointerup', () => { held = null; });
 canvas.addEventListener('pointercancel', () => { held = null; });
 canvas.addEventListener('pointerleave', () => { tip.hidden = true; });
@@ -170,11 +182,14 @@ const words = (row, t) => {
   const slack = (to - from) / (width - labels);
   let found = null;
   for (const s of row.list) {
-    if (s.d === row.depth && s.s - slack <= t && t <= s.s + s.l + slack) { found = s; if (s.s <= t && t <= s.s + s.l) break; }
+    if (s.d !== row.depth || t < s.s - slack || t > s.s + s.l + slack) continue;
+    found = s;
+    if (s.s <= t && t <= s.s + s.l) break;
   }
   if (!found) return '';
   const name = data.names[found.n];
-  return (found.c > 1 ? `${found.c} spans, ${found.b} % busy, the longest: ${name}` : name) + `\n${time(found.l)} from ${time(found.s)}`;
+  const what = found.c > 1 ? `${found.c} spans, ${found.b} % busy, the longest: ${name}` : name;
+  return what + `\n${time(found.l)} from ${time(found.s)}`;
 };
 canvas.addEventListener('pointermove', (e) => {
   if (held) {
@@ -201,6 +216,9 @@ root.dataset.spans = spans;
 root.dataset.weft = 'ready';
 })();
 )js";
-}
+
+}  // namespace
+
+std::string_view script_text() { return kScript; }
 
 }  // namespace weft::work::page

@@ -114,7 +114,8 @@ Cell moment_cell(SimTime since_submit) {
 
 Cell fine_seconds_cell(SimTime time) {
   if (time == net::kNever) return {};
-  return {seconds(time), net::time_text(time)};
+  // Beyond a minute or two the fourth digit says nothing, and minutes read better.
+  return {seconds(time), seconds(time) < 100 ? net::time_text(time) : time_words(time)};
 }
 
 Cell bytes_cell(Bytes bytes) { return {bytes.count(), bytes_words(bytes)}; }

@@ -101,6 +101,7 @@ TEST(Perfetto, ServersComeFirstAndTheControlPlaneLast) {
   std::map<int, std::string> order;
   for (const auto& [pid, sort] : trace.process_sort) order[sort] = trace.processes.at(pid);
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (const auto& [sort, name] : order) names.push_back(name);
   EXPECT_THAT(names, ElementsAre("job llm-pretrain", "train1", "backend fabric", "storage fabric", "frontend fabric",
                                  "control plane"));

@@ -84,6 +84,7 @@ TEST_F(SweepResults, AStoppedSweepGoesOn) {
 TEST_F(SweepResults, ConcurrentWritersLoseNothing) {
   const Sweep sweep = small_sweep();
   std::vector<std::thread> writers;
+  writers.reserve(4);
   for (int writer = 0; writer < 4; ++writer) {
     writers.emplace_back([&, writer] {
       for (int i = 0; i < 25; ++i) {
