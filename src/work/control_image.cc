@@ -14,7 +14,7 @@ namespace {
 // "nvcr.io" of "nvcr.io/nvidia/pytorch:24.04-py3"; a first word without a dot or port is a path on Docker Hub.
 std::string registry_of(const std::string& image) {
   const std::size_t slash = image.find('/');
-  const std::string first = slash == std::string::npos ? std::string() : image.substr(0, slash);
+  std::string first = slash == std::string::npos ? std::string() : image.substr(0, slash);
   if (first.find_first_of(".:") != std::string::npos || first == "localhost") return first;
   return "docker.io";
 }

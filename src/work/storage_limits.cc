@@ -8,7 +8,7 @@
 namespace weft::work {
 namespace {
 
-// Integers below 100 are counts; everything else is rounded to three digits.
+// Keys that are counts: the next whole number.
 std::string value_text(double value) { return fmt::format("{}", static_cast<std::int64_t>(std::ceil(value - 1e-9))); }
 
 }  // namespace

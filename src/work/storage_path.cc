@@ -256,7 +256,8 @@ void find_remedies(const Cluster& cluster, StoragePath& path) {
                            ? fmt::format("fabrics.{}.oversubscription: 1:1", name)
                            : fmt::format("fabrics.{}.uplinks: more for each leaf", name);
   path.fabric_remedy = *fabric.load_balancing == LoadBalancing::ecmp
-                           ? fmt::format("fabrics.{}.load_balancing: adaptive", name)
+                           ? (one_path(path) ? fmt::format("storage.{}.multipath: queue-depth", path.system->name->text)
+                                             : fmt::format("fabrics.{}.load_balancing: adaptive", name))
                            : fmt::format("more storage servers: `pools.{}.count`", path.pool);
 }
 
@@ -375,6 +376,11 @@ std::int64_t connections_of(const StoragePath& path) {
   if (*path.system->kind == StorageKind::nfs || *path.system->kind == StorageKind::vast) return 8;
   const auto servers = static_cast<std::int64_t>(path.servers.size());
   return *path.system->kind == StorageKind::object ? std::max<std::int64_t>(16, servers) : servers;
+}
+
+// NVMe-oF multipath as the file says; file systems with several rails (LNet multi-rail, GPFS verbs ports) use all.
+bool one_path(const StoragePath& path) {
+  return *path.system->kind == StorageKind::nvmeof && *path.system->multipath == Multipath::active_standby;
 }
 
 }  // namespace weft::work

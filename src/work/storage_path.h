@@ -56,5 +56,7 @@ struct StoragePath {
 [[nodiscard]] std::int64_t stripes_of(const StoragePath& path);
 // TCP connections that one client holds to the system.
 [[nodiscard]] std::int64_t connections_of(const StoragePath& path);
+// Whether a client keeps to one path to a server while others stand by, instead of using all its links in turn.
+[[nodiscard]] bool one_path(const StoragePath& path);
 
 }  // namespace weft::work

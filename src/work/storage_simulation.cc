@@ -43,20 +43,85 @@ net::SimOptions options_of(const StoragePath& path, const StorageTraffic& traffi
   return options;
 }
 
-// Endpoints of these devices.
-std::vector<NodeId> nodes_of(const net::Network& network, const std::vector<DeviceId>& devices, std::size_t count,
-                             std::size_t device_count) {
-  std::vector<NodeId> by_device(device_count, kNone<NodeId>);
-  for (const NodeId id : network.endpoints()) {
-    const DeviceId device = network.node(id).device;
-    if (device != kNone<DeviceId>) by_device[index_of(device)] = id;
-  }
+// A server's ports on the fabric as endpoints: one each, or one in all where they are bonded.
+struct Ports {
   std::vector<NodeId> nodes;
-  for (std::size_t i = 0; i < std::min(count, devices.size()); ++i) {
-    const NodeId id = by_device[index_of(devices[i])];
-    if (id != kNone<NodeId>) nodes.push_back(id);
+  std::vector<std::uint8_t> rails;
+};
+
+struct PortNetwork {
+  net::Network network;
+  std::vector<Ports> by_device;  // empty where a device has none
+};
+
+// Each port of a server has its own address, and storage connections are made between ports: no hash picks among them.
+// Every link of an endpoint gets an endpoint of its own, unless the links are one bond.
+PortNetwork by_port(const Cluster& cluster, const net::Network& whole, bool bonded) {
+  PortNetwork result;
+  result.by_device.resize(cluster.devices().size());
+  net::NetworkBuilder builder;
+  std::vector<NodeId> renamed(whole.nodes().size(), kNone<NodeId>);
+  const auto splits = [&](const net::Node& node) {
+    return !bonded && node.kind == net::NodeKind::endpoint && node.device != kNone<DeviceId>;
+  };
+  for (std::uint32_t i = 0; i < whole.nodes().size(); ++i) {
+    net::Node node = whole.nodes()[i];
+    if (splits(node)) continue;
+    node.buffer =
+        node.kind == net::NodeKind::network_switch ? builder.add_buffer(whole.buffers()[node.buffer]) : node.buffer;
+    renamed[i] = builder.add_node(node, whole.name_of(static_cast<NodeId>(i)));
+    if (node.kind != net::NodeKind::endpoint || node.device == kNone<DeviceId>) continue;
+    result.by_device[index_of(node.device)] = {{renamed[i]}, {0}};
   }
-  return nodes;
+  // The end of a link: its node, or a new endpoint for it.
+  const auto end_of = [&](NodeId id, PortId port) {
+    const net::Node& node = whole.node(id);
+    if (!splits(node)) return renamed[index_of(id)];
+    Ports& ports = result.by_device[index_of(node.device)];
+    const auto rail = port == kNone<PortId> ? std::uint8_t{0} : cluster.port(port).rail;
+    ports.nodes.push_back(builder.add_node(node, whole.name_of(id) + ":" + std::to_string(ports.nodes.size() + 1)));
+    ports.rails.push_back(rail);
+    return ports.nodes.back();
+  };
+  for (std::size_t i = 0; i + 1 < whole.links().size(); i += 2) {
+    const net::Link& there = whole.links()[i];
+    const net::Link& back = whole.links()[i + 1];
+    const NodeId from = end_of(there.from, there.port);
+    const NodeId to = end_of(there.to, back.port);
+    builder.ports(builder.connect(from, to, there.rate, there.delay, back.delay), there.port, back.port);
+  }
+  result.network = std::move(builder).finish();
+  return result;
+}
+
+std::vector<const Ports*> ports_of(const PortNetwork& network, const std::vector<DeviceId>& devices,
+                                   std::size_t count) {
+  std::vector<const Ports*> all;
+  for (std::size_t i = 0; i < std::min(count, devices.size()); ++i) {
+    const Ports& ports = network.by_device[index_of(devices[i])];
+    if (!ports.nodes.empty()) all.push_back(&ports);
+  }
+  return all;
+}
+
+// The `turn`-th pair of ports between two servers. A port keeps to its rail where the client has a port on every rail
+// of the server, or where rails are networks apart.
+std::pair<NodeId, NodeId> ports_between(const Ports& client, const Ports& server, bool apart, std::uint64_t turn) {
+  const std::size_t mine = turn % client.nodes.size();
+  const std::uint64_t skip = turn / client.nodes.size();
+  const auto on = [](const Ports& ports, std::uint8_t rail) {
+    return static_cast<std::uint64_t>(std::count(ports.rails.begin(), ports.rails.end(), rail));
+  };
+  const bool all =
+      std::all_of(server.rails.begin(), server.rails.end(), [&](std::uint8_t rail) { return on(client, rail) > 0; });
+  const std::uint64_t same = on(server, client.rails[mine]);
+  if (same == 0 || (!all && !apart)) return {client.nodes[mine], server.nodes[skip % server.nodes.size()]};
+  std::uint64_t left = skip % same;
+  for (std::size_t i = 0; i < server.nodes.size(); ++i) {
+    if (server.rails[i] != client.rails[mine]) continue;
+    if (left-- == 0) return {client.nodes[mine], server.nodes[i]};
+  }
+  return {client.nodes[mine], server.nodes.front()};
 }
 
 // How much is played: enough that starts and ends do not count, no more than a few seconds of computing.
@@ -64,47 +129,58 @@ struct Window {
   std::uint32_t slots = 1;   // requests in flight of a client
   std::uint32_t rounds = 1;  // requests of a slot, one after another
   Bytes request;
+  bool rails_apart = false;
 };
+
+// Connections at once, and in all: the flow engine's time grows with their product.
+constexpr double kInFlight = 4'000;
+constexpr double kTransfers = 8'000;
+
+std::uint32_t share_of(double budget, double users, std::uint32_t most) {
+  return static_cast<std::uint32_t>(std::clamp(budget / users, 1.0, static_cast<double>(most)));
+}
 
 Window window_of(const StoragePath& path, const StorageTraffic& traffic, std::size_t clients) {
   const bool packets = traffic.fidelity == net::Fidelity::packet;
-  const double most_transfers = packets ? 3'000 : 6'000;
   const double part = static_cast<double>(clients) / static_cast<double>(std::max<std::size_t>(1, path.clients.size()));
   const double rate = std::min(path.server_links, path.client_links * part);
   // 2 ms and 256 MB of packets, 40 ms and 8 GB of flows.
   const double bytes = packets ? std::clamp(rate * 2e-3, 16e6, 256e6) : std::clamp(rate * 40e-3, 256e6, 8e9);
   Window window;
+  // What is in flight at once decides how evenly targets are hit, so it goes before rounds.
   const double width = static_cast<double>(clients) * traffic.stripes;
-  const auto slots = static_cast<std::uint32_t>(std::clamp(most_transfers / width / 4, 1.0, 16.0));
-  window.slots = std::min(std::max(1U, traffic.in_flight), slots);
-  window.rounds = static_cast<std::uint32_t>(std::clamp(most_transfers / width / window.slots, 2.0, 16.0));
+  window.slots = std::min(std::max(1U, traffic.in_flight), share_of(kInFlight, width, 16));
+  window.rounds = std::max(2U, share_of(kTransfers, width * window.slots, 8));
   const double transfers = width * window.slots * window.rounds;
   window.request = Bytes(static_cast<std::int64_t>(std::max(65'536.0, bytes / transfers)));
   return window;
 }
 
-// Request r of slot s of client c starts at a target that a hash picks; its stripes follow on the next ones. A slot
-// sends its next request when the last has ended.
+// Request r of slot s of client c starts at a random target; its stripes follow on the next ones. A slot sends its next
+// request when the last has ended. Where one path is active and others stand by, a client always takes the same one to
+// a server; else requests take turns.
 void add_requests(const StoragePath& path, const StorageTraffic& traffic, const Window& window,
-                  const std::vector<NodeId>& clients, const std::vector<NodeId>& servers, net::TransferGraph& graph) {
+                  const std::vector<const Ports*>& clients, const std::vector<const Ports*>& servers,
+                  net::TransferGraph& graph) {
   const auto targets = static_cast<std::uint64_t>(path.targets);
   RandomStream random(traffic.seed, "storage requests");
   std::vector<net::TransferId> last;
   std::vector<net::TransferId> next;
-  for (const NodeId client : clients) {
+  std::uint64_t turn = 0;
+  for (std::size_t c = 0; c < clients.size(); ++c) {
     for (std::uint32_t s = 0; s < window.slots; ++s) {
       last.clear();
       for (std::uint32_t r = 0; r < window.rounds; ++r) {
         const std::uint64_t first = random.below(targets);
         next.clear();
         for (std::uint32_t i = 0; i < traffic.stripes; ++i) {
-          const NodeId server = servers[(first + i) % targets % servers.size()];
+          const std::size_t server = (first + i) % targets % servers.size();
+          const std::uint64_t which = one_path(path) ? c + server : turn++;
+          const auto [near, far] = ports_between(*clients[c], *servers[server], window.rails_apart, which);
           net::Transfer transfer;
-          transfer.source = traffic.write ? client : server;
-          transfer.destination = traffic.write ? server : client;
+          transfer.source = traffic.write ? near : far;
+          transfer.destination = traffic.write ? far : near;
           transfer.bytes = window.request;
-          // As many connections as a client holds to one server: a link each at least.
-          transfer.queue_pairs = path.tcp ? 1 : 2;
           next.push_back(graph.add(transfer));
         }
         for (const net::TransferId id : next) {
@@ -116,14 +192,39 @@ void add_requests(const StoragePath& path, const StorageTraffic& traffic, const 
   }
 }
 
+// While requests are under way everywhere: what ended between a fifth and seven tenths of all. Before, the first round
+// starts at once; after, slots run out of requests.
+Result<double> steady_rate(const net::SimResult& result, const Window& window, const StoragePath& path,
+                           const StorageTraffic& traffic) {
+  std::vector<SimTime> ends = result.finished;
+  std::sort(ends.begin(), ends.end());
+  if (ends.empty() || ends.back() == net::kNever) {
+    return Error{ErrorCode::internal, "storage traffic did not end", path.system->name->text};
+  }
+  const SimTime from = ends[ends.size() / 5];
+  const SimTime until = ends[ends.size() * 7 / 10];
+  auto counted = static_cast<double>(std::upper_bound(ends.begin(), ends.end(), until) -
+                                     std::upper_bound(ends.begin(), ends.end(), from));
+  double seconds = seconds_of(until - from);
+  if (seconds <= 0) {
+    counted = static_cast<double>(ends.size());
+    seconds = seconds_of(ends.back());
+  }
+  const double part =
+      static_cast<double>(traffic.clients) / static_cast<double>(std::max<std::size_t>(1, path.clients.size()));
+  const double links = std::min(path.server_links, path.client_links * std::min(1.0, part));
+  return std::min(links, counted * static_cast<double>(window.request.count()) / seconds);
+}
+
 }  // namespace
 
 Result<double> storage_rate(const Cluster& cluster, const StoragePath& path, const StorageTraffic& traffic) {
-  const Result<net::Network> network = net::network_of(cluster, {.fabric = path.fabric});
-  if (!network.ok()) return network.error();
-  const std::size_t devices = cluster.devices().size();
-  const std::vector<NodeId> clients = nodes_of(*network, path.clients, traffic.clients, devices);
-  const std::vector<NodeId> servers = nodes_of(*network, path.servers, path.servers.size(), devices);
+  const FabricSpec& fabric = spec_of(cluster, path.fabric);
+  const Result<net::Network> whole = net::network_of(cluster, {.fabric = path.fabric});
+  if (!whole.ok()) return whole.error();
+  const PortNetwork ports = by_port(cluster, *whole, *fabric.bond);
+  const std::vector<const Ports*> clients = ports_of(ports, path.clients, traffic.clients);
+  const std::vector<const Ports*> servers = ports_of(ports, path.servers, path.servers.size());
   if (clients.empty() || servers.empty()) {
     return Error{ErrorCode::invalid_input, "no server has a port on the storage traffic's fabric", cluster.name()};
   }
@@ -131,23 +232,16 @@ Result<double> storage_rate(const Cluster& cluster, const StoragePath& path, con
   StorageTraffic bounded = traffic;
   const auto most = static_cast<std::uint32_t>(std::clamp<std::size_t>(3'000 / clients.size(), 1, 8));
   bounded.stripes = std::clamp(traffic.stripes, 1U, most);
-  const Window window = window_of(path, bounded, clients.size());
+  Window window = window_of(path, bounded, clients.size());
+  window.rails_apart = cluster.fabric(path.fabric).wiring == Wiring::rail_only;
   net::TransferGraph graph;
   add_requests(path, bounded, window, clients, servers, graph);
-  if (const Status status = graph.finish(*network); !status.ok()) return status.error();
-  net::Routes routes(*network, routing_of(spec_of(cluster, path.fabric), traffic.seed));
+  if (const Status status = graph.finish(ports.network); !status.ok()) return status.error();
+  net::Routes routes(ports.network, routing_of(fabric, traffic.seed));
   const net::SimOptions options = options_of(path, traffic, routes.options());
   const Result<net::SimResult> result = net::simulate(routes, graph, options);
   if (!result.ok()) return result.error();
-  // The last stragglers are left out: what arrived until 95 % of the requests had ended, a second.
-  std::vector<SimTime> ends = result->finished;
-  std::sort(ends.begin(), ends.end());
-  const std::size_t counted = std::max<std::size_t>(1, ends.size() * 95 / 100);
-  const double seconds = seconds_of(ends[counted - 1]);
-  if (ends[counted - 1] == net::kNever || seconds <= 0) {
-    return Error{ErrorCode::internal, "the storage traffic did not end", cluster.name()};
-  }
-  return static_cast<double>(counted) * static_cast<double>(window.request.count()) / seconds;
+  return steady_rate(*result, window, path, traffic);
 }
 
 }  // namespace weft::work
