@@ -153,7 +153,8 @@ TEST(ReadChakraJson, WhatIsWrongHasItsLine) {
   EXPECT_EQ(problem("{\n\"workload_graph\": [\n {\"Name\": \"x\"}]}"), "t.0.et:3:2: expected a whole number `Id`");
   EXPECT_EQ(problem("{\"workload_graph\": [\n {\"Id\": 1, \"data_deps\": 3}]}"),
             "t.0.et:2:25: expected a list of node ids");
-  EXPECT_THAT(problem("{\"workload_graph\": [\n {\"Id\": 1, \"NodeType\": 12}]}"), HasSubstr("t.0.et:2:12: node 1: type 12 is not known"));
+  EXPECT_THAT(problem("{\"workload_graph\": [\n {\"Id\": 1, \"NodeType\": 12}]}"),
+              HasSubstr("t.0.et:2:12: node 1: type 12 is not known"));
   EXPECT_THAT(problem("{\"workload_graph\": ["), HasSubstr("t.0.et:1:"));
 }
 
