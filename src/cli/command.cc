@@ -21,6 +21,10 @@ std::vector<Command> make_commands() {
   commands.push_back(sim_traffic_command());
   commands.push_back(sim_collective_command());
   commands.push_back(sim_workload_command());
+  commands.push_back(sim_life_command());
+  commands.push_back(sim_compare_command());
+  commands.push_back(sim_sweep_command());
+  commands.push_back(sim_models_command());
   commands.push_back(checklist_command());
   for (Command& command : catalog_commands()) commands.push_back(std::move(command));
   commands.push_back(schema_command());

@@ -115,6 +115,10 @@ struct OptionSection {
 [[nodiscard]] Command discover_command();
 [[nodiscard]] Command sim_traffic_command();
 [[nodiscard]] Command sim_collective_command();
+[[nodiscard]] Command sim_life_command();
+[[nodiscard]] Command sim_models_command();
+[[nodiscard]] Command sim_compare_command();
+[[nodiscard]] Command sim_sweep_command();
 [[nodiscard]] Command sim_workload_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();

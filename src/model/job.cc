@@ -243,6 +243,8 @@ class JobResolver {
       error(job_.image.place, fmt::format("`{}` is not a container image", job_.image.value),
             "no blanks, quotes or backslashes", job_.image->size());
     }
+    // One that is only played needs no script, but may be rendered all the same.
+    if (!job_.command.has_value() && job_.training.has_value()) job_.command.derive({"train.py"});
     if (job_.command->empty() || job_.command->front().empty()) {
       error(job_.command.place, "torchrun needs a script to start", "`command: [train.py, --epochs, \"3\"]`");
     } else if (job_.command->front().front() == '-') {

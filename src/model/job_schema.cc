@@ -30,7 +30,8 @@ const Schema& schema_of<JobSpec>() {
     b.field("min_nodes", &R::min_nodes, "fewest servers it goes on with; default: all").range(1, 100'000);
     b.field("gpus_per_node", &R::gpus_per_node, "GPUs of each server; default: all of them").range(1, 72);
     b.field("image", &R::image, "container image; default: PyTorch from the site's registry");
-    b.field("command", &R::command, "script and arguments that torchrun starts on every GPU").required();
+    b.field("command", &R::command,
+            "script and arguments that torchrun starts on every GPU; required without a `training` section");
     b.field("resume", &R::resume, "checkpoint to go on from: passed as --resume_from_checkpoint");
     b.field("max_restarts", &R::max_restarts, "times the ranks are started again; default: workload.max_restarts")
         .range(0, 1000);
