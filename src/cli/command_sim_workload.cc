@@ -36,7 +36,8 @@ std::optional<std::uint32_t> rank_in(std::string_view name) {
   name.remove_prefix(dot + 1);
   std::uint32_t rank = 0;
   const auto [behind, problem] = std::from_chars(name.data(), name.data() + name.size(), rank);
-  if (problem != std::errc() || behind != name.data() + name.size()) return std::nullopt;
+  if (problem != std::errc() || behind != name.data() + name.size() || rank > work::kMostChakraRank)
+    return std::nullopt;
   return rank;
 }
 
@@ -104,21 +105,24 @@ class WorkloadRunner {
     options.memory = machine_.memory;
     options.host_link = machine_.host_link;
     if (const auto exit = read_groups(options)) return *exit;
-    std::uint32_t most = static_cast<std::uint32_t>(files.size());
+    auto most = std::max(ranks_, static_cast<std::uint32_t>(files.size()));
     for (const TraceFile& file : files) {
+      most = std::max(most, file.rank.value_or(0) + 1);
       if (!file.rank && files.size() > 1) {
         return context_.misused(fmt::format("of which rank is `{}`?", file.path), {"name traces NAME.RANK.et"});
       }
     }
-    if (ranks_ > 0) most = std::max(ranks_, most);
     work::ChakraSet set(most);
+    std::string bytes = std::move(first);
     for (std::size_t i = 0; i < files.size(); ++i) {
-      Result<std::string> bytes = i == 0 ? std::move(first) : read_file(files[i].path, kMostFileBytes);
-      if (!bytes.ok()) return context_.failed(bytes.error());
-      Result<work::ChakraTrace> trace = work::read_chakra(*bytes, files[i].path);
+      if (i > 0) {
+        Result<std::string> read = read_file(files[i].path, kMostFileBytes);
+        if (!read.ok()) return context_.failed(read.error());
+        bytes = std::move(*read);
+      }
+      Result<work::ChakraTrace> trace = work::read_chakra(bytes, files[i].path);
       if (!trace.ok()) return context_.failed(trace.error());
-      const std::uint32_t rank = files.size() == 1 && ranks_ == 0 ? 0 : files[i].rank.value_or(0);
-      const Status added = set.add(rank, std::move(*trace), files[i].path);
+      const Status added = set.add(files[i].rank.value_or(0), std::move(*trace), files[i].path);
       if (!added.ok()) return context_.failed(added.error());
     }
     const std::size_t distinct = set.distinct();

@@ -189,6 +189,8 @@ class ChakraPlayer {
     first_ = static_cast<std::uint32_t>(workload_.graph.size());
     cuda_.clear();
     seen_.clear();
+    names_.clear();
+    for (const std::string& name : trace.names) names_.push_back(workload_.graph.intern(name));
     for (const ChakraNode& node : trace.nodes) {
       if (Status status = add_node(node); !status.ok()) return status;
     }
@@ -207,7 +209,7 @@ class ChakraPlayer {
 
   Status add_node(const ChakraNode& node) {
     Op op;
-    op.name = workload_.graph.intern(shape_->trace.names[node.name]);
+    op.name = names_[node.name];
     if (node.duration_us > kLongestMicroseconds) {
       return fail(fmt::format("node {}: it lasts {} us", node.id, node.duration_us), shape_->path);
     }
@@ -257,6 +259,7 @@ class ChakraPlayer {
     }
     const ChakraGroup& group = group_of(node);
     op.kind = OpKind::collective;
+    if (group.ranks.size() == 1) ++alone_;
     op.stream = kCollectives;
     const auto [collective, bytes] = as_nccl(node, group.ranks.size());
     op.collective = collective;
@@ -407,6 +410,10 @@ class ChakraPlayer {
       warnings.push_back(fmt::format("{} kernels have neither a duration nor a size: they take no time", untimed_));
     }
     if (unsized_ > 0) warnings.push_back(fmt::format("{} communication nodes say no size", unsized_));
+    if (classes_.ranks == 1 && alone_ > 0) {
+      warnings.push_back(
+          "one trace, and no word of other ranks: its collectives take no time (how many ranks are there?)");
+    }
     const std::size_t given = set_.members_.size();
     if (given > 1 && given < classes_.ranks) {
       warnings.push_back(
@@ -423,12 +430,14 @@ class ChakraPlayer {
   std::map<Key, Matched> matches_;
   std::uint64_t untimed_ = 0;
   std::uint64_t unsized_ = 0;
+  std::uint64_t alone_ = 0;  // collectives of one rank
   // Of the class being added.
   std::uint32_t rank_ = 0;
   const ChakraSet::Shape* shape_ = nullptr;
   ClassId class_{0};
   std::uint32_t first_ = 0;
   std::map<std::int32_t, std::uint8_t> cuda_;
+  std::vector<std::uint32_t> names_;  // in the graph, of the trace's
   std::map<std::pair<Key, ChakraType>, std::uint64_t> seen_;
 };
 

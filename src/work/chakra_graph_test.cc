@@ -41,8 +41,7 @@ class ByteTimer : public CommunicationTimer {
   std::vector<Question> asked;
 };
 
-class Chakra : public ::testing::Test {
- protected:
+struct Chakra : public ::testing::Test {
   void SetUp() override { options.node_gpus = 2; }
   // A trace for each rank, from 0 on.
   void make(const std::vector<std::string>& traces, std::uint32_t ranks = 0) {
@@ -197,7 +196,8 @@ TEST_F(Chakra, CudaStreamsPutThemInOrder) {
   const auto launch = [](std::uint64_t id) { return NodeWriter(id, "launch", ChakraType::compute).on_cpu().lasts(1); };
   play({trace_of({launch(1), kernel(2, 10).after({1}).attribute("stream", 7), launch(3).after({1}),
                   collective(4, ChakraCollective::all_reduce, 5).after({3}).attribute("stream", 7),
-                  kernel(5, 3).after({3}).attribute("stream", 20)})});
+                  kernel(5, 3).after({3}).attribute("stream", 20)})},
+       2);
   EXPECT_EQ(run.total, us(16));
   ASSERT_EQ(workload.warnings.size(), 1U);
   EXPECT_THAT(workload.warnings[0], HasSubstr("in order by their CUDA streams"));
@@ -253,6 +253,12 @@ TEST_F(Chakra, SomeTracesOfMany) {
   EXPECT_EQ(timer.asked[0].group.ranks, 16U);
   ASSERT_EQ(workload.warnings.size(), 1U);
   EXPECT_THAT(workload.warnings[0], HasSubstr("2 of 16 ranks have a trace"));
+}
+
+TEST_F(Chakra, OneTraceWithoutAWordOfOthers) {
+  play({trace_of({collective(1, ChakraCollective::all_reduce, 4)})});
+  ASSERT_EQ(workload.warnings.size(), 1U);
+  EXPECT_THAT(workload.warnings[0], HasSubstr("how many ranks are there?"));
 }
 
 TEST_F(Chakra, KernelsWithoutAnyTimeAreCounted) {

@@ -28,8 +28,7 @@ class ByteTimer : public CommunicationTimer {
   }
 };
 
-class Play : public testing::Test {
- protected:
+struct Play : public ::testing::Test {
   OpId kernel(ClassId where, std::int64_t time, std::uint8_t stream = 0) {
     Op op;
     op.stream = stream;

@@ -21,8 +21,7 @@ class ByteTimer : public CommunicationTimer {
   SimTime message(Bytes bytes, const OpGroup& /*group*/) override { return us(bytes.count()); }
 };
 
-class Run : public testing::Test {
- protected:
+struct Run : public ::testing::Test {
   OpId add(ClassId where, OpKind kind, const char* name, std::int64_t size, std::uint8_t stream = 0,
            std::uint32_t match = 0) {
     Op op;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace weft::work {
 namespace {
 
@@ -46,8 +48,8 @@ TEST(OpGraph, NamesAreKeptOnce) {
 TEST(OpGraph, DependentsInOrderOfAdding) {
   OpGraph graph;
   const ClassId all = graph.add_class("all", 1);
-  std::vector<OpId> ops;
-  for (int i = 0; i < 5; ++i) ops.push_back(graph.add(all, kernel(graph, "k")));
+  std::array<OpId, 5> ops{};
+  for (OpId& op : ops) op = graph.add(all, kernel(graph, "k"));
   graph.depend(ops[4], ops[0]);
   graph.depend(ops[2], ops[1]);
   graph.depend(ops[3], ops[0]);

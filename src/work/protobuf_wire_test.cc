@@ -12,7 +12,6 @@ namespace weft::work {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using namespace std::string_view_literals;
 
 // The examples of protobuf.dev/programming-guides/encoding.

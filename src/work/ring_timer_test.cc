@@ -9,7 +9,6 @@ namespace weft::work {
 namespace {
 
 using net::Collective;
-using ::testing::HasSubstr;
 
 WorkloadMachine h100() {
   WorkloadMachine machine;

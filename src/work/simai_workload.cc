@@ -16,6 +16,7 @@ using net::Word;
 
 constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;  // 11 days in one kernel
 constexpr std::int64_t kMostPassBytes = 1'000'000'000'000'000;    // 1 PB in one collective
+constexpr std::int64_t kMostRecomputed = 4 * kMostSimaiRows;
 constexpr std::array<std::string_view, 4> kPolicies = {"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER", "DATA",
                                                        "MICRO"};
 
@@ -337,12 +338,12 @@ class Builder {
 
 // Many checkpoints close together could ask for the square of the rows.
 bool too_much_recomputation(const Header& header) {
-  Uint128 rows = 0;
+  std::int64_t rows = 0;
   for (const std::int64_t row : header.initiates) {
     const auto from = std::upper_bound(header.checkpoints.begin(), header.checkpoints.end(), row);
-    rows += static_cast<Uint128>(row - *(from - 1));
+    rows = std::min(rows + row - *(from - 1), kMostRecomputed + 1);
   }
-  return rows > static_cast<Uint128>(4 * kMostSimaiRows);
+  return rows > kMostRecomputed;
 }
 
 }  // namespace
@@ -362,7 +363,7 @@ std::optional<SimaiWorkload> read_simai_workload(const Sources& sources, FileId 
   Reader reader(sources, file, options, diagnostics);
   if (!reader.read()) return std::nullopt;
   if (too_much_recomputation(reader.header())) {
-    reader.fail(fmt::format("more than {} rows would be recomputed", 4 * kMostSimaiRows));
+    reader.fail(fmt::format("more than {} rows would be recomputed", kMostRecomputed));
     return std::nullopt;
   }
   SimaiWorkload workload;
