@@ -191,6 +191,7 @@ Exit run_collective(Context& context) {
   SimSetup setup;
   CollectiveRequest request;
   read_sim_options(reader, net::Fidelity::flow, setup);
+  read_sim_series(reader, setup.options);
   read_sizes(reader, request);
   if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
   SimInput input;
@@ -199,6 +200,7 @@ Exit run_collective(Context& context) {
     setup = {};
     apply_cluster(*input.cluster(), input.fabric, setup);
     read_sim_options(reader, net::Fidelity::flow, setup);
+    read_sim_series(reader, setup.options);
   }
   read_sim_faults(reader, input.network, setup.options);
   if (const auto exit = read_request(context, reader, input, request)) return *exit;

@@ -13,7 +13,9 @@ namespace {
 Exit run_traffic(Context& context) {
   OptionReader reader(context.arguments());
   SimSetup setup;
-  read_sim_options(reader, net::Fidelity::packet, setup);  // bad values are said before anything is opened
+  // Bad values are said before anything is opened.
+  read_sim_options(reader, net::Fidelity::packet, setup);
+  read_sim_series(reader, setup.options);
   if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
   SimInput input;
   const FabricKind fallback = wants_storage(context.arguments()) ? FabricKind::storage : FabricKind::backend;
@@ -22,6 +24,7 @@ Exit run_traffic(Context& context) {
     setup = {};
     apply_cluster(*input.cluster(), input.fabric, setup);
     read_sim_options(reader, net::Fidelity::packet, setup);
+    read_sim_series(reader, setup.options);
   }
   read_sim_faults(reader, input.network, setup.options);
   if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});

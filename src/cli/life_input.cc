@@ -29,8 +29,9 @@ bool read_job_text(const std::string& path, std::string text, LifeInput& input) 
 
 std::vector<Option> life_run_options() {
   std::vector<Option> options = sim_run_options("flow up to 4,096 GPUs, else analytic");
-  const std::vector<Option> details = sim_detail_options();
-  options.insert(options.end(), details.begin(), details.end());
+  for (const std::vector<Option>& more : {sim_detail_options(), sim_fault_options()}) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
   options.push_back({.name = "iterations", .value = "N", .help = "played for the tail", .fallback = "1000"});
   options.push_back({.name = "image-cached",
                      .value = "SHARE",
@@ -73,6 +74,13 @@ void read_life_options(OptionReader& reader, const Cluster& cluster, LifeRequest
   options.queue_pairs = setup.queue_pairs;
   options.seed = setup.options.seed;
   options.tcp = setup.options.classes.front().transport.kind == net::Transport::tcp;
+  options.faults = [&arguments = reader.arguments()](const net::Network& network,
+                                                     net::SimOptions& simulation) -> Status {
+    OptionReader faults(arguments);
+    read_sim_faults(faults, network, simulation);
+    if (faults.ok()) return {};
+    return Error{ErrorCode::invalid_input, faults.problem(), {}};
+  };
   if (const auto count = reader.integer("iterations", 1, 10'000'000)) {
     options.iterations = static_cast<std::uint64_t>(*count);
   }

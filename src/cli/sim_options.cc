@@ -337,6 +337,9 @@ void read_sim_options(OptionReader& reader, net::Fidelity fallback, SimSetup& se
   if (const auto pairs = reader.integer("queue-pairs", 1, 255)) setup.queue_pairs = static_cast<std::uint8_t>(*pairs);
   read_time(reader, "until", options.end);
   if (options.end.count() == 0) reader.bad("until", "must be more than nothing");
+}
+
+void read_sim_series(OptionReader& reader, net::SimOptions& options) {
   read_time(reader, "series", options.series_interval);
   if (reader.arguments().has("series") && options.series_interval.count() == 0) {
     reader.bad("series", "must be more than nothing");

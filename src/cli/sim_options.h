@@ -31,6 +31,8 @@ struct SimSetup {
 void apply_cluster(const Cluster& cluster, FabricKind fabric, SimSetup& setup);
 // Everything that needs no network. Problems stay in the reader.
 void read_sim_options(OptionReader& reader, net::Fidelity fallback, SimSetup& setup);
+// --series of the commands that have it.
+void read_sim_series(OptionReader& reader, net::SimOptions& options);
 // Links and endpoints by name: --fail, --restore, --errors, --link-mtu, --storm.
 void read_sim_faults(OptionReader& reader, const net::Network& network, net::SimOptions& options);
 

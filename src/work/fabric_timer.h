@@ -39,6 +39,7 @@ class FabricTimer : public CommunicationTimer {
   // `oversubscription` (down : up of the leaves, at least 1) is used, for groups that leave a unit of servers.
   FabricTimer(NcclMachine machine, FabricTimerOptions options, double oversubscription, std::uint32_t unit_ranks);
   void use_network(const net::Network& network, std::vector<net::NodeId> ranks);
+  void use_simulation(net::SimOptions simulation) { options_.simulation = std::move(simulation); }
 
   [[nodiscard]] SimTime collective(net::Collective operation, Bytes bytes, const OpGroup& group) override;
   [[nodiscard]] SimTime message(Bytes bytes, const OpGroup& group) override;

@@ -167,6 +167,11 @@ bool Life::prepare_fabric() {
     if (gpus.size() < wanted) return fail({ErrorCode::not_found, "a server of the job is not on the backend", {}});
     ranks.insert(ranks.end(), gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(wanted));
   }
+  if (options.faults) {
+    net::SimOptions broken = settings.simulation;
+    if (const Status status = options.faults(*network_, broken); !status.ok()) return fail(status.error());
+    timer_->use_simulation(broken);
+  }
   timer_->use_network(*network_, std::move(ranks));
   return true;
 }

@@ -32,6 +32,8 @@ struct LifeOptions {
   bool timeline = true;
   bool heat_maps = true;
   double image_cached = 0;  // share of the servers that hold the image
+  // Links that break during the simulation, once the network is known; may be empty.
+  std::function<Status(const net::Network&, net::SimOptions&)> faults;
   // Told what is being done now, for people who wait; may be empty.
   std::function<void(const std::string&)> progress;
 };
