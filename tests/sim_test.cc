@@ -244,6 +244,40 @@ TEST_F(SimTest, Collective) {
   EXPECT_TRUE(all["sizes"][2]["error_percent"].is_null());
 }
 
+// Every host to its own spine: only hosts and NICs can be the limit. TCP is slower than RDMA, at every fidelity alike.
+TEST_F(SimTest, TcpLosesAThirdToTwoThirdsOfRdma) {
+  const Words fabric = {"--topology", "leaf-spine:4x4x4", "--link-rate", "100G", "--routing", "d-mod-k"};
+  const auto with = [&](Words words, const Words& more) {
+    words.insert(words.end(), fabric.begin(), fabric.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  for (const char* fidelity : {"packet", "flow", "analytic"}) {
+    const Words shift = {"traffic", "--pattern", "affine",     "--affine", "1:4",
+                         "--bytes", "10MB",      "--fidelity", fidelity};
+    const auto end = [&](const Words& more) { return json(with(shift, more))["summary"]["end_us"].get<double>(); };
+    const double rdma = end({});
+    const double tcp = end({"--transport", "tcp"});
+    EXPECT_GT(1 - rdma / tcp, 0.30) << fidelity;
+    EXPECT_LT(1 - rdma / tcp, 0.60) << fidelity;
+    // Four connections have four cores, and no limit is none.
+    EXPECT_LT(end({"--transport", "tcp", "--queue-pairs", "4"}), tcp * 0.6) << fidelity;
+    EXPECT_LT(end({"--transport", "tcp", "--host-limit", "0"}), tcp * 0.6) << fidelity;
+
+    const Words ring = {"collective",  "--algorithm", "ring",       "--min-bytes", "64MB",
+                        "--max-bytes", "64MB",        "--fidelity", fidelity};
+    const auto bus = [&](const Words& more) {
+      return json(with(ring, more))["summary"]["average_busbw_gb_per_s"].get<double>();
+    };
+    const double lost = 1 - bus({"--transport", "tcp"}) / bus({});
+    EXPECT_GT(lost, 0.30) << fidelity;
+    EXPECT_LT(lost, 0.60) << fidelity;
+  }
+  const Json tcp = json(with({"traffic", "--pattern", "affine", "--affine", "1:4"}, {"--transport", "tcp"}));
+  EXPECT_THAT(tcp["summary"]["bound"].get<std::string>(), StartsWith("host software at 42G a connection"));
+  EXPECT_THAT(tcp["notes"].dump(), HasSubstr("RDMA does without it"));
+}
+
 // GPUs of a host talk over NVLink: hierarchical is the default, and much faster than what one NIC could do.
 TEST_F(SimTest, ClustersJustWork) {
   const Json result = json({"collective", example("pod16.yaml"), "--min-bytes", "1GB", "--max-bytes", "1GB"});

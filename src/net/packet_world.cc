@@ -322,7 +322,11 @@ void PacketWorld::build_connections() {
   controls.resize(senders.size());
   for (std::uint32_t c = 0; c < senders.size(); ++c) {
     const Link& first = network.links()[link_of_port[senders[c].port]];
-    start_control(controls[c], transport_of(senders[c].class_index), first.rate, round_trip_of(c));
+    const TransportOptions& transport = transport_of(senders[c].class_index);
+    const HostCost host = host_cost(transport, network, static_cast<LinkId>(link_of_port[senders[c].port]));
+    controls[c].host_overhead = host.overhead.count();
+    const BitRate line = host.limit.count() > 0 ? std::min(first.rate, host.limit) : first.rate;
+    start_control(controls[c], transport, line, round_trip_of(c));
     senders[c].byte_time = 8e12 / controls[c].rate;
     senders[c].throttled = controls[c].line_rate < first.rate.count();
     senders[c].window = static_cast<std::int64_t>(controls[c].window);
