@@ -1,91 +1,47 @@
 // `weft sim` from outside: what it prints, its exit codes, files, and Ctrl-C.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "program.h"
+
 namespace weft {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using Words = std::vector<std::string>;
+using testing_program::contents;
+using testing_program::Outcome;
+using testing_program::ProgramTest;
+using testing_program::Words;
 
-struct Outcome {
-  int code = -1;  // 128 + signal when one ended it
-  std::string out;
-  std::string err;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-class SimTest : public testing::Test {
+class SimTest : public ProgramTest {
  protected:
-  static void SetUpTestSuite() {
-    folder_ = fs::path(testing::TempDir()) / ("weft_sim_" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-  }
-  static void TearDownTestSuite() { fs::remove_all(folder_); }
+  static void SetUpTestSuite() { make_folder("sim"); }
 
-  static pid_t start(const Words& words) {
-    const pid_t child = ::fork();
-    if (child != 0) return child;
-    const auto redirect = [](const char* name, int descriptor) {
-      const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-      const int file = ::open((folder_ / name).c_str(), flags, 0600);  // NOLINT(cppcoreguidelines-pro-type-vararg)
-      if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(126);
-    };
-    redirect("stdout", STDOUT_FILENO);
-    redirect("stderr", STDERR_FILENO);
-    std::vector<char*> arguments = {const_cast<char*>(WEFT_BINARY), const_cast<char*>("sim")};
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    ::execv(arguments[0], arguments.data());
-    ::_exit(127);
+  static Words command(Words words) {
+    words.insert(words.begin(), {WEFT_BINARY, "sim"});
+    return words;
   }
-  static Outcome wait(pid_t child) {
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    Outcome outcome;
-    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    outcome.out = contents(folder_ / "stdout");
-    outcome.err = contents(folder_ / "stderr");
-    return outcome;
-  }
-  static Outcome sim(const Words& words) { return wait(start(words)); }
+  static Outcome sim(const Words& words) { return run(command(words)); }
   static Json json(Words words, int code = 0) {
     words.insert(words.end(), {"-o", "json"});
     const Outcome outcome = sim(words);
     EXPECT_EQ(outcome.code, code) << outcome.err;
     return Json::parse(outcome.out, nullptr, false);
   }
-  static std::string file(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return (folder_ / name).string();
-  }
   static std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/examples/" + name; }
-
-  static inline fs::path folder_;
 };
 
 const Words kSmall = {"traffic", "--topology", "leaf-spine:4x4x4", "--bytes", "100KB"};
@@ -207,7 +163,7 @@ TEST_F(SimTest, DeadlockIsAResult) {
 }
 
 TEST_F(SimTest, CtrlCPrintsWhatIsKnown) {
-  const pid_t child = start({"traffic", "--topology", "fat-tree:1024", "--bytes", "1GB"});
+  const pid_t child = start(command({"traffic", "--topology", "fat-tree:1024", "--bytes", "1GB"}));
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   ASSERT_EQ(::kill(child, SIGINT), 0);
   const Outcome outcome = wait(child);
