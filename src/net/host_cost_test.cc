@@ -9,13 +9,7 @@ namespace {
 constexpr Fidelity kFidelities[] = {Fidelity::packet, Fidelity::flow, Fidelity::analytic};
 
 PacketCase hundred_gigabit_hosts() {
-  LeafSpineShape shape;
-  shape.leaves = 4;
-  shape.hosts_per_leaf = 4;
-  shape.spines = 4;
-  shape.host_rate = gigabits(100);
-  shape.uplink_rate = gigabits(100);
-  PacketCase fabric(leaf_spine(shape));
+  PacketCase fabric(small_fabric(4, 4, 4));
   fabric.routing.mode = RoutingMode::d_mod_k;  // every host its own spine: nothing but hosts and NICs can be the limit
   fabric.transport() = TransportOptions{};
   return fabric;
