@@ -1,14 +1,9 @@
 // The executable from outside: what it prints, where, and the exit code it ends with.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -17,6 +12,7 @@
 #include "base/yaml.h"
 #include "cli/command.h"
 #include "model/load.h"
+#include "program.h"
 
 namespace weft {
 namespace {
@@ -28,58 +24,19 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using Words = std::vector<std::string>;
+using testing_program::contents;
+using testing_program::Outcome;
+using testing_program::ProgramTest;
+using testing_program::put;
+using testing_program::Words;
 
-struct Outcome {
-  int code = -1;  // 128 + signal when one ended it
-  std::string out;
-  std::string err;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void put(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
-[[noreturn]] void become(const Words& words, const fs::path& folder) {
-  const auto redirect = [&](const char* name, int flags, int descriptor) {
-    const int file = ::open((folder / name).c_str(), flags, 0600);  // NOLINT(cppcoreguidelines-pro-type-vararg)
-    if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(126);
-  };
-  redirect("stdin", O_RDONLY, STDIN_FILENO);
-  redirect("stdout", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
-  redirect("stderr", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
-  ::_exit(127);
-}
-
-class CliTest : public testing::Test {
+class CliTest : public ProgramTest {
  protected:
   static void SetUpTestSuite() {
-    folder_ = fs::path(testing::TempDir()) / ("weft_cli_" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
+    make_folder("cli");
     cluster_ = (folder_ / "cluster.yaml").string();
     const Outcome made = weft({"design", "--gpus", "128", "--inference", "25", "-q", "-f", cluster_});
     ASSERT_EQ(made.code, 0) << made.err;
-  }
-  static void TearDownTestSuite() { fs::remove_all(folder_); }
-
-  static Outcome run(const Words& words, const std::string& input = {}) {
-    put(folder_ / "stdin", input);
-    const pid_t child = ::fork();
-    if (child == 0) become(words, folder_);
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    Outcome outcome;
-    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    outcome.out = contents(folder_ / "stdout");
-    outcome.err = contents(folder_ / "stderr");
-    return outcome;
   }
   static Outcome weft(Words words, const std::string& input = {}) {
     words.insert(words.begin(), WEFT_BINARY);
@@ -92,12 +49,7 @@ class CliTest : public testing::Test {
   static bool has_program(const std::string& name) {
     return run({"sh", "-c", "command -v " + name + " >/dev/null"}).code == 0;
   }
-  static std::string file(const std::string& name, const std::string& text) {
-    put(folder_ / name, text);
-    return (folder_ / name).string();
-  }
 
-  static inline fs::path folder_;
   static inline std::string cluster_;
 };
 

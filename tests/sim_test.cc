@@ -1,91 +1,47 @@
 // `weft sim` from outside: what it prints, its exit codes, files, and Ctrl-C.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "program.h"
+
 namespace weft {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using Words = std::vector<std::string>;
+using testing_program::contents;
+using testing_program::Outcome;
+using testing_program::ProgramTest;
+using testing_program::Words;
 
-struct Outcome {
-  int code = -1;  // 128 + signal when one ended it
-  std::string out;
-  std::string err;
-};
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-class SimTest : public testing::Test {
+class SimTest : public ProgramTest {
  protected:
-  static void SetUpTestSuite() {
-    folder_ = fs::path(testing::TempDir()) / ("weft_sim_" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-  }
-  static void TearDownTestSuite() { fs::remove_all(folder_); }
+  static void SetUpTestSuite() { make_folder("sim"); }
 
-  static pid_t start(const Words& words) {
-    const pid_t child = ::fork();
-    if (child != 0) return child;
-    const auto redirect = [](const char* name, int descriptor) {
-      const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-      const int file = ::open((folder_ / name).c_str(), flags, 0600);  // NOLINT(cppcoreguidelines-pro-type-vararg)
-      if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(126);
-    };
-    redirect("stdout", STDOUT_FILENO);
-    redirect("stderr", STDERR_FILENO);
-    std::vector<char*> arguments = {const_cast<char*>(WEFT_BINARY), const_cast<char*>("sim")};
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    ::execv(arguments[0], arguments.data());
-    ::_exit(127);
+  static Words command(Words words) {
+    words.insert(words.begin(), {WEFT_BINARY, "sim"});
+    return words;
   }
-  static Outcome wait(pid_t child) {
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    Outcome outcome;
-    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    outcome.out = contents(folder_ / "stdout");
-    outcome.err = contents(folder_ / "stderr");
-    return outcome;
-  }
-  static Outcome sim(const Words& words) { return wait(start(words)); }
+  static Outcome sim(const Words& words) { return run(command(words)); }
   static Json json(Words words, int code = 0) {
     words.insert(words.end(), {"-o", "json"});
     const Outcome outcome = sim(words);
     EXPECT_EQ(outcome.code, code) << outcome.err;
     return Json::parse(outcome.out, nullptr, false);
   }
-  static std::string file(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return (folder_ / name).string();
-  }
   static std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/examples/" + name; }
-
-  static inline fs::path folder_;
 };
 
 const Words kSmall = {"traffic", "--topology", "leaf-spine:4x4x4", "--bytes", "100KB"};
@@ -207,7 +163,7 @@ TEST_F(SimTest, DeadlockIsAResult) {
 }
 
 TEST_F(SimTest, CtrlCPrintsWhatIsKnown) {
-  const pid_t child = start({"traffic", "--topology", "fat-tree:1024", "--bytes", "1GB"});
+  const pid_t child = start(command({"traffic", "--topology", "fat-tree:1024", "--bytes", "1GB"}));
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   ASSERT_EQ(::kill(child, SIGINT), 0);
   const Outcome outcome = wait(child);
@@ -242,6 +198,40 @@ TEST_F(SimTest, Collective) {
   ASSERT_EQ(all["sizes"].size(), 3U);
   EXPECT_TRUE(all["sizes"][0]["error_percent"].is_number());
   EXPECT_TRUE(all["sizes"][2]["error_percent"].is_null());
+}
+
+// Every host to its own spine: only hosts and NICs can be the limit. TCP is slower than RDMA, at every fidelity alike.
+TEST_F(SimTest, TcpLosesAThirdToTwoThirdsOfRdma) {
+  const Words fabric = {"--topology", "leaf-spine:4x4x4", "--link-rate", "100G", "--routing", "d-mod-k"};
+  const auto with = [&](Words words, const Words& more) {
+    words.insert(words.end(), fabric.begin(), fabric.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  for (const char* fidelity : {"packet", "flow", "analytic"}) {
+    const Words shift = {"traffic", "--pattern", "affine",     "--affine", "1:4",
+                         "--bytes", "10MB",      "--fidelity", fidelity};
+    const auto end = [&](const Words& more) { return json(with(shift, more))["summary"]["end_us"].get<double>(); };
+    const double rdma = end({});
+    const double tcp = end({"--transport", "tcp"});
+    EXPECT_GT(1 - rdma / tcp, 0.30) << fidelity;
+    EXPECT_LT(1 - rdma / tcp, 0.60) << fidelity;
+    // Four connections have four cores, and no limit is none.
+    EXPECT_LT(end({"--transport", "tcp", "--queue-pairs", "4"}), tcp * 0.6) << fidelity;
+    EXPECT_LT(end({"--transport", "tcp", "--host-limit", "0"}), tcp * 0.6) << fidelity;
+
+    const Words ring = {"collective",  "--algorithm", "ring",       "--min-bytes", "64MB",
+                        "--max-bytes", "64MB",        "--fidelity", fidelity};
+    const auto bus = [&](const Words& more) {
+      return json(with(ring, more))["summary"]["average_busbw_gb_per_s"].get<double>();
+    };
+    const double lost = 1 - bus({"--transport", "tcp"}) / bus({});
+    EXPECT_GT(lost, 0.30) << fidelity;
+    EXPECT_LT(lost, 0.60) << fidelity;
+  }
+  const Json tcp = json(with({"traffic", "--pattern", "affine", "--affine", "1:4"}, {"--transport", "tcp"}));
+  EXPECT_THAT(tcp["summary"]["bound"].get<std::string>(), StartsWith("host software at 42G a connection"));
+  EXPECT_THAT(tcp["notes"].dump(), HasSubstr("RDMA does without it"));
 }
 
 // GPUs of a host talk over NVLink: hierarchical is the default, and much faster than what one NIC could do.

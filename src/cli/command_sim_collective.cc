@@ -161,8 +161,8 @@ class CollectiveRunner {
   }
 
   void keep(Bytes bytes, net::SimResult result, const net::TransferGraph& graph) {
-    rows_.push_back(
-        {bytes, result.fidelity, result.end, result.complete, net::to_text(net::bound_of(input_.network, result))});
+    const net::Bound bound = net::bound_of(input_.network, graph, setup_.options, result);
+    rows_.push_back({bytes, result.fidelity, result.end, result.complete, net::to_text(bound)});
     if (!result.complete) {
       partial_ = true;
       notes_.push_back(fmt::format("{}: {}", to_text(bytes), net::state_text(result, graph.size())));

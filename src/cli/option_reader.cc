@@ -84,10 +84,11 @@ std::optional<Duration> OptionReader::time(std::string_view option) {
   return std::nullopt;
 }
 
-std::optional<BitRate> OptionReader::rate(std::string_view option) {
+std::optional<BitRate> OptionReader::rate(std::string_view option, bool or_zero) {
   if (!arguments_.has(option)) return std::nullopt;
+  if (or_zero && arguments_.value(option) == "0") return BitRate(0);
   const Result<BitRate> value = parse_bit_rate(arguments_.value(option));
-  if (value.ok() && value.value().count() > 0) return value.value();
+  if (value.ok() && value.value().count() > (or_zero ? -1 : 0)) return value.value();
   bad(option, value.ok() ? "must be more than nothing" : value.error().message);
   return std::nullopt;
 }

@@ -29,7 +29,8 @@ class OptionReader {
   std::optional<double> real(std::string_view option, double low, double high);
   std::optional<Bytes> bytes(std::string_view option, std::int64_t low, std::int64_t high);
   std::optional<Duration> time(std::string_view option);
-  std::optional<BitRate> rate(std::string_view option);
+  // Above nothing, or also "0" where that has a meaning.
+  std::optional<BitRate> rate(std::string_view option, bool or_zero = false);
 
   void bad(std::string_view option, std::string_view why, std::string hint = {});
   void fail(std::string problem, std::string hint = {});

@@ -69,17 +69,11 @@ void read_fidelity(const OptionReader& reader, net::Fidelity fallback, SimSetup&
   if (given == "all") setup.fidelities = {Fidelity::analytic, Fidelity::flow, Fidelity::packet};
 }
 
-void make_tcp(net::TrafficClassOptions& traffic) {
-  traffic.name = "tcp";
-  traffic.priority = 0;
-  traffic.lossless = false;
-  traffic.ecn = false;
-  traffic.transport.kind = net::Transport::tcp;
-}
-
 void read_transport(OptionReader& reader, net::TrafficClassOptions& traffic) {
   choice(reader, "transport", kTransports, traffic.transport.kind);
-  if (traffic.transport.kind == net::Transport::tcp) make_tcp(traffic);
+  if (traffic.transport.kind == net::Transport::tcp) net::use_tcp(traffic);
+  if (const auto limit = reader.rate("host-limit", true)) traffic.transport.host_limit = *limit;
+  read_time(reader, "host-overhead", traffic.transport.host_overhead);
   if (const auto mtu = reader.bytes("mtu", 64, 65'536)) traffic.transport.payload = *mtu;
 }
 
@@ -297,12 +291,12 @@ class FaultReader {
 
 void apply_cluster(const Cluster& cluster, FabricKind fabric, SimSetup& setup) {
   net::TrafficClassOptions& traffic = setup.options.classes.front();
-  if (fabric == FabricKind::oob) return make_tcp(traffic);
+  if (fabric == FabricKind::oob) return net::use_tcp(traffic);
   const FabricSpec& spec = spec_of(cluster, fabric);
   const FabricPlan& plan = cluster.fabric(fabric);
   if (!plan.present || plan.host_speed.count() <= 0) return;
   setup.routing.mode = mode_of(*spec.load_balancing);
-  if (fabric == FabricKind::frontend) return make_tcp(traffic);
+  if (fabric == FabricKind::frontend) return net::use_tcp(traffic);
   const QosSpec& qos = *spec.qos;
   // The simulator scales thresholds with the port's rate from 100 Gb/s; the file's are those of the host ports.
   const EcnThresholds thresholds = ecn_thresholds(qos, plan.host_speed);

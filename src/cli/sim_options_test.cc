@@ -122,6 +122,21 @@ TEST(SimOptionsTest, TcpIsLossy) {
   EXPECT_EQ(line.setup.options.classes.front().name, "tcp");
 }
 
+TEST(SimOptionsTest, HostSoftwareCostsWhatIsSaidOrWhatIsUsual) {
+  const auto transport = [](const std::vector<std::string>& words) {
+    Line line(words);
+    line.read();
+    EXPECT_TRUE(line.reader.ok()) << line.reader.problem();
+    return line.setup.options.classes.front().transport;
+  };
+  EXPECT_EQ(transport({}).host_limit, BitRate(0));
+  EXPECT_EQ(transport({"--transport", "tcp"}).host_limit, gigabits(42));
+  EXPECT_EQ(transport({"--transport", "tcp"}).host_overhead, net::microseconds(5));
+  EXPECT_EQ(transport({"--transport", "tcp", "--host-limit", "0"}).host_limit, BitRate(0));
+  EXPECT_EQ(transport({"--host-limit", "60G"}).host_limit, gigabits(60));
+  EXPECT_EQ(transport({"--transport", "tcp", "--host-overhead", "0us"}).host_overhead, net::SimTime());
+}
+
 struct BadLine {
   std::vector<std::string> words;
   std::string problem;
@@ -149,6 +164,9 @@ TEST(SimOptionsTest, BadValuesAreExplained) {
       {{"--until", "3d"}, "--until: is more than a day"},
       {{"--series", "0ms"}, "--series: must be more than nothing"},
       {{"--mtu", "10"}, "--mtu: `10` is not from 64"},
+      {{"--host-limit", "fast"}, "--host-limit:"},
+      {{"--host-limit", "-1G"}, "--host-limit:"},
+      {{"--host-overhead", "5"}, "--host-overhead:"},
   };
   for (const BadLine& each : lines) {
     Line line(each.words);

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
 #include <span>
 
 #include "design/sizing.h"
+#include "design/storage_delivery.h"
 
 namespace weft {
 
@@ -123,164 +122,8 @@ std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes,
 
 namespace {
 
-const PoolSpec& pool_at(const Cluster& cluster, int pool) {
-  return (*cluster.spec().pools)[static_cast<std::size_t>(pool)];
-}
-
-bool is_storage_pool(const Cluster& cluster, const DeviceGroup& group) {
-  return group.pool >= 0 && *pool_at(cluster, group.pool).role == PoolRole::storage;
-}
-
 std::string rate_text(Bytes per_second) { return about(per_second) + "/s"; }
 Cell rate_cell(Bytes per_second) { return Cell(per_second.count(), rate_text(per_second)); }
-Bytes bytes_of(const Port& port) { return Bytes(std::int64_t{port.speed_mbps} * 125'000); }
-
-// Least of several limits, and which of them it is.
-struct Bound {
-  Bytes rate{INT64_MAX};
-  std::string_view by = "nothing";
-
-  void limit(Bytes other, std::string_view name) {
-    if (other >= rate) return;
-    rate = other;
-    by = name;
-  }
-};
-
-constexpr std::string_view kByServers = "servers";
-constexpr std::string_view kByStated = "stated figure";
-constexpr std::string_view kByServerLinks = "server links";
-constexpr std::string_view kByClientLinks = "client links";
-constexpr std::string_view kByUplinks = "leaf uplinks";
-
-// What one storage system has, and what of it arrives.
-struct Delivery {
-  const StorageSpec* system = nullptr;
-  const ServerModel* server = nullptr;
-  bool local = false;  // drives of the nodes themselves, not of storage servers
-  std::int64_t servers = 0;
-  Bytes server_read;
-  Bytes server_write;
-  Bytes server_links;
-  Bytes client_links;
-  std::optional<Bytes> uplinks;  // nothing crosses an uplink when absent
-  Bytes capacity;
-  std::int64_t metadata_iops = 0;
-  Bound read;
-  Bound write;
-};
-
-// Host ports of one leaf, by rail: those of the system's servers and those of everyone who reads from it.
-struct LeafPorts {
-  std::map<std::uint8_t, Bytes> servers;
-  std::map<std::uint8_t, Bytes> clients;
-  Bytes uplinks;
-};
-
-struct StorageLinks {
-  std::map<DeviceId, LeafPorts> leaves;
-  std::map<std::uint8_t, Bytes> server_rails;
-  std::map<std::uint8_t, Bytes> client_rails;
-  Bytes servers;
-  Bytes clients;
-};
-
-StorageLinks links_of_pool(const Cluster& cluster, int pool) {
-  StorageLinks links;
-  for (const Cable& cable : cluster.cables()) {
-    if (cable.fabric != FabricKind::storage) continue;
-    const Port& near = cluster.port(cable.a);
-    const Port& far = cluster.port(cable.b);
-    if (cable.role == CableRole::host_leaf) {
-      const DeviceGroup& group = cluster.group_of(near.device);
-      const Bytes rate = bytes_of(near);
-      if (group.pool == pool) {
-        links.leaves[far.device].servers[near.rail] += rate;
-        links.server_rails[near.rail] += rate;
-        links.servers += rate;
-      } else if (!is_storage_pool(cluster, group)) {
-        links.leaves[far.device].clients[near.rail] += rate;
-        links.client_rails[near.rail] += rate;
-        links.clients += rate;
-      }
-    } else if (cable.role == CableRole::leaf_spine) {
-      links.leaves[near.device].uplinks += bytes_of(near);
-    } else if (cable.role == CableRole::peer) {
-      links.leaves[near.device].uplinks += bytes_of(near);
-      links.leaves[far.device].uplinks += bytes_of(far);
-    }
-  }
-  return links;
-}
-
-double share(const std::map<std::uint8_t, Bytes>& rails, std::uint8_t rail, Bytes whole) {
-  const auto found = rails.find(rail);
-  if (found == rails.end() || whole.count() == 0) return 0.0;
-  return static_cast<double>(found->second.count()) / static_cast<double>(whole.count());
-}
-
-// Total throughput at which the first leaf's uplinks are full, if every server feeds every client of its rail alike:
-// what a leaf's servers send and its own clients do not take goes up, what its clients take from elsewhere comes down.
-std::optional<Bytes> uplink_bound(const StorageLinks& links) {
-  std::optional<Bytes> bound;
-  for (const auto& [leaf, ports] : links.leaves) {
-    double up = 0.0;
-    double down = 0.0;
-    for (const auto& [rail, whole] : links.server_rails) {
-      const auto clients = links.client_rails.find(rail);
-      if (clients == links.client_rails.end()) continue;
-      const double weight = static_cast<double>(whole.count()) / static_cast<double>(links.servers.count());
-      const double served = share(ports.servers, rail, whole);
-      const double taken = share(ports.clients, rail, clients->second);
-      up += weight * served * (1.0 - taken);
-      down += weight * taken * (1.0 - served);
-    }
-    const double crossing = std::max(up, down);
-    if (crossing < 1e-9) continue;
-    const Bytes limit(static_cast<std::int64_t>(static_cast<double>(ports.uplinks.count()) / crossing));
-    if (!bound || limit < *bound) bound = limit;
-  }
-  return bound;
-}
-
-void bound_by_links(Delivery& delivery, Bound& bound) {
-  bound.limit(delivery.server_links, kByServerLinks);
-  bound.limit(delivery.client_links, kByClientLinks);
-  if (delivery.uplinks) bound.limit(*delivery.uplinks, kByUplinks);
-}
-
-Delivery delivery_of(const Cluster& cluster, const StorageSpec& system) {
-  Delivery delivery;
-  delivery.system = &system;
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.server == nullptr || group.pool < 0 || pool_at(cluster, group.pool).name->text != *system.pool) continue;
-    delivery.server = group.server;
-    delivery.servers = group.count;
-    delivery.local = !is_storage_pool(cluster, group);
-    for (std::uint32_t i = 0; i < group.count; ++i) {
-      const ServerModel& server = cluster.server_of(static_cast<DeviceId>(index_of(group.first) + i));
-      delivery.server_read += server.read->per_second;
-      delivery.server_write += server.write->per_second;
-      delivery.capacity += *server.capacity;
-      delivery.metadata_iops += *server.metadata_iops;
-    }
-    const StorageLinks links = links_of_pool(cluster, group.pool);
-    delivery.server_links = links.servers;
-    delivery.client_links = links.clients;
-    delivery.uplinks = uplink_bound(links);
-  }
-  if (system.capacity.has_value()) delivery.capacity = *system.capacity;
-  const bool read_stated = system.read.from_file();
-  const bool write_stated = system.write.from_file();
-  if (read_stated) delivery.server_read = system.read->per_second;
-  if (write_stated) delivery.server_write = system.write->per_second;
-  delivery.read.limit(delivery.server_read, read_stated ? kByStated : kByServers);
-  delivery.write.limit(delivery.server_write, write_stated ? kByStated : kByServers);
-  if (delivery.local) return delivery;  // node-local drives: nothing crosses a link
-  bound_by_links(delivery, delivery.read);
-  bound_by_links(delivery, delivery.write);
-  return delivery;
-}
 
 // The GPUs that the storage feeds.
 struct Demand {
@@ -313,31 +156,6 @@ Demand demand_of(const Cluster& cluster) {
   return demand;
 }
 
-// Over the storage fabric, that is.
-bool feeds_gpus(const Delivery& delivery) { return !delivery.local && *delivery.system->tier != StorageTier::cold; }
-
-// All systems that feed GPUs, together; they share the clients' links.
-struct Supply {
-  Bound read{Bytes(), "no storage system"};
-  Bound write{Bytes(), "no storage system"};
-};
-
-Supply supply_of(const std::vector<Delivery>& deliveries) {
-  Supply supply;
-  Bytes clients;
-  for (const Delivery& delivery : deliveries) {
-    if (!feeds_gpus(delivery)) continue;
-    if (delivery.read.rate >= supply.read.rate) supply.read.by = delivery.read.by;
-    if (delivery.write.rate >= supply.write.rate) supply.write.by = delivery.write.by;
-    supply.read.rate += delivery.read.rate;
-    supply.write.rate += delivery.write.rate;
-    clients = delivery.client_links;
-  }
-  if (supply.read.rate.count() > 0) supply.read.limit(clients, kByClientLinks);
-  if (supply.write.rate.count() > 0) supply.write.limit(clients, kByClientLinks);
-  return supply;
-}
-
 Cell percent_cell(Bytes delivered, Bytes needed) {
   if (needed.count() == 0) return {};
   const double percent = 100.0 * static_cast<double>(delivered.count()) / static_cast<double>(needed.count());
@@ -346,7 +164,7 @@ Cell percent_cell(Bytes delivered, Bytes needed) {
 
 Cell needed_cell(Bytes needed) { return needed.count() == 0 ? Cell() : rate_cell(needed); }
 
-TableSection needs_table(const Demand& demand, const Supply& supply) {
+TableSection needs_table(const Demand& demand, const StorageSupply& supply) {
   using Align = Column::Align;
   TableSection table{"needs",
                      "What the GPUs ask for, and how much of it arrives",
@@ -367,7 +185,7 @@ TableSection needs_table(const Demand& demand, const Supply& supply) {
   return table;
 }
 
-TableSection systems_table(const std::vector<Delivery>& deliveries) {
+TableSection systems_table(const std::vector<StorageDelivery>& deliveries) {
   using Align = Column::Align;
   TableSection table{"systems",
                      "Storage systems",
@@ -386,7 +204,7 @@ TableSection systems_table(const std::vector<Delivery>& deliveries) {
                       {"write_bound", "bound by"},
                       {"capacity_bytes", "capacity", Align::right}},
                      {}};
-  for (const Delivery& delivery : deliveries) {
+  for (const StorageDelivery& delivery : deliveries) {
     table.rows.push_back({delivery.system->name->text, text_of(*delivery.system->kind), text_of(*delivery.system->tier),
                           delivery.servers, rate_cell(delivery.server_read), rate_cell(delivery.server_write),
                           rate_cell(delivery.server_links), rate_cell(delivery.client_links),
@@ -405,7 +223,7 @@ Bytes local_nvme(const Cluster& cluster) {
   return total;
 }
 
-TableSection tiers_table(const Cluster& cluster, const std::vector<Delivery>& deliveries) {
+TableSection tiers_table(const Cluster& cluster, const std::vector<StorageDelivery>& deliveries) {
   using Align = Column::Align;
   TableSection table{"tiers",
                      "By tier",
@@ -415,14 +233,15 @@ TableSection tiers_table(const Cluster& cluster, const std::vector<Delivery>& de
                       {"write_bytes_per_s", "write", Align::right},
                       {"capacity_bytes", "capacity", Align::right}},
                      {}};
-  const bool described = std::any_of(deliveries.begin(), deliveries.end(), [](const Delivery& d) { return d.local; });
+  const bool described =
+      std::any_of(deliveries.begin(), deliveries.end(), [](const StorageDelivery& d) { return d.local; });
   const Bytes nvme = described ? Bytes() : local_nvme(cluster);
   for (const StorageTier tier : {StorageTier::hot, StorageTier::warm, StorageTier::cold}) {
     Bytes read;
     Bytes write;
     Bytes capacity;
     std::string made_of;
-    for (const Delivery& delivery : deliveries) {
+    for (const StorageDelivery& delivery : deliveries) {
       if (*delivery.system->tier != tier) continue;
       read += delivery.read.rate;
       write += delivery.write.rate;
@@ -475,7 +294,7 @@ TableSection scratch_table(const Cluster& cluster, std::vector<std::string>& not
   return table;
 }
 
-TableSection metadata_table(const Demand& demand, const std::vector<Delivery>& deliveries) {
+TableSection metadata_table(const Demand& demand, const std::vector<StorageDelivery>& deliveries) {
   using Align = Column::Align;
   TableSection table{"metadata",
                      "Metadata",
@@ -486,7 +305,7 @@ TableSection metadata_table(const Demand& demand, const std::vector<Delivery>& d
       {"needed: loaders that open large files (unet3d)", mlperf_samples(kUnet3d, demand.gpus), kSource});
   table.rows.push_back(
       {"needed: loaders that open small files (cosmoflow)", mlperf_samples(kCosmoflow, demand.gpus), kSource});
-  for (const Delivery& delivery : deliveries) {
+  for (const StorageDelivery& delivery : deliveries) {
     if (!feeds_gpus(delivery)) continue;
     table.rows.push_back({fmt::format("{}: servers together", delivery.system->name->text),
                           delivery.metadata_iops > 0 ? Cell(delivery.metadata_iops) : Cell("unknown"),
@@ -495,9 +314,10 @@ TableSection metadata_table(const Demand& demand, const std::vector<Delivery>& d
   return table;
 }
 
-void note_metadata(const Demand& demand, const std::vector<Delivery>& deliveries, std::vector<std::string>& notes) {
+void note_metadata(const Demand& demand, const std::vector<StorageDelivery>& deliveries,
+                   std::vector<std::string>& notes) {
   std::int64_t has = 0;
-  for (const Delivery& delivery : deliveries) has += feeds_gpus(delivery) ? delivery.metadata_iops : 0;
+  for (const StorageDelivery& delivery : deliveries) has += feeds_gpus(delivery) ? delivery.metadata_iops : 0;
   const std::int64_t small = mlperf_samples(kCosmoflow, demand.gpus);
   if (has == 0 || has >= small) return;
   notes.push_back(fmt::format(
@@ -507,7 +327,7 @@ void note_metadata(const Demand& demand, const std::vector<Delivery>& deliveries
 }
 
 // How to lift one limit to the wanted throughput.
-std::string remedy(const Delivery& delivery, const Bound& bound, Bytes wanted, bool write) {
+std::string remedy(const StorageDelivery& delivery, const StorageBound& bound, Bytes wanted, bool write) {
   const Bytes missing = wanted - bound.rate;
   if (bound.by == kByServers && delivery.server != nullptr) {
     const Bytes each = write ? delivery.server->write->per_second : delivery.server->read->per_second;
@@ -532,13 +352,13 @@ std::string remedy(const Delivery& delivery, const Bound& bound, Bytes wanted, b
   return fmt::format("the file states that figure: raise it by {:.1f} times or replace the system", times);
 }
 
-void note_shortfall(const std::vector<Delivery>& deliveries, const Bound& supply, Bytes wanted, bool write,
-                    std::string_view rule, std::vector<std::string>& notes) {
+void note_shortfall(const std::vector<StorageDelivery>& deliveries, const StorageBound& supply, Bytes wanted,
+                    bool write, std::string_view rule, std::vector<std::string>& notes) {
   if (supply.rate >= wanted) return;
-  const Delivery* largest = nullptr;
-  for (const Delivery& delivery : deliveries) {
+  const StorageDelivery* largest = nullptr;
+  for (const StorageDelivery& delivery : deliveries) {
     if (!feeds_gpus(delivery)) continue;
-    const auto rate = [&](const Delivery& d) { return write ? d.write.rate : d.read.rate; };
+    const auto rate = [&](const StorageDelivery& d) { return write ? d.write.rate : d.read.rate; };
     if (largest == nullptr || rate(delivery) > rate(*largest)) largest = &delivery;
   }
   const std::string what = fmt::format("{}: {} arrives of {} ({})", write ? "Write" : "Read", rate_text(supply.rate),
@@ -547,11 +367,11 @@ void note_shortfall(const std::vector<Delivery>& deliveries, const Bound& supply
     notes.push_back(what + ". No storage system of this cluster feeds the GPUs: add one under `storage:`.");
     return;
   }
-  notes.push_back(fmt::format("{}. Bound by {}: {}.", what, supply.by, remedy(*largest, supply, wanted, write)));
+  notes.push_back(fmt::format("{}. StorageBound by {}: {}.", what, supply.by, remedy(*largest, supply, wanted, write)));
 }
 
-void note_capacity(const std::vector<Delivery>& deliveries, std::vector<std::string>& notes) {
-  for (const Delivery& delivery : deliveries) {
+void note_capacity(const std::vector<StorageDelivery>& deliveries, std::vector<std::string>& notes) {
+  for (const StorageDelivery& delivery : deliveries) {
     Uint128 sum = 0;
     for (const VolumeSpec& volume : *delivery.system->volumes) {
       sum += Uint128{static_cast<std::uint64_t>(volume.size->count())} * static_cast<std::uint64_t>(*volume.replicas);
@@ -564,7 +384,7 @@ void note_capacity(const std::vector<Delivery>& deliveries, std::vector<std::str
 }
 
 // The per-GPU rule is about what reaches a node, so its links may rule it out whatever the servers do.
-void note_field_rule(const Cluster& cluster, const Demand& demand, const Supply& supply,
+void note_field_rule(const Cluster& cluster, const Demand& demand, const StorageSupply& supply,
                      std::vector<std::string>& notes) {
   const Bytes minimum = through_points(kFieldMinimum, demand.gpus);
   if (supply.read.rate >= minimum) return;
@@ -572,7 +392,7 @@ void note_field_rule(const Cluster& cluster, const Demand& demand, const Supply&
     if (group.server == nullptr || *group.server->gpus == 0 || group.count == 0) continue;
     Bytes links;
     for (const PortId id : cluster.ports_of(group.first)) {
-      if (cluster.port(id).fabric == FabricKind::storage) links += bytes_of(cluster.port(id));
+      if (cluster.port(id).fabric == FabricKind::storage) links += bytes_per_second(cluster.port(id));
     }
     const Bytes wanted = gigabytes(10) * *group.server->gpus;
     if (links >= wanted) continue;
@@ -584,7 +404,7 @@ void note_field_rule(const Cluster& cluster, const Demand& demand, const Supply&
   }
 }
 
-FactsSection storage_facts(const Cluster& cluster, const Demand& demand, const Supply& supply) {
+FactsSection storage_facts(const Cluster& cluster, const Demand& demand, const StorageSupply& supply) {
   const WorkloadSpec& workload = *cluster.spec().workload;
   FactsSection facts{"facts", "", {}};
   const bool sized = supply.read.rate >= demand.target.read && supply.write.rate >= demand.target.write;
@@ -614,9 +434,9 @@ Document storage_view(const Cluster& cluster) {
     document.notes.emplace_back("This cluster has no GPUs to feed.");
     return document;
   }
-  std::vector<Delivery> deliveries;
+  std::vector<StorageDelivery> deliveries;
   for (const StorageSpec& system : *cluster.spec().storage) deliveries.push_back(delivery_of(cluster, system));
-  const Supply supply = supply_of(deliveries);
+  const StorageSupply supply = supply_of(deliveries);
   document.sections.emplace_back(storage_facts(cluster, demand, supply));
   document.sections.emplace_back(needs_table(demand, supply));
   if (!deliveries.empty()) document.sections.emplace_back(systems_table(deliveries));

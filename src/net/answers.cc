@@ -12,6 +12,8 @@ namespace {
 
 constexpr double kBusy = 0.6;  // from here on a link is what the run waited for
 constexpr double kBusyTogether = 0.8;
+constexpr double kAtLimit = 0.9;  // of a transfer's time at its host's limit: links cannot have been what it waited for
+constexpr double kFaster = 1.02;
 constexpr double kUneven = 1.3;       // hottest against the mean of its siblings
 constexpr double kNoteworthy = 0.01;  // share of packets or of link time from which something is said
 
@@ -40,10 +42,30 @@ Bound::Reason reason_of(const SimResult& result, const Bound& bound) {
   return result.totals.notifications > 0 ? Bound::Reason::control : Bound::Reason::latency;
 }
 
+// Time that transfers need at their hosts' limit, as a part of the time they took.
+double host_share(const TransferGraph& transfers, const SimOptions& options, const SimResult& result) {
+  double at_limit = 0;
+  double taken = 0;
+  for (std::size_t i = 0; i < std::min(transfers.size(), result.finished.size()); ++i) {
+    if (result.finished[i] == kNever || result.started[i] == kNever) continue;
+    const Transfer& t = transfers.transfers()[i];
+    const auto time = static_cast<double>((result.finished[i] - result.started[i]).count());
+    taken += time;
+    const auto limit = static_cast<double>(options.classes[t.traffic_class].transport.host_limit.count());
+    if (limit <= 0) continue;
+    const double need = static_cast<double>(t.bytes.count()) * t.rounds * 8e12 / (limit * t.queue_pairs);
+    if (need <= kFaster * time) at_limit += need;  // what was faster went by NVLink
+  }
+  return taken > 0 ? at_limit / taken : 0;
+}
+
 class AnswerFinder {
  public:
   explicit AnswerFinder(const AnswerInput& input)
-      : in_(input), network_(input.network), result_(input.result), bound_(bound_of(network_, result_)) {}
+      : in_(input),
+        network_(input.network),
+        result_(input.result),
+        bound_(bound_of(network_, input.transfers, input.options, result_)) {}
 
   std::vector<std::string> find() && {
     deadlock();
@@ -133,6 +155,11 @@ class AnswerFinder {
             "(more "
             "queue pairs, adaptive routing), higher ECN thresholds or a transport that recovers faster would help",
             busiest, counted_text(result_.totals.notifications, "notification", "notifications"));
+        break;
+      case Bound::Reason::hosts:
+        say("bounded by the hosts: their software moves {} on a connection ({}); RDMA does without it, and more "
+            "connections (--queue-pairs) use more cores",
+            to_text(bound_.host_limit), busiest);
         break;
       case Bound::Reason::latency:
         say("no link was busy for long ({}): latency and transfers that wait for each other set the time; larger "
@@ -306,6 +333,18 @@ Bound bound_of(const Network& network, const SimResult& result) {
   return bound;
 }
 
+Bound bound_of(const Network& network, const TransferGraph& transfers, const SimOptions& options,
+               const SimResult& result) {
+  Bound bound = bound_of(network, result);
+  const double hosts = host_share(transfers, options, result);
+  if (hosts < kAtLimit && (hosts < kBusy || bound.utilisation >= kBusy)) return bound;
+  bound.reason = Bound::Reason::hosts;
+  for (const TrafficClassOptions& c : options.classes) {
+    bound.host_limit = std::max(bound.host_limit, c.transport.host_limit);
+  }
+  return bound;
+}
+
 std::string to_text(const Bound& bound) {
   if (bound.link == kNone<LinkId>) return "nothing was sent";
   std::string busiest = fmt::format("{} at {}", to_text(bound.kind), percent_text(bound.utilisation));
@@ -320,6 +359,8 @@ std::string to_text(const Bound& bound) {
       return fmt::format("timeouts ({})", busiest);
     case Bound::Reason::control:
       return fmt::format("congestion control ({})", busiest);
+    case Bound::Reason::hosts:
+      return fmt::format("host software at {} a connection ({})", to_text(bound.host_limit), busiest);
     case Bound::Reason::latency:
       return fmt::format("latency and waiting ({})", busiest);
   }

@@ -19,17 +19,22 @@ struct Bound {
     pauses,   // some link stood still for a good part of it
     losses,   // timeouts
     control,  // senders that congestion control had slowed down
+    hosts,    // the software of the hosts, which moves no more on a connection
     latency,  // none of these: latency, and transfers that wait for each other
   };
   Reason reason = Reason::latency;
   LinkClass kind = LinkClass::nic_send;
   LinkId link = kNone<LinkId>;
   double utilisation = 0;
-  double scale_up = 0;  // utilisation of the busiest NVLink, where `kind` is another
+  double scale_up = 0;    // utilisation of the busiest NVLink, where `kind` is another
+  BitRate host_limit{0};  // of a connection, where hosts are the reason
 };
 [[nodiscard]] Bound bound_of(const Network& network, const SimResult& result);
+// Also tells when hosts were the limit: transfers spent most of their time at what a connection's software can move.
+[[nodiscard]] Bound bound_of(const Network& network, const TransferGraph& transfers, const SimOptions& options,
+                             const SimResult& result);
 // "leaf uplinks at 97 %", "sending NICs at 54 %, NVLink at 40 % in turn", "latency and waiting (sending NICs at 23 %)",
-// "congestion control (leaf uplinks at 40 %)"
+// "congestion control (leaf uplinks at 40 %)", "host software at 42Gb/s a connection (sending NICs at 43 %)"
 [[nodiscard]] std::string to_text(const Bound& bound);
 
 // Connections that the hash (or static rule) puts on each link, by LinkId. Empty where the routing decides by packet or

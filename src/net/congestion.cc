@@ -39,7 +39,6 @@ void raise_rate(Control& control, const DcqcnOptions& options) {
 
 void start_control(Control& control, const TransportOptions& options, BitRate line, SimTime round_trip) {
   control.line_rate = line.count();
-  if (options.host_limit.count() > 0) control.line_rate = std::min(control.line_rate, options.host_limit.count());
   control.rate = static_cast<double>(control.line_rate);
   control.target = control.rate;
   control.base_rtt = options.base_rtt.count() > 0 ? options.base_rtt.count() : round_trip.count();

@@ -73,7 +73,7 @@ SimTime FlowClass::one_way(const Network& network, std::span<const LinkId> way, 
 SimTime FlowClass::latency(const Network& network, std::span<const LinkId> way, Bytes bytes) const {
   const TransportOptions& t = options_->transport;
   const Bytes packet = std::min(bytes, t.payload) + t.header;
-  SimTime time = one_way(network, way, packet, false) + 2 * t.host_overhead;
+  SimTime time = one_way(network, way, packet, false) + 2 * host_cost(t, network, way.front()).overhead;
   if (t.ends_at_receiver && correction_.start_round_trips == 0) return time;
   const SimTime back = one_way(network, way, t.control, true);
   const auto start =
@@ -93,7 +93,8 @@ double FlowClass::connection_limit(const Network& network, std::span<const LinkI
   double limit = std::numeric_limits<double>::infinity();
   const double wire =
       static_cast<double>(t.payload.count() + t.header.count()) / static_cast<double>(t.payload.count());
-  if (t.host_limit.count() > 0) limit = static_cast<double>(t.host_limit.count()) * wire;
+  const BitRate host = host_cost(t, network, way.front()).limit;
+  if (host.count() > 0) limit = static_cast<double>(host.count());
   const SimTime trip = round_trip(network, way);
   if (t.window.count() > 0 && trip.count() > 0) {
     const double bits = static_cast<double>(t.window.count()) * 8 * wire;

@@ -56,11 +56,37 @@ Status validate_class(const TrafficClassOptions& c) {
     return bad(fmt::format("class {}: header or control packet size makes no sense", c.name));
   }
   if (t.ack_every == 0) return bad(fmt::format("class {}: ACKs must come at least once in a while", c.name));
+  if (t.host_limit.count() < 0 || t.host_overhead.count() < 0) {
+    return bad(fmt::format("class {}: what a host's software costs cannot be negative", c.name));
+  }
   if (t.timeout.count() <= 0) return bad(fmt::format("class {}: a timeout must be positive", c.name));
   return {};
 }
 
 }  // namespace
+
+HostCost host_cost(const TransportOptions& transport, const Network& network, LinkId first) {
+  if (network.node(network.link(first).to).scale_up) return {};
+  const std::int64_t payload = transport.payload.count();
+  const BitRate limit(multiply_divide(transport.host_limit.count(), payload + transport.header.count(), payload));
+  return {transport.host_overhead, limit};
+}
+
+void use_tcp(TrafficClassOptions& traffic) {
+  traffic.name = "tcp";
+  traffic.priority = 0;
+  traffic.lossless = false;
+  traffic.ecn = false;
+  traffic.transport.kind = Transport::tcp;
+  // One core serves a connection, and copying to the application takes all of it at about 42 Gb/s (Cai et al.,
+  // "Understanding Host Network Stack Overheads", SIGCOMM 2021). NCCL over sockets at 100 Gb/s reaches 4 to 6 GB/s at
+  // best (NVIDIA/nccl issue 450); virtual machines do worse, 60 % of 32 Gb/s (issue 209).
+  traffic.transport.host_limit = gigabits(42);
+  // A small message and its answer through two kernels take about 23 us (TCP_RR in Marty et al., "Snap", SOSP 2019), of
+  // which 2 to 3 are cables and a switch: four times 5 us at an end. An estimate; NCCL's smallest broadcast over
+  // sockets takes 38 us and more, with its kernels (NVIDIA/nccl-tests issue 82).
+  traffic.transport.host_overhead = microseconds(5);
+}
 
 Status validate(const SimOptions& options, const Network& network) {
   if (options.threads < 1 || options.threads > 64) return bad("threads must be 1 to 64");

@@ -62,8 +62,8 @@ struct TransportOptions {
   double hpcc_target = 0.95;  // eta
   int hpcc_stages = 5;        // maxStage
   SimTime base_rtt{0};        // of hpcc, nscc, receiver; 0: worked out from each path
-  SimTime host_overhead{0};   // per message at each end: kernel and copy costs of tcp
-  BitRate host_limit{0};      // what one connection's software can move; 0: no limit
+  SimTime host_overhead{0};   // per message at each end: system calls, interrupts and wake-ups of tcp
+  BitRate host_limit{0};      // payload that one connection's software can move; 0: no limit
 };
 
 // A class of traffic: where its packets wait, and what congestion does to them.
@@ -126,6 +126,16 @@ struct SimOptions {
   SimTime series_interval{0};       // 0: no time series
   std::size_t pause_log = 100'000;  // pause events kept for the storm tree
 };
+
+// What the hosts' software does to a connection that begins with link `first`; nothing to one inside a host (NVLink).
+struct HostCost {
+  SimTime overhead;  // of a message at each end
+  BitRate limit{0};  // on the wire; 0: none
+};
+[[nodiscard]] HostCost host_cost(const TransportOptions& transport, const Network& network, LinkId first);
+
+// Makes a class one of kernel TCP: lossy, unmarked, on priority 0, and with what the hosts' software costs.
+void use_tcp(TrafficClassOptions& traffic);
 
 [[nodiscard]] std::string_view to_text(Fidelity fidelity);
 [[nodiscard]] std::string_view to_text(Transport transport);

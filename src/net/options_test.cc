@@ -53,6 +53,12 @@ TEST_F(OptionsTest, EcnThresholdsAreInOrder) {
   })) << "nobody marks";
 }
 
+TEST_F(OptionsTest, HostsCostNothingOrMore) {
+  EXPECT_TRUE(valid([](SimOptions& o) { o.classes[0].transport.host_limit = gigabits(1); }));
+  EXPECT_FALSE(valid([](SimOptions& o) { o.classes[0].transport.host_limit = BitRate(-1); }));
+  EXPECT_FALSE(valid([](SimOptions& o) { o.classes[0].transport.host_overhead = SimTime(-1); }));
+}
+
 TEST_F(OptionsTest, PacketsHaveASize) {
   EXPECT_FALSE(valid([](SimOptions& o) { o.classes[0].transport.payload = Bytes(63); }));
   EXPECT_TRUE(valid([](SimOptions& o) { o.classes[0].transport.payload = Bytes(64); }));

@@ -280,7 +280,8 @@ SimResult PacketRun::collect() {
     result.pauses.insert(result.pauses.end(), shard->pauses().begin(), shard->pauses().end());
     result.pauses_not_kept += shard->pauses_not_kept();
   }
-  std::sort(result.pauses.begin(), result.pauses.end(), record_before);
+  // Stable: records of one link at one instant stay in the order in which they happened.
+  std::stable_sort(result.pauses.begin(), result.pauses.end(), record_before);
   if (result.pauses.size() > world_.options.pause_log) {
     result.pauses_not_kept += result.pauses.size() - world_.options.pause_log;
     result.pauses.resize(world_.options.pause_log);

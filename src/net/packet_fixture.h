@@ -48,6 +48,18 @@ struct PacketCase {
   SimOptions options;
 };
 
+// Leaves and spines for hosts of 100 Gb/s.
+inline Network small_fabric(std::uint32_t leaves, std::uint32_t hosts_per_leaf, std::uint32_t spines,
+                            BitRate uplink_rate = gigabits(100)) {
+  LeafSpineShape shape;
+  shape.leaves = leaves;
+  shape.hosts_per_leaf = hosts_per_leaf;
+  shape.spines = spines;
+  shape.host_rate = gigabits(100);
+  shape.uplink_rate = uplink_rate;
+  return leaf_spine(shape);
+}
+
 // Bytes on the wire of a message: full packets and a last one, each with its header.
 inline std::int64_t wire_bytes(std::int64_t bytes, std::int64_t payload = 4096, std::int64_t header = 64) {
   return bytes + (bytes + payload - 1) / payload * header;

@@ -308,6 +308,8 @@ inline void PacketShard::dispatch(const Event& event) {
       return converge(id / 2, id % 2 == 1);
     case EventKind::series:
       return sample();
+    case EventKind::taken:
+      return message_taken(id);
   }
 }
 

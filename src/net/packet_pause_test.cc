@@ -53,13 +53,7 @@ TEST(Pfc, WithoutItTheSameTrafficLosesPackets) {
 
 // Host 0 on leaf 0 is swamped; a flow between two other hosts that shares only a link on the way is hurt.
 SimResult with_victim(bool pfc_spreads) {
-  LeafSpineShape shape;
-  shape.leaves = 3;
-  shape.hosts_per_leaf = 4;
-  shape.spines = 1;
-  shape.host_rate = gigabits(100);
-  shape.uplink_rate = gigabits(100);
-  PacketCase fabric(leaf_spine(shape));
+  PacketCase fabric(small_fabric(3, 4, 1));
   fabric.options.switches.xoff = Bytes(60'000);
   if (!pfc_spreads) fabric.transport().kind = Transport::dcqcn;
   if (!pfc_spreads) fabric.transport().window = Bytes(0);
@@ -135,13 +129,7 @@ TEST(Deadlock, TheWatchdogClearsIt) {
 
 // A NIC that pauses its leaf for ever, and flows to its neighbours across the same uplinks.
 SimResult storm(Watchdog watchdog) {
-  LeafSpineShape shape;
-  shape.leaves = 2;
-  shape.hosts_per_leaf = 4;
-  shape.spines = 1;
-  shape.host_rate = gigabits(100);
-  shape.uplink_rate = gigabits(400);
-  PacketCase fabric(leaf_spine(shape));
+  PacketCase fabric(small_fabric(2, 4, 1, gigabits(400)));
   fabric.options.switches.xoff = Bytes(60'000);
   fabric.options.switches.watchdog = watchdog;
   fabric.options.switches.watchdog_detection = microseconds(300);

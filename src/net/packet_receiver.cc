@@ -191,6 +191,12 @@ void PacketShard::send_from_endpoint(std::uint32_t port, std::uint32_t id) {
 }
 
 void PacketShard::message_ended(std::uint32_t connection) {
+  const std::int64_t overhead = world_.controls[connection].host_overhead;
+  if (overhead == 0) return message_taken(connection);
+  at(now_ + overhead, EventKind::taken, connection);
+}
+
+void PacketShard::message_taken(std::uint32_t connection) {
   Receiver& receiver = receivers_[connection];
   ++receiver.rounds_done;
   if (!world_.transport_of(receiver.class_index).ends_at_receiver) return;

@@ -43,9 +43,7 @@ void PacketShard::post_message(std::uint32_t connection) {
   if (transport.kind == Transport::receiver) {
     control.credit += unasked_packets(control, sender);
   }
-  if (transport.host_overhead.count() > 0) {
-    sender.next_send = std::max(sender.next_send, now_ + transport.host_overhead.count());
-  }
+  if (control.host_overhead > 0) sender.next_send = std::max(sender.next_send, now_ + control.host_overhead);
   arm_timeout(connection);
   activate(connection);
 }

@@ -30,6 +30,7 @@ enum class EventKind : std::uint8_t {
   timeout,    // id: connection
   watchdog,   // id: lane
   converge,   // id: index of the link event whose routes now change
+  taken,      // id: connection: the receiving host's software has a message that arrived
 };
 
 // A packet on its way to a node of another shard.
@@ -149,6 +150,7 @@ class PacketShard {
   void send_control(std::uint32_t connection, PacketKind kind, std::uint32_t sequence);
   void send_from_endpoint(std::uint32_t port, std::uint32_t id);
   void message_ended(std::uint32_t connection);
+  void message_taken(std::uint32_t connection);
   void finish_rounds(std::uint32_t transfer, std::uint32_t count);
   void round_finished(std::uint32_t transfer);
   void transfer_finished(std::uint32_t transfer);

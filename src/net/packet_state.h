@@ -120,8 +120,9 @@ struct Sender {
 
 // Congestion control of a connection; each transport uses its own part.
 struct Control {
-  std::int64_t line_rate = 0;  // bits/s
-  double rate = 0;             // bits/s
+  std::int64_t line_rate = 0;      // bits/s; of the first link, or what the host's software can move
+  std::int64_t host_overhead = 0;  // ps for a message, at each end
+  double rate = 0;                 // bits/s
   double target = 0;
   double alpha = 1;
   std::int64_t alpha_time = 0;  // ps

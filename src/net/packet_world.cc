@@ -248,6 +248,13 @@ std::uint32_t PacketWorld::add_route(const FlowKey& key) {
   return entry->second;
 }
 
+std::uint32_t PacketWorld::route_of(std::uint32_t transfer, std::uint32_t part, bool back) {
+  const Transfer& t = graph.transfers()[transfer];
+  const NodeId from = back ? t.destination : t.source;
+  const NodeId to = back ? t.source : t.destination;
+  return add_route(flow_key(network, from, to, part, routes.options().seed));
+}
+
 bool PacketWorld::takes_any_order(const TransportOptions& transport) const {
   return per_packet_routing || transport.recovery == Recovery::selective || transport.kind == Transport::tcp;
 }
@@ -255,8 +262,8 @@ bool PacketWorld::takes_any_order(const TransportOptions& transport) const {
 void PacketWorld::add_connection(std::uint32_t transfer, std::uint32_t part) {
   const Transfer& t = graph.transfers()[transfer];
   const TransportOptions& transport = transport_of(t.traffic_class);
-  const std::uint32_t forth = add_route(flow_key(network, t.source, t.destination, part, routes.options().seed));
-  const std::uint32_t back = add_route(flow_key(network, t.destination, t.source, part, routes.options().seed));
+  const std::uint32_t forth = route_of(transfer, part, false);
+  const std::uint32_t back = route_of(transfer, part, true);
   CHECK(forth != kNil && back != kNil, "a transfer without a way");
   const std::int64_t bytes = t.bytes.count() / t.queue_pairs + (part < t.bytes.count() % t.queue_pairs ? 1 : 0);
   const std::int64_t payload = transport.payload.count();
@@ -322,7 +329,11 @@ void PacketWorld::build_connections() {
   controls.resize(senders.size());
   for (std::uint32_t c = 0; c < senders.size(); ++c) {
     const Link& first = network.links()[link_of_port[senders[c].port]];
-    start_control(controls[c], transport_of(senders[c].class_index), first.rate, round_trip_of(c));
+    const TransportOptions& transport = transport_of(senders[c].class_index);
+    const HostCost host = host_cost(transport, network, static_cast<LinkId>(link_of_port[senders[c].port]));
+    controls[c].host_overhead = host.overhead.count();
+    const BitRate line = host.limit.count() > 0 ? std::min(first.rate, host.limit) : first.rate;
+    start_control(controls[c], transport, line, round_trip_of(c));
     senders[c].byte_time = 8e12 / controls[c].rate;
     senders[c].throttled = controls[c].line_rate < first.rate.count();
     senders[c].window = static_cast<std::int64_t>(controls[c].window);
@@ -348,27 +359,19 @@ SimTime PacketWorld::round_trip_of(std::uint32_t connection) const {
   return SimTime(total);
 }
 
-bool PacketWorld::reroute_data(std::uint32_t connection) {
-  Sender& sender = senders[connection];
-  const Transfer& t = graph.transfers()[sender.transfer];
-  const std::uint32_t part = connection - transfers[sender.transfer].first_connection;
-  const std::uint32_t route = add_route(flow_key(network, t.source, t.destination, part, routes.options().seed));
+template <class End>
+bool PacketWorld::reroute(End& end, std::uint32_t connection, bool back) {
+  const std::uint32_t part = connection - transfers[end.transfer].first_connection;
+  const std::uint32_t route = route_of(end.transfer, part, back);
   if (route == kNil) return false;
-  sender.port = route_table[route];
-  sender.route = route + 1;
+  end.port = route_table[route];
+  end.route = route + 1;
   return true;
 }
 
-bool PacketWorld::reroute_acks(std::uint32_t connection) {
-  Receiver& receiver = receivers[connection];
-  const Transfer& t = graph.transfers()[receiver.transfer];
-  const std::uint32_t part = connection - transfers[receiver.transfer].first_connection;
-  const std::uint32_t route = add_route(flow_key(network, t.destination, t.source, part, routes.options().seed));
-  if (route == kNil) return false;
-  receiver.port = route_table[route];
-  receiver.route = route + 1;
-  return true;
-}
+bool PacketWorld::reroute_data(std::uint32_t connection) { return reroute(senders[connection], connection, false); }
+
+bool PacketWorld::reroute_acks(std::uint32_t connection) { return reroute(receivers[connection], connection, true); }
 
 void PacketWorld::forget_routes() { known_routes_.clear(); }
 

@@ -100,6 +100,10 @@ class PacketWorld {
   void add_connection(std::uint32_t transfer, std::uint32_t part);
   [[nodiscard]] bool takes_any_order(const TransportOptions& transport) const;
   std::uint32_t add_route(const FlowKey& key);
+  // The way of a part of a transfer as routes are now, or of its ACKs; kNil when there is none.
+  std::uint32_t route_of(std::uint32_t transfer, std::uint32_t part, bool back);
+  template <class End>
+  bool reroute(End& end, std::uint32_t connection, bool back);
   const std::int64_t* wire_times(BitRate rate);
   const std::uint32_t* cell_charges(Bytes cell);
 

@@ -76,7 +76,7 @@ FactsSection summary(const ResultContext& context, const SimResult& result) {
   const double rate = goodput(context.transfers, result);
   const bool any = unfinished_of(result) < result.finished.size();
   add("goodput_bps", "Goodput, all together", any ? Cell(std::round(rate), rate_text(rate)) : Cell());
-  add("bound", "Bounded by", Cell(to_text(bound_of(context.network, result))));
+  add("bound", "Bounded by", Cell(to_text(bound_of(context.network, context.transfers, context.options, result))));
   add("trace_hash", "Trace hash", fmt::format("{:016x}", result.trace_hash));
   return facts;
 }
@@ -357,6 +357,9 @@ std::string transport_words(const SimOptions& options) {
     words += each.lossless && options.switches.pfc ? ", PFC" : ", no PFC";
     if (heeds_marks(each.transport.kind)) words += each.ecn ? ", ECN" : ", no ECN";
     words += fmt::format(", {} payload", to_text(each.transport.payload));
+    if (each.transport.host_limit.count() > 0) {
+      words += fmt::format(", hosts move {} a connection", to_text(each.transport.host_limit));
+    }
   }
   return words;
 }

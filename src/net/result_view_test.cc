@@ -215,6 +215,36 @@ TEST_F(ViewTest, NicsLatencyAndIncast) {
   EXPECT_THAT(said().front(), HasSubstr("bounded by what host2 can receive (99 % busy, 1 sender)"));
 }
 
+// 10 MB at 42 Gb/s are 1905 us: one that took 2000 was held back by its host, one that took 1500 was not.
+TEST(BoundTest, HostSoftware) {
+  const Network network = star(2, gigabits(100), microseconds(1));
+  TransferGraph graph;
+  Transfer transfer;
+  transfer.source = network.endpoints()[0];
+  transfer.destination = network.endpoints()[1];
+  transfer.bytes = Bytes(10'000'000);
+  graph.add(transfer);
+  ASSERT_TRUE(graph.finish(network).ok());
+  SimOptions options;
+  use_tcp(options.classes.front());
+  RoutingOptions routing;
+  SimResult result;
+  result.end = microseconds(2000);
+  result.started = {SimTime()};
+  result.finished = {microseconds(2000)};
+  result.links.resize(network.links().size());
+  result.links[0].bytes = Bytes(10'156'250);
+  EXPECT_EQ(to_text(bound_of(network, graph, options, result)),
+            "host software at 42G a connection (sending NICs at 41 %)");
+  EXPECT_THAT(answers({network, graph, options, routing, result, {}}).front(),
+              HasSubstr("bounded by the hosts: their software moves 42G on a connection"));
+  result.finished = {microseconds(1500)};
+  EXPECT_EQ(bound_of(network, graph, options, result).reason, Bound::Reason::latency);
+  result.finished = {microseconds(2000)};
+  options.classes.front().transport.host_limit = BitRate(0);
+  EXPECT_EQ(bound_of(network, graph, options, result).reason, Bound::Reason::latency);
+}
+
 // A host with an NVLink switch: node 0 and 1 GPUs, 2 the switch inside, 3 a leaf.
 TEST(BoundTest, NvlinkAndFabricInTurn) {
   NetworkBuilder builder;

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+
+#include "net/transfer_circle.h"
 
 namespace weft::net {
 
 namespace {
+
+constexpr std::size_t kNamed = 8;  // transfers of a circle that an error names
 
 Error bad(std::size_t index, std::string_view what) {
   return {ErrorCode::invalid_input, fmt::format("transfer {}: {}", index, what), {}};
@@ -36,7 +41,7 @@ TransferId TransferGraph::add(const Transfer& transfer) {
 
 void TransferGraph::depend(TransferId transfer, TransferId earlier) { edges_.push_back({earlier, transfer}); }
 
-Status TransferGraph::finish(const Network& network) {
+Status TransferGraph::check_fields(const Network& network) const {
   const std::size_t count = transfers_.size();
   for (std::size_t i = 0; i < count; ++i) {
     const Transfer& t = transfers_[i];
@@ -60,6 +65,11 @@ Status TransferGraph::finish(const Network& network) {
       return bad(index_of(edge.later), "it depends on a transfer that does not exist");
     }
   }
+  return {};
+}
+
+void TransferGraph::group_edges() {
+  const std::size_t count = transfers_.size();
   dependency_counts_.assign(count, 0);
   for (const Edge& edge : edges_) ++dependency_counts_[index_of(edge.later)];
   group(
@@ -72,25 +82,39 @@ Status TransferGraph::finish(const Network& network) {
   group(
       count, rounds, [](const Edge& e) { return index_of(e.earlier); }, [](const Edge& e) { return e.later; },
       follower_offsets_, followers_);
+}
 
-  // Kahn's walk. The later rounds of a transfer wait for an earlier round of another one, so its end needs that one's
-  // first round: rounds add no cycle unless dependencies do, except through a leader that itself waits for the end.
+// Without rounds that follow others Kahn's walk is enough.
+Status TransferGraph::check_circles() const {
   std::vector<std::uint32_t> waiting = dependency_counts_;
   std::vector<TransferId> ready;
-  for (std::size_t i = 0; i < count; ++i) {
+  bool follow = false;
+  for (std::size_t i = 0; i < transfers_.size(); ++i) {
     if (waiting[i] == 0) ready.push_back(static_cast<TransferId>(i));
+    follow = follow || (transfers_[i].rounds > 1 && index_of(transfers_[i].round_after) != i);
   }
-  std::size_t seen = 0;
-  for (; seen < ready.size(); ++seen) {
+  for (std::size_t seen = 0; seen < ready.size(); ++seen) {
     for (const TransferId next : dependents(ready[seen])) {
       if (--waiting[index_of(next)] == 0) ready.push_back(next);
     }
   }
-  if (seen < count) {
-    const auto stuck = std::find_if(waiting.begin(), waiting.end(), [](std::uint32_t n) { return n > 0; });
-    return bad(static_cast<std::size_t>(stuck - waiting.begin()), "it waits for itself through its dependencies");
+  if (ready.size() == transfers_.size() && (!follow || edges_.empty())) return {};
+  const std::vector<CircleStep> circle = find_circle(*this);
+  if (circle.empty()) return {};
+  std::string text = "it waits for itself: it";
+  for (std::size_t i = 0; i < std::min(circle.size(), kNamed); ++i) {
+    text += fmt::format("{} {} transfer {}", i == 0 ? "" : ", which",
+                        circle[i].by_rounds ? "has rounds that follow" : "depends on",
+                        index_of(circle[(i + 1) % circle.size()].transfer));
   }
-  return {};
+  if (circle.size() > kNamed) text += fmt::format(", and so on over {} transfers", circle.size());
+  return bad(index_of(circle.front().transfer), text);
+}
+
+Status TransferGraph::finish(const Network& network) {
+  if (Status status = check_fields(network); !status) return status;
+  group_edges();
+  return check_circles();
 }
 
 std::span<const TransferId> TransferGraph::dependents(TransferId id) const {

@@ -37,8 +37,9 @@ class TransferGraph {
   // The first round of `transfer` starts after the last round of `earlier` has ended (and after all other
   // dependencies).
   void depend(TransferId transfer, TransferId earlier);
-  // Call once all is added, before reading dependents(). Gives an error for a cycle, an id out of range, a transfer
-  // from a node to itself, no bytes or no rounds; `network` checks the node ids as endpoints.
+  // Call once all is added, before reading dependents(). Gives an error for transfers that wait for each other in a
+  // circle, by dependencies or rounds, for an id out of range, a transfer from a node to itself, no bytes or no rounds;
+  // `network` checks the node ids as endpoints.
   [[nodiscard]] Status finish(const Network& network);
 
   [[nodiscard]] std::size_t size() const { return transfers_.size(); }
@@ -59,6 +60,10 @@ class TransferGraph {
     TransferId earlier;
     TransferId later;
   };
+  [[nodiscard]] Status check_fields(const Network& network) const;
+  [[nodiscard]] Status check_circles() const;
+  void group_edges();
+
   std::vector<Transfer> transfers_;
   std::vector<Edge> edges_;
   std::vector<std::uint32_t> dependency_counts_;
