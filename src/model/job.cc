@@ -206,8 +206,14 @@ class JobResolver {
     if (tenant_ == nullptr || !tenant_->quota->gpus.has_value()) return;
     const std::int64_t gpus = job_.nodes.value * job_.gpus_per_node.value;
     if (gpus <= tenant_->quota->gpus.value) return;
-    error(job_.nodes.place, fmt::format("{} GPUs asked for, but tenant `{}` may hold {}", gpus, job_.tenant.value,
-                                        tenant_->quota->gpus.value));
+    const std::string message = fmt::format("{} GPUs asked for, but tenant `{}` may hold {}", gpus, job_.tenant.value,
+                                            tenant_->quota->gpus.value);
+    if (job_.training.has_value() && !job_.tenant.from_file()) {
+      // What it would take can be played all the same; to be run it needs a tenant that may.
+      diagnostics_.warning(job_.nodes.place, message, "name a `tenant` with the quota to run it");
+      return;
+    }
+    error(job_.nodes.place, message);
   }
 
   void priority() {

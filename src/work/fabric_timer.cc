@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kFlowBytes = 64'000'000;
 constexpr double kPacketBytes = 4e9;  // all groups together
 constexpr std::uint64_t kMostTransfers = 400'000;
+constexpr double kWire = 1 + 64.0 / 4096;  // headers, which NCCL's rates know of
 
 // Kernel sockets move about 42 Gb/s on one core (Cai et al., "Understanding Host Network Stack Overheads", SIGCOMM
 // 2021) and NCCL's socket transport drives a NIC with a few of them at best: 40 to 60 % of the wire in reports of its
@@ -60,49 +61,84 @@ double FabricTimer::slowdown(net::Collective operation, Bytes bytes, const OpGro
   return factor;
 }
 
-// All groups of the kind at once against the first of them alone, both on the same network.
+// What the ends alone would need: every GPU's links at full rate, nothing between them in the way.
+double FabricTimer::end_time(const net::TransferGraph& graph) const {
+  const std::size_t nodes = network_->nodes().size();
+  std::vector<double> near(2 * nodes, 0);  // bytes over NVLink, sent and received
+  std::vector<double> far(2 * nodes, 0);
+  for (const net::Transfer& one : graph.transfers()) {
+    const std::size_t from = index_of(one.source);
+    const std::size_t to = index_of(one.destination);
+    const double bytes = static_cast<double>(one.bytes.count()) * one.rounds;
+    const bool same = network_->node(one.source).group == network_->node(one.destination).group;
+    (same ? near : far)[2 * from] += bytes;
+    (same ? near : far)[2 * to + 1] += bytes;
+  }
+  double longest = 0;
+  for (const net::NodeId end : network_->endpoints()) {
+    double near_rate = 0;
+    double far_rate = 0;
+    for (const net::LinkId link : network_->out_links(end)) {
+      const bool scale_up = network_->node(network_->link(link).to).scale_up;
+      (scale_up ? near_rate : far_rate) += static_cast<double>(network_->link(link).rate.count()) / 8;
+    }
+    const std::size_t at = index_of(end);
+    for (const std::size_t way : {2 * at, 2 * at + 1}) {
+      if (near_rate > 0) longest = std::max(longest, near[way] / near_rate);
+      if (far_rate > 0) longest = std::max(longest, far[way] / far_rate);
+    }
+  }
+  return longest;
+}
+
+// All groups of the kind at once, with two sizes: how the time grows with the bytes, against how it would grow if the
+// ends alone set the pace. Latency, which NCCL's model has already, falls out of the difference.
 double FabricTimer::simulate(net::Collective operation, Bytes bytes, const OpGroup& group) {
   const std::size_t block = std::size_t{group.stride} * group.ranks;
   const bool packet = options_.fidelity == net::Fidelity::packet;
   const double cap = packet ? kPacketBytes / static_cast<double>(ranks_.size()) : static_cast<double>(kFlowBytes);
-  const Bytes size(std::max<std::int64_t>(4'096 * std::int64_t{group.ranks},
-                                          std::min(bytes.count(), static_cast<std::int64_t>(cap))));
+  const std::int64_t least = 16'384 * std::int64_t{group.ranks};
+  const Bytes size(std::max(least, std::min(bytes.count(), static_cast<std::int64_t>(cap))));
   NcclGroup shape;
   shape.ranks = group.ranks;
   shape.node_ranks = group.node_ranks;
   NcclTransferOptions laid;
   laid.queue_pairs = options_.queue_pairs;
   const NcclChoice chosen = nccl_choose(alone_.machine(), operation, bytes, shape);
-  std::vector<net::NodeId> members;
-  const auto lay_out = [&](net::TransferGraph& graph, std::size_t base) {
-    members.clear();
-    for (std::uint32_t i = 0; i < group.ranks; ++i) members.push_back(ranks_[base + std::size_t{i} * group.stride]);
-    add_nccl_collective(graph, members, chosen, shape, operation, size, laid);
+  struct Outcome {
+    double ends = 0;
+    net::SimResult result;
+    std::uint64_t transfers = 0;
   };
-  const auto run = [&](net::TransferGraph& graph) -> Result<net::SimResult> {
+  const auto run = [&](Bytes of_call) -> Result<Outcome> {
+    net::TransferGraph graph;
+    std::vector<net::NodeId> members(group.ranks);
+    for (std::size_t base = 0; base + block <= ranks_.size() && graph.size() < kMostTransfers; base += block) {
+      for (std::size_t offset = 0; offset < group.stride; ++offset) {
+        for (std::uint32_t i = 0; i < group.ranks; ++i)
+          members[i] = ranks_[base + offset + std::size_t{i} * group.stride];
+        add_nccl_collective(graph, members, chosen, shape, operation, of_call, laid);
+      }
+    }
     if (const Status status = graph.finish(*network_); !status.ok()) return status.error();
     net::Routes routes(*network_, options_.routing);
     net::SimOptions simulation = options_.simulation;
     simulation.fidelity = options_.fidelity;
-    return net::simulate(routes, graph, simulation);
+    Result<net::SimResult> result = net::simulate(routes, graph, simulation);
+    if (!result.ok()) return result.error();
+    return Outcome{end_time(graph), std::move(*result), graph.size()};
   };
-  net::TransferGraph one;
-  lay_out(one, 0);
-  net::TransferGraph all;
-  for (std::size_t base = 0; base + block <= ranks_.size() && all.size() < kMostTransfers; base += block) {
-    for (std::size_t offset = 0; offset < group.stride; ++offset) lay_out(all, base + offset);
-  }
-  const std::uint64_t transfers = all.size();
-  Result<net::SimResult> alone = run(one);
-  Result<net::SimResult> together = run(all);
-  if (!alone.ok() || !together.ok()) {
-    if (!problem_) problem_ = alone.ok() ? together.error() : alone.error();
+  Result<Outcome> half = run(Bytes(size.count() / 2));
+  Result<Outcome> whole = run(size);
+  if (!half.ok() || !whole.ok()) {
+    if (!problem_) problem_ = half.ok() ? whole.error() : half.error();
     return 1;
   }
-  const double single = static_cast<double>(alone.value().end.count());
-  const double factor = single > 0 ? std::max(1.0, static_cast<double>(together.value().end.count()) / single) : 1;
-  findings_.push_back(
-      {fmt::format("{} {}", group.name, to_text(operation)), factor, size, transfers, std::move(together.value())});
+  const double grown = static_cast<double>((whole->result.end - half->result.end).count()) / 1e12;
+  const double ends = (whole->ends - half->ends) * kWire;
+  const double factor = ends > 0 ? std::max(1.0, grown / ends) : 1;
+  findings_.push_back({fmt::format("{} {} of {}", group.name, to_text(operation), to_text(bytes)), factor, size,
+                       whole->transfers, std::move(whole->result)});
   return factor;
 }
 

@@ -61,6 +61,7 @@ class FabricTimer : public CommunicationTimer {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   double simulate(net::Collective operation, Bytes bytes, const OpGroup& group);
+  [[nodiscard]] double end_time(const net::TransferGraph& graph) const;  // seconds
   double closed_form(net::Collective operation, const OpGroup& group) const;
   [[nodiscard]] SimTime slowed(const NcclChoice& choice, double slowdown) const;
 

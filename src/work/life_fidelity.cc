@@ -20,8 +20,8 @@ std::string explanation(const LifeResult& coarse, const LifeResult& fine) {
       const double change = static_cast<double>(row.time.count()) / static_cast<double>(other.time.count()) - 1;
       if (std::abs(change) <= most) continue;
       most = std::abs(change);
-      words = fmt::format("{}: {} instead of {}, x{:.2f} of one group alone", row.what, time_words(other.time),
-                          time_words(row.time), other.slowdown);
+      words = fmt::format("{}: {} instead of {} (x{:.2f} against x{:.2f} of a perfect fabric)", row.what,
+                          time_words(other.time), time_words(row.time), other.slowdown, row.slowdown);
     }
   }
   return words;

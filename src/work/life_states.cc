@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "work/life_parts.h"
 
@@ -135,6 +136,12 @@ class Iteration {
       spread(call, sent, 3, forward);
       spread(call, sent, 4, 1 - forward);
     }
+    for (const auto& [key, total] : totals_) {
+      event(key.first, key.second, total.protocol, total.medium, SimTime(0),
+            std::min(state(key.first).duration, total.busy), total.bytes,
+            fmt::format("{} call{} of a rank in groups of {} GPUs", total.calls, total.calls == 1 ? "" : "s",
+                        total.ranks));
+    }
   }
 
   void spread(const StepCall& call, const Sent& sent, int number, double share) {
@@ -146,12 +153,13 @@ class Iteration {
     use(number, Medium::backend, sent.backend * share, capacity_backend_, busy,
         sent.backend / length / std::max(1.0, capacity_backend_));
     const bool outside = sent.backend > 0;
-    const double bytes = (sent.nvlink + sent.backend) * share;
-    const auto count = static_cast<std::uint64_t>(std::llround(static_cast<double>(call.call.calls) * share));
-    if (count == 0) return;
-    event(number, call.call.what, outside ? backend_protocol(parts_) : "NVLink",
-          outside ? Medium::backend : Medium::nvlink, SimTime(0), busy, bytes,
-          fmt::format("{} calls in groups of {} GPUs", count, call.call.group.ranks));
+    Total& total = totals_[{number, call.call.what}];
+    total.protocol = outside ? backend_protocol(parts_) : "NVLink";
+    total.medium = outside ? Medium::backend : Medium::nvlink;
+    total.busy += busy;
+    total.bytes += (sent.nvlink + sent.backend) * share;
+    total.calls += static_cast<std::uint64_t>(std::llround(static_cast<double>(call.call.calls) * share));
+    total.ranks = call.call.group.ranks;
   }
 
   void kernels() {
@@ -206,9 +214,20 @@ class Iteration {
     life_.backend_dark = std::max(0.0, 1 - busy / seconds_of(life_.parts.step));
   }
 
+  // Calls of one name in one state, as one event.
+  struct Total {
+    std::string protocol;
+    Medium medium = Medium::nvlink;
+    SimTime busy;
+    double bytes = 0;
+    std::uint64_t calls = 0;
+    std::uint32_t ranks = 1;
+  };
+
   const LifeParts& parts_;
   FabricTimer& timer_;
   LifeResult& life_;
+  std::map<std::pair<int, std::string>, Total> totals_;
   double forward_share_ = 1.0 / 3;
   double capacity_nvlink_ = 0;
   double capacity_backend_ = 0;

@@ -79,7 +79,7 @@ TableSection changes_table(const LifeResult& life) {
 
 FactsSection figures(const LifeResult& life) {
   Facts facts("figures", "Key figures");
-  facts.add("step_s", "Step", seconds_cell(life.step));
+  facts.add("step_s", "Step", fine_seconds_cell(life.step));
   facts.add("tokens_per_s", "Throughput",
             Cell(life.tokens_per_second, number_words(life.tokens_per_second) + " tokens/s"));
   facts.add("tflops_per_gpu", "Of each GPU", real_cell(life.tflops_per_gpu, 0, "TFLOP/s"));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/hash.h"
+#include "base/random.h"
 #include "net/heat_map.h"
 #include "net/network_from_cluster.h"
 #include "work/checkpoint_size.h"
@@ -203,6 +203,24 @@ bool Life::storage() {
   return true;
 }
 
+// Every time of the result in a fixed order: two runs that agree in it agree in everything that is shown.
+std::uint64_t hash_of(const LifeResult& life) {
+  std::string times;
+  const auto add = [&](SimTime time) { times += fmt::format("{} ", time.count()); };
+  const StepParts& p = life.parts;
+  for (const SimTime part : {p.step, p.compute, p.recompute, p.tensor, p.context, p.expert, p.pipeline, p.data,
+                             p.bubble, p.optimizer, p.input, p.checkpoint, p.host}) {
+    add(part);
+  }
+  for (const LifeState& state : life.states) {
+    add(state.duration);
+    for (const LifeEvent& event : state.events) add(event.duration);
+  }
+  for (const CommunicationRow& row : life.communication) add(row.time);
+  for (const SimTime time : life.tail.times) add(time);
+  return hash64(times);
+}
+
 // A checkpoint every so many steps; where the file gives a time, the steps that fill it.
 std::uint64_t steps_between(const LifeParts& parts, SimTime step) {
   if (!parts.checkpoint.any) return 0;
@@ -303,7 +321,7 @@ void Life::assumptions() {
         "analytic: no congestion but the oversubscription of leaves; --fidelity flow simulates the fabric");
   }
   for (const FabricFinding& finding : timer_->findings()) {
-    notes.push_back(fmt::format("{}: {} transfers at once on the backend take {:.2f} times as long as one group alone",
+    notes.push_back(fmt::format("{}: {} transfers at once take {:.2f} times as long on the backend as on a perfect one",
                                 finding.what, finding.transfers, finding.slowdown));
   }
   if (timer_->problem()) notes.push_back("not simulated: " + timer_->problem()->text());
@@ -340,6 +358,7 @@ std::optional<LifeResult> Life::play() {
   if (parts_.options.timeline) add_timeline(parts_, life_);
   heat();
   assumptions();
+  life_.trace_hash = hash_of(life_);
   if (parts_.options.what_ifs) {
     say("trying changes");
     add_verdict(parts_, life_);
