@@ -103,7 +103,7 @@ inline void apply(const std::string& options, TrainingPlan& plan) {
   plan.overlap_tensor = plan.sequence_parallel && !has(options, "no-tensor-overlap");
   plan.overlap_data = !has(options, "no-data-overlap");
   plan.overlap_pipeline = plan.interleave > 1;
-  plan.fp32_gradients = megatron || !has(options, "bf16-optimizer");
+  plan.fp32_gradients = !has(options, "bf16-optimizer") && !has(options, "bf16-gradients");
   plan.bf16_optimizer = has(options, "bf16-optimizer");
   plan.sharding = has(options, "fsdp")                       ? Sharding::parameters
                   : megatron && plan.data * plan.context > 1 ? Sharding::optimizer
@@ -136,6 +136,7 @@ inline PublishedStep row_of(const PublishedSteps& table, std::vector<std::string
   plan.micro_batches = plan.global_batch / (plan.data * plan.micro_batch);
   CHECK(plan.shape.hidden > 0 && plan.micro_batches * plan.data * plan.micro_batch == plan.global_batch,
         "steps.csv: a known model and a batch that divides");
+  if (table.gpu.starts_with("gb")) plan.node_gpus = 72;
   apply(table.options, plan);
   return row;
 }
@@ -180,6 +181,7 @@ class PublishedMachine {
     nccl_.nic = gigabits(ampere ? 200 : 400);
     nccl_.pcie = gigabits(ampere ? 256 : 512);
     nccl_.infiniband = true;
+    if (gpu.starts_with("gb")) nccl_.node_gpus = nccl_.nics = 72;  // one rack is one NVLink domain
   }
 
   [[nodiscard]] StepTimes play(const TrainingPlan& plan) const {
