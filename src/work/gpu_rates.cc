@@ -23,12 +23,15 @@ constexpr double kSustained = 0.961;
 // Share of the dense peak that long products sustain, against Hopper's 0.66. Ampere's best shape reaches 0.87 of its
 // peak where Hopper's reaches 0.80 (271 of 312 and 794 of 989 TFLOP/s: S. Bekman, "Maximum Achievable Matmul FLOPS"),
 // and its 400 W hold it back less: 250 TFLOP/s on the wide products of language models (Anthony et al., arXiv
-// 2401.14489). Blackwell is taken as Hopper, AMD's CDNA 3 by its best shape against Hopper's (0.55 : 0.80).
+// 2401.14489). Blackwell's peak grew more than its power: on a B200 446 products of language models ran at 0.49 of the
+// peak, 0.739 of what Hopper's surface gives at the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
+// configs/system/b200_bf16_ceperm.json). AMD's CDNA 3 is taken by its best shape against Hopper's (0.55 : 0.80).
 struct ArchitectureScale {
   std::string_view architecture;
   double matrix;
 };
 constexpr std::array kScales{ArchitectureScale{"ampere", (250.0 / 312.0) / (680.0 / 989.4)},
+                             ArchitectureScale{"blackwell", 0.739}, ArchitectureScale{"blackwell-ultra", 0.739},
                              ArchitectureScale{"cdna3", 0.55 / 0.80}};
 
 // FP8 products reach 1,290 of 1,979 TFLOP/s where bf16 ones of the same shapes reach 680 of 989: measured on an H200

@@ -12,6 +12,15 @@ namespace {
 
 constexpr double kBf16 = 2;  // bytes
 constexpr double kFp32 = 4;
+constexpr double kFp8 = 1;
+
+// Products of the backward pass in FP8 add up their parts in full precision ("split accumulator": Transformer Engine's
+// and torchao's default for both gradients), which costs part of their rate: 0.944 of it over 17 shapes of training,
+// measured on an H200 with torch._scaled_mm, use_fast_accum off against on.
+constexpr double kSplitAccumulation = 0.944;
+
+// Router, top-k, counts and indices of a mixture layer in Megatron (router.py, token_dispatcher.py): small kernels.
+constexpr int kRoutingKernels = 20;
 
 double d(std::int64_t value) { return static_cast<double>(value); }
 
@@ -40,6 +49,8 @@ class Layers {
   [[nodiscard]] Kernel product(std::string_view name, const Product& shape, bool low = true) const {
     return {name, gpu_.product(shape, low ? plan_.precision : Precision::bf16), shape.flops()};
   }
+  // Of the two products of a backward pass: with respect to the input, and to the weights.
+  [[nodiscard]] Kernel input_gradient(std::string_view name, const Product& forward, bool low = true) const;
   [[nodiscard]] Kernel weight_gradient(std::string_view name, const Product& forward, bool low = true) const;
   [[nodiscard]] Kernel attention(bool backward) const;
   [[nodiscard]] Kernel scores(bool backward) const;
@@ -73,13 +84,28 @@ class Layers {
   void residual(bool backward);
   void activation(double tokens, double width, bool backward);
   void rotate(bool backward);
-  void cast(double elements, bool twice);
+  // To FP8: a tensor that a row product reads or the gradient that a column product gets, with its transpose.
+  void cast(double elements);
+  void cast_row_gradient();
+  void transpose_gathered();
   void expert_products(double tokens, bool backward);
+  void routing();
+  void sort_arrived();
   [[nodiscard]] double latent_extra(bool backward) const;
 
   // Calls.
   [[nodiscard]] Call tensor_call(std::string_view what, net::Collective collective) const {
-    return {what, collective, stream_tensor, plan_.tensor_group(), tokens_ * hidden_ * kBf16};
+    // What is gathered is read by a product, and travels in its precision; sums are scattered in bf16.
+    const bool low = fp8_ && collective == net::Collective::all_gather;
+    return {what, collective, stream_tensor, plan_.tensor_group(), tokens_ * hidden_ * (low ? kFp8 : kBf16)};
+  }
+  // Experts split over a tensor group: its ranks gather what each received, and scatter the sums.
+  [[nodiscard]] Call expert_tensor_call(std::string_view what, net::Collective collective) const {
+    OpGroup group = plan_.tensor_group();
+    group.name = "expert tensor";
+    group.ranks = static_cast<std::uint32_t>(plan_.expert_tensor);
+    group.node_ranks = std::min(group.node_ranks, group.ranks);
+    return {what, collective, stream_expert, group, arrived() * hidden_ * kBf16};
   }
   [[nodiscard]] Call exchange(std::string_view what) const {
     return {what, net::Collective::all_to_all, stream_expert, plan_.expert_group(), routed() * hidden_ * kBf16};
@@ -88,6 +114,8 @@ class Layers {
   [[nodiscard]] double routed() const {
     return tokens_ / (plan_.sequence_parallel ? tensor_ : 1) * d(shape_.active_experts);
   }
+  // Tokens that a rank's experts work on.
+  [[nodiscard]] double arrived() const { return routed() * d(plan_.expert_tensor); }
   [[nodiscard]] Call gather_weights(bool mixture) const;
   [[nodiscard]] Call scatter_gradients(bool mixture) const;
   [[nodiscard]] double layer_weights(bool mixture) const;
@@ -129,11 +157,19 @@ double Layers::latent_extra(bool backward) const {
   return seconds;
 }
 
+// dX(tokens x k) = dY(tokens x n) W(n x k).
+Kernel Layers::input_gradient(std::string_view name, const Product& forward, bool low) const {
+  Kernel kernel = product(name, {forward.m, forward.k, forward.n}, low);
+  if (fp8_ && low) kernel.seconds /= kSplitAccumulation;
+  return kernel;
+}
+
 // dW(n x k) = dY(tokens x n)^T X(tokens x k). With fp32 accumulation the epilogue reads and writes 4 bytes a weight
 // where the measured product wrote 2; with one tile on a processor at a time nothing hides it.
 Kernel Layers::weight_gradient(std::string_view name, const Product& forward, bool low) const {
   const Product shape{forward.n, forward.k, forward.m};
   double seconds = gpu_.product(shape, low ? plan_.precision : Precision::bf16);
+  if (fp8_ && low) seconds /= kSplitAccumulation;
   const double weights = forward.n * forward.k;
   if (plan_.fp32_gradients) seconds += gpu_.stream(weights * (2 * kFp32 - kBf16));
   return {name, seconds, shape.flops()};
@@ -174,14 +210,30 @@ Kernel Layers::corrections(bool backward) const {
   return moved("merge partial attention", steps * elements * (kFp32 * 2 + kBf16));
 }
 
-void Layers::cast(double elements, bool twice) {
-  // Quantised copy, and its transpose for the weight gradient.
-  if (fp8_) walk_.run(moved("cast to FP8", elements * (kBf16 + (twice ? 2 : 1))));
+void Layers::cast(double elements) {
+  if (fp8_) walk_.run(moved("cast to FP8", elements * (kBf16 + 2 * kFp8)));
+}
+
+// The gradient of a row product's output is split over the tensor group: it is cast, gathered, and only then
+// transposed.
+void Layers::cast_row_gradient() {
+  if (!fp8_) return;
+  if (!plan_.sequence_parallel) {
+    cast(tokens_ * hidden_);
+    return;
+  }
+  walk_.run(moved("cast to FP8", held_ * hidden_ * (kBf16 + kFp8)));
+  transpose_gathered();
+}
+
+// Hopper multiplies FP8 matrices in one layout alone, so what the weight gradient reads has to be turned.
+void Layers::transpose_gathered() {
+  if (fp8_) walk_.run(moved("transpose FP8", tokens_ * hidden_ * 2 * kFp8));
 }
 
 void Layers::norm_forward() {
-  // compiled: fused with the residual addition before it.
-  walk_.run(moved("norm", held_ * hidden_ * kBf16 * 2));
+  // compiled: fused with the residual addition before it. In FP8 it writes what the next product reads.
+  walk_.run(moved("norm", held_ * hidden_ * (kBf16 + (fp8_ ? kFp8 : kBf16))));
 }
 
 void Layers::norm_backward() { walk_.run(moved("norm backward", held_ * hidden_ * kBf16 * (eager_ ? 4 : 3))); }
@@ -233,7 +285,7 @@ void Layers::row_forward(std::string_view name, const Product& shape) {
 // Backward of a product whose output is split: the input is gathered again beside the first product, the input's
 // gradient is scattered beside the second.
 void Layers::column_backward(std::string_view name, const Product& shape) {
-  const Kernel input = product(name, {shape.m, shape.k, shape.n});
+  const Kernel input = input_gradient(name, shape);
   const Kernel weight = weight_gradient(name, shape);
   if (plan_.tensor < 2) {
     walk_.run({input, weight});
@@ -247,7 +299,7 @@ void Layers::column_backward(std::string_view name, const Product& shape) {
 }
 
 void Layers::row_backward(std::string_view name, const Product& shape) {
-  const Kernel input = product(name, {shape.m, shape.k, shape.n});
+  const Kernel input = input_gradient(name, shape);
   const Kernel weight = weight_gradient(name, shape);
   if (!plan_.sequence_parallel) {
     walk_.run({input, weight});
@@ -287,22 +339,20 @@ void Layers::core_attention_forward() {
 
 void Layers::forward_attention() {
   norm_forward();
-  cast(held_ * hidden_, true);
   column_forward("query-key-value", query_key_value());
   if (shape_.latent()) walk_.run({"latent projections", latent_extra(false), 0});
   rotate(false);
   core_attention_forward();
-  cast(tokens_ * heads_ * d(shape_.value_width()), true);
+  cast(tokens_ * heads_ * d(shape_.value_width()));
   row_forward("attention output", attention_out());
   residual(false);
 }
 
 void Layers::forward_dense() {
   norm_forward();
-  cast(held_ * hidden_, true);
   column_forward("feed-forward up", up());
   activation(tokens_, d(shape_.ffn) / tensor_, false);
-  cast(tokens_ * d(shape_.ffn) / tensor_, true);
+  cast(tokens_ * d(shape_.ffn) / tensor_);
   row_forward("feed-forward down", down());
   residual(false);
 }
@@ -320,33 +370,49 @@ void Layers::expert_products(double tokens, bool backward) {
     walk_.run(kernel);
   };
   if (!backward) {
+    cast(tokens * hidden_);
     all(product("experts up", in));
     activation(tokens, d(shape_.expert_ffn) / split, false);
+    cast(tokens * out.k);
     all(product("experts down", out));
     return;
   }
-  all(product("experts down", {out.m, out.k, out.n}));
+  cast(tokens * hidden_);
+  all(input_gradient("experts down", out));
   all(weight_gradient("experts down", out));
   activation(tokens, d(shape_.expert_ffn) / split, true);
-  all(product("experts up", {in.m, in.k, in.n}));
+  cast(tokens * in.n);
+  all(input_gradient("experts up", in));
   all(weight_gradient("experts up", in));
+}
+
+void Layers::routing() { walk_.run({"routing", kRoutingKernels * gpu_.stream(0), 0}); }
+
+// What arrives comes by sender; each expert needs its own together.
+void Layers::sort_arrived() {
+  if (shape_.experts > plan_.expert && plan_.expert > 1) {
+    walk_.run(moved("sort by expert", arrived() * hidden_ * kBf16 * 2));
+  }
 }
 
 void Layers::forward_mixture() {
   norm_forward();
   const double own = tokens_ / (plan_.sequence_parallel ? tensor_ : 1);
   walk_.run(product("router", {own, d(shape_.experts), hidden_}, false));
+  routing();
   walk_.run(moved("permute", routed() * hidden_ * kBf16 * 2));
   walk_.talk(exchange("expert dispatch"));
-  // With experts split over a tensor group as well, its ranks gather what each received.
-  const double arrived = routed() * d(plan_.expert_tensor);
-  expert_products(arrived, false);
+  walk_.talk(expert_tensor_call("expert all-gather", net::Collective::all_gather));
+  sort_arrived();
+  expert_products(arrived(), false);
   if (shape_.shared_experts > 0) {
     const double width = d(shape_.expert_ffn * shape_.shared_experts);
     walk_.run(product("shared expert up", {own, width * (shape_.gated ? 2 : 1), hidden_}));
     activation(own, width, false);
     walk_.run(product("shared expert down", {own, hidden_, width}));
   }
+  sort_arrived();
+  walk_.talk(expert_tensor_call("expert reduce-scatter", net::Collective::reduce_scatter));
   walk_.talk(exchange("expert combine"));
   walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
   residual(false);
@@ -368,7 +434,7 @@ void Layers::backward_attention() {
     walk_.recomputing(false);
   }
   residual(true);
-  cast(held_ * hidden_, true);
+  cast_row_gradient();
   row_backward("attention output", attention_out());
   const double bytes = tokens_ * kv_ * d(shape_.key_width() + shape_.value_width()) * kBf16;
   const Kernel kernel = plan_.flash ? attention(true) : scores(true);
@@ -387,17 +453,19 @@ void Layers::backward_attention() {
   }
   rotate(true);
   if (shape_.latent()) walk_.run({"latent projections", latent_extra(true), 0});
-  cast(tokens_ * query_key_value().n, true);
+  cast(tokens_ * query_key_value().n);
+  transpose_gathered();
   column_backward("query-key-value", query_key_value());
   norm_backward();
 }
 
 void Layers::backward_dense() {
   residual(true);
-  cast(held_ * hidden_, true);
+  cast_row_gradient();
   row_backward("feed-forward down", down());
   activation(tokens_, d(shape_.ffn) / tensor_, true);
-  cast(tokens_ * up().n, true);
+  cast(tokens_ * up().n);
+  transpose_gathered();
   column_backward("feed-forward up", up());
   norm_backward();
 }
@@ -407,19 +475,24 @@ void Layers::backward_mixture() {
   const double own = tokens_ / (plan_.sequence_parallel ? tensor_ : 1);
   walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
   walk_.talk(exchange("expert combine"));
-  expert_products(routed() * d(plan_.expert_tensor), true);
+  walk_.talk(expert_tensor_call("expert all-gather", net::Collective::all_gather));
+  sort_arrived();
+  expert_products(arrived(), true);
+  sort_arrived();
   if (shape_.shared_experts > 0) {
     const double width = d(shape_.expert_ffn * shape_.shared_experts);
     const Product in{own, width * (shape_.gated ? 2 : 1), hidden_};
     const Product out{own, hidden_, width};
-    walk_.run({product("shared expert down", {out.m, out.k, out.n}), weight_gradient("shared expert down", out)});
+    walk_.run({input_gradient("shared expert down", out), weight_gradient("shared expert down", out)});
     activation(own, width, true);
-    walk_.run({product("shared expert up", {in.m, in.k, in.n}), weight_gradient("shared expert up", in)});
+    walk_.run({input_gradient("shared expert up", in), weight_gradient("shared expert up", in)});
   }
+  walk_.talk(expert_tensor_call("expert reduce-scatter", net::Collective::reduce_scatter));
   walk_.talk(exchange("expert dispatch"));
   walk_.run(moved("permute", routed() * hidden_ * kBf16 * 2));
+  routing();
   const Product router{own, d(shape_.experts), hidden_};
-  walk_.run({product("router", {router.m, router.k, router.n}, false), weight_gradient("router", router, false)});
+  walk_.run({input_gradient("router", router, false), weight_gradient("router", router, false)});
   norm_backward();
 }
 
@@ -445,23 +518,25 @@ void Layers::embedding(bool backward) {
                       : tensor_call("tensor reduce-scatter", net::Collective::reduce_scatter));
 }
 
-// Logits and loss. megatron keeps logits in bf16 and fuses the loss into passes over them in fp32; torch.compile reads
-// them twice forward and reads and writes them once backward; eager PyTorch writes an fp32 copy, its logarithm and both
-// gradients. Measured on an H200 (16,384 x 32,000): compiled 0.73 ms forward and 0.65 backward, eager 3.1 and 3.3.
+// Logits and loss. megatron's fused loss for a split vocabulary (core/fusions/fused_cross_entropy.py) keeps an fp32
+// copy and goes over it for the largest, the exponentials with their sum, and the division: 32 bytes a logit forward
+// and 10 backward; torch.compile reads them twice forward and reads and writes them once backward; eager PyTorch writes
+// an fp32 copy, its logarithm and both gradients. Measured on an H200: megatron's 4.03 ms forward and 1.27 backward
+// (4,096 x 128,256), compiled 0.73 and 0.65, eager 3.1 and 3.3 (16,384 x 32,000).
 void Layers::head_forward() {
   const double logits = tokens_ * d(shape_.vocab) / tensor_;
   norm_forward();
   const Product shape{tokens_, d(shape_.vocab) / tensor_, hidden_};
   if (plan_.sequence_parallel) walk_.talk(tensor_call("tensor all-gather", net::Collective::all_gather));
   walk_.run(product("output layer", shape, false));
-  walk_.run(moved("loss", logits * (compiled_ ? 5.6 : eager_ ? 24 : 10)));
+  walk_.run(moved("loss", logits * (compiled_ ? 5.6 : eager_ ? 24 : 32)));
 }
 
 void Layers::head_backward() {
   const double logits = tokens_ * d(shape_.vocab) / tensor_;
   walk_.run(moved("loss backward", logits * (compiled_ ? 5.0 : eager_ ? 25 : 10)));
   const Product shape{tokens_, d(shape_.vocab) / tensor_, hidden_};
-  const Kernel input = product("output layer", {shape.m, shape.k, shape.n}, false);
+  const Kernel input = input_gradient("output layer", shape, false);
   const Kernel weight = weight_gradient("output layer", shape, false);
   if (plan_.sequence_parallel) {
     walk_.run(input);

@@ -1,0 +1,38 @@
+// What the validation program prints: tables, as text or as markdown, and the bars that were missed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+
+namespace weft::validation {
+
+class Report {
+ public:
+  explicit Report(bool markdown) : markdown_(markdown) {}
+
+  void print(const TableSection& table) const;
+  void say(const std::string& sentence) const;
+  void heading(const std::string& title) const;
+  // A bar: what was reached and what is asked, in percent.
+  void hold(const std::string& what, double reached, double bar);
+  [[nodiscard]] const std::vector<std::string>& missed() const { return missed_; }
+
+ private:
+  bool markdown_;
+  std::vector<std::string> missed_;
+};
+
+// "+1.2 %"
+[[nodiscard]] Cell percent(double share, bool sign = true);
+
+void counts(Report& report);
+void steps(Report& report);
+void own_steps(Report& report);
+void activations(Report& report);
+void collectives(Report& report);
+void checkpoints(Report& report);
+void reliability(Report& report);
+
+}  // namespace weft::validation
