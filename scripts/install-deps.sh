@@ -9,7 +9,7 @@ test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 
   iproute2 lldpd ibsim-utils opensm infiniband-diags
   slurmctld slurmd slurm-client slurmrestd slurm-wlm-basic-plugins slurm-wlm-jwt-plugin munge
   slurmdbd mariadb-server fio shellcheck curl openssl
-  prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io)
+  prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io chromium)
 
 case "${1:-test}" in
   run) packages=("${run_packages[@]}") ;;

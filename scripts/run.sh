@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts/run.sh: designs an example cluster into out/, compiles, shows and checks it, draws its racks and
-# four fabrics, and renders every configuration of another.
+# four fabrics, renders every configuration of another, and plays the life of a training job.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +30,9 @@ show check examples/pod16.yaml --config out/rendered
 sed 's/dscp: 26/dscp: 28/' examples/pod16.yaml >out/changed.yaml
 show diff out/changed.yaml out/rendered --job examples/train.job.yaml -f out/diff.txt || [[ $? == 1 ]]
 tail -n 40 out/diff.txt
+show sim life examples/pod32.yaml examples/llama-70b.job.yaml --page out/life.html --trace out/life.json
 echo
 echo "out/ holds the cluster file, the bill of materials, the cabling and address plans, five pictures, the"
 echo "resiliency matrix and the findings of the check; out/rendered every configuration of examples/pod16.yaml, and"
-echo "out/diff.txt what another DSCP would change, in a safe order."
+echo "out/diff.txt what another DSCP would change, in a safe order. out/life.html is the life of a 70B training job as a"
+echo "page, out/life.json its timeline for ui.perfetto.dev."

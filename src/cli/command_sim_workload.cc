@@ -65,7 +65,7 @@ class WorkloadRunner {
   WorkloadRunner(Context& context, const Cluster& cluster, work::WorkloadMachine machine)
       : context_(context), machine_(std::move(machine)) {
     view_.where = fmt::format("{}: {} {} in {}", cluster.name(), machine_.gpus, machine_.gpu, machine_.server);
-    view_.timer = "rings over NVLink and NICs, alone on the wires";
+    view_.timer = "NCCL's cost model, alone on the wires";
   }
 
   Exit run(OptionReader& reader) {

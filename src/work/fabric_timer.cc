@@ -48,7 +48,8 @@ double FabricTimer::closed_form(net::Collective operation, const OpGroup& group)
 
 double FabricTimer::slowdown(net::Collective operation, Bytes bytes, const OpGroup& group) {
   if (group.ranks < 2 || group.node_ranks >= group.ranks) return 1;
-  const Key key{operation, bytes.count(), group.ranks, group.stride};
+  // Calls that are simulated with the same bytes have the same answer.
+  const Key key{operation, simulated_bytes(bytes, group).count(), group.ranks, group.stride};
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   double factor = 1;
   if (options_.fidelity == net::Fidelity::analytic || network_ == nullptr) {
@@ -59,6 +60,14 @@ double FabricTimer::slowdown(net::Collective operation, Bytes bytes, const OpGro
   if (options_.tcp) factor /= kSocketShare;
   known_[key] = factor;
   return factor;
+}
+
+Bytes FabricTimer::simulated_bytes(Bytes bytes, const OpGroup& group) const {
+  const bool packet = options_.fidelity == net::Fidelity::packet;
+  const double ranks = static_cast<double>(std::max<std::size_t>(1, ranks_.size()));
+  const double cap = packet ? kPacketBytes / ranks : static_cast<double>(kFlowBytes);
+  const std::int64_t least = 16'384 * std::int64_t{group.ranks};
+  return Bytes(std::max(least, std::min(bytes.count(), static_cast<std::int64_t>(cap))));
 }
 
 // What the ends alone would need: every GPU's links at full rate, nothing between them in the way.
@@ -95,10 +104,7 @@ double FabricTimer::end_time(const net::TransferGraph& graph) const {
 // ends alone set the pace. Latency, which NCCL's model has already, falls out of the difference.
 double FabricTimer::simulate(net::Collective operation, Bytes bytes, const OpGroup& group) {
   const std::size_t block = std::size_t{group.stride} * group.ranks;
-  const bool packet = options_.fidelity == net::Fidelity::packet;
-  const double cap = packet ? kPacketBytes / static_cast<double>(ranks_.size()) : static_cast<double>(kFlowBytes);
-  const std::int64_t least = 16'384 * std::int64_t{group.ranks};
-  const Bytes size(std::max(least, std::min(bytes.count(), static_cast<std::int64_t>(cap))));
+  const Bytes size = simulated_bytes(bytes, group);
   NcclGroup shape;
   shape.ranks = group.ranks;
   shape.node_ranks = group.node_ranks;
@@ -121,13 +127,15 @@ double FabricTimer::simulate(net::Collective operation, Bytes bytes, const OpGro
       }
     }
     if (const Status status = graph.finish(*network_); !status.ok()) return status.error();
-    net::Routes routes(*network_, options_.routing);
+    // Tables are kept from run to run, unless links break in it.
+    if (!routes_ || !options_.simulation.link_events.empty()) routes_.emplace(*network_, options_.routing);
     net::SimOptions simulation = options_.simulation;
     simulation.fidelity = options_.fidelity;
-    Result<net::SimResult> result = net::simulate(routes, graph, simulation);
+    Result<net::SimResult> result = net::simulate(*routes_, graph, simulation);
     if (!result.ok()) return result.error();
     return Outcome{end_time(graph), std::move(*result), graph.size()};
   };
+  if (options_.progress) options_.progress(fmt::format("{} {} on the backend", group.name, to_text(operation)));
   Result<Outcome> half = run(Bytes(size.count() / 2));
   Result<Outcome> whole = run(size);
   if (!half.ok() || !whole.ok()) {

@@ -3,6 +3,7 @@
 // oversubscription, hashing, slow or broken links. Every kind of call is simulated once, on a bounded number of bytes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,7 +22,8 @@ struct FabricTimerOptions {
   net::SimOptions simulation;
   net::RoutingOptions routing;
   std::uint8_t queue_pairs = 1;
-  bool tcp = false;  // sockets instead of RDMA
+  bool tcp = false;                                  // sockets instead of RDMA
+  std::function<void(const std::string&)> progress;  // told which call is simulated; may be empty
 };
 
 // What the fabric did to one kind of call.
@@ -61,7 +63,8 @@ class FabricTimer : public CommunicationTimer {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   double simulate(net::Collective operation, Bytes bytes, const OpGroup& group);
-  [[nodiscard]] double end_time(const net::TransferGraph& graph) const;  // seconds
+  [[nodiscard]] double end_time(const net::TransferGraph& graph) const;          // seconds
+  [[nodiscard]] Bytes simulated_bytes(Bytes bytes, const OpGroup& group) const;  // of a call
   double closed_form(net::Collective operation, const OpGroup& group) const;
   [[nodiscard]] SimTime slowed(const NcclChoice& choice, double slowdown) const;
 
@@ -71,6 +74,7 @@ class FabricTimer : public CommunicationTimer {
   std::uint32_t unit_ranks_ = 1;
   const net::Network* network_ = nullptr;
   std::vector<net::NodeId> ranks_;
+  std::optional<net::Routes> routes_;
   std::map<Key, double> known_;
   std::vector<FabricFinding> findings_;
   std::optional<Error> problem_;

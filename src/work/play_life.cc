@@ -137,6 +137,7 @@ bool Life::prepare_fabric() {
   settings.routing = options.routing;
   settings.queue_pairs = options.queue_pairs;
   settings.tcp = options.tcp;
+  settings.progress = options.progress;
   const double ratio = backend.oversubscription.denominator > 0
                            ? static_cast<double>(backend.oversubscription.numerator) /
                                  static_cast<double>(backend.oversubscription.denominator)

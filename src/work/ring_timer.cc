@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "work/nccl_timer.h"
+#include "work/play_life.h"
+
 namespace weft::work {
 namespace {
 
@@ -74,6 +77,7 @@ Result<WorkloadMachine> workload_machine(const Cluster& cluster) {
   const GpuModel* const gpu = cluster.catalog().gpu(server->gpu.value);
   CHECK(gpu != nullptr, "a server's GPU is in the catalogue");
   machine.server = server->name.value;
+  machine.nccl = machine_of(cluster, *server);
   machine.gpu = server->gpu.value;
   const auto per_server = static_cast<double>(server->gpus.value);
   const bool linked = server->interconnect.value != GpuInterconnect::none &&
@@ -94,6 +98,7 @@ Result<WorkloadMachine> workload_machine(const Cluster& cluster) {
 }
 
 std::unique_ptr<CommunicationTimer> make_communication_timer(const WorkloadMachine& machine) {
+  if (machine.nccl) return std::make_unique<NcclTimer>(*machine.nccl);
   return std::make_unique<RingTimer>(machine);
 }
 

@@ -1,14 +1,15 @@
-// How long communication takes over NVLink and the backend's NICs when nothing else is on the wires, as a ring (all-to-
-// all and messages: pairs) with a latency for every step and a rate: the least of what NCCL calls the LL and Simple
-// protocols. It knows nothing of trees, NVLink multicast, congestion or hashing. Behind make_communication_timer(), so
-// that a better timer takes its place for everyone at once.
+// What an ingested workload runs on, and how its communication is timed there: NCCL's cost model where the machine is
+// known to it. RingTimer is the plain alternative for any other: rings (all-to-all and messages: pairs) with a latency
+// for every step and a rate; nothing of trees, NVLink multicast, congestion or hashing.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "model/cluster.h"
+#include "work/nccl.h"
 #include "work/op_graph.h"
 
 namespace weft::work {
@@ -24,6 +25,7 @@ struct WorkloadMachine {
   double flops = 0;             // dense, bf16, 1/s
   double memory = 0;            // bytes/s
   double host_link = 0;         // bytes/s over PCIe to the host; 0: unknown
+  std::optional<NcclMachine> nccl;
 };
 // An error where there is no GPU, or none on a backend.
 [[nodiscard]] Result<WorkloadMachine> workload_machine(const Cluster& cluster);

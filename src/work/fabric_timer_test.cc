@@ -1,0 +1,62 @@
+#include "work/fabric_timer.h"
+
+#include <gtest/gtest.h>
+
+#include "net/topologies.h"
+
+namespace weft::work {
+namespace {
+
+NcclMachine single_gpu_servers() {
+  NcclMachine machine;
+  machine.architecture = "hopper";
+  machine.node_gpus = 1;
+  machine.nics = 1;
+  machine.nic = gigabits(400);
+  machine.nvswitch = machine.multicast = false;
+  machine.pcie = gigabits(512);
+  return machine;
+}
+
+// Pairs of hosts in different leaves, all at once: with as many uplinks as hosts nothing is lost under spraying, and
+// with a quarter of them every call takes four times as long. That is algebra.
+double slowdown_of(std::uint32_t spines, net::RoutingMode mode) {
+  net::LeafSpineShape shape;
+  shape.leaves = 4;
+  shape.hosts_per_leaf = 8;
+  shape.spines = spines;
+  shape.host_rate = shape.uplink_rate = gigabits(400);
+  const net::Network network = net::leaf_spine(shape);
+  FabricTimerOptions options;
+  options.fidelity = net::Fidelity::flow;
+  options.routing.mode = mode;
+  FabricTimer timer(single_gpu_servers(), options, 1, 8);
+  timer.use_network(network, {network.endpoints().begin(), network.endpoints().end()});
+  OpGroup far{"far", 4, 1, 8};  // a rank in each leaf
+  return timer.slowdown(net::Collective::send_recv, Bytes(64'000'000), far);
+}
+
+TEST(FabricTimer, PerfectWiresLoseNothing) { EXPECT_NEAR(slowdown_of(8, net::RoutingMode::spray), 1, 0.03); }
+
+TEST(FabricTimer, OversubscriptionStretchesWhatCrossesLeaves) {
+  EXPECT_NEAR(slowdown_of(2, net::RoutingMode::spray), 4, 0.15);
+}
+
+TEST(FabricTimer, HashesCollide) { EXPECT_GT(slowdown_of(8, net::RoutingMode::ecmp), 1.5); }
+
+TEST(FabricTimer, WithinAServerTheFabricDoesNotMatter) {
+  FabricTimerOptions options;
+  options.tcp = true;
+  NcclMachine machine;
+  machine.architecture = "hopper";
+  machine.nvlink.per_second = Bytes(450'000'000'000);
+  machine.nic = gigabits(400);
+  FabricTimer timer(machine, options, 4, 8);
+  const OpGroup inside{"tensor", 8, 8, 1};
+  EXPECT_DOUBLE_EQ(timer.slowdown(net::Collective::all_reduce, Bytes(1 << 20), inside), 1);
+  const OpGroup outside{"data", 8, 1, 8};
+  EXPECT_GT(timer.slowdown(net::Collective::all_reduce, Bytes(1 << 20), outside), 1.4);
+}
+
+}  // namespace
+}  // namespace weft::work
