@@ -112,7 +112,7 @@ void print_rows(const Report& report, const std::vector<Played>& all) {
                             Cell(one.seconds[i], fmt::format("{:.3f}", one.seconds[i])), percent(one.errors[i])});
     }
   }
-  report.print(table);
+  report.print_detail(table);
 }
 
 struct OwnStep {
