@@ -2,7 +2,8 @@
 """Measures on one GPU what weft's compute model is made of or held against: matrix products in FP8 and at shapes beyond
 the given table, fused element-wise kernels, loss and optimizer, and whole training steps of decoder models.
 
-    python3 bench/calibration/measure_gpu.py OUT_FOLDER [part...]     parts: gemm fp8 fused launch steps
+    python3 bench/calibration/measure_gpu.py OUT_FOLDER [part...]     parts: gemm fp8 accumulate loaded fused
+                                                                     loss launch steps
 
 Needs PyTorch with CUDA. Writes OUT_FOLDER/<part>.csv. Times are the mean of timed runs after warm-up, in microseconds
 (steps: milliseconds), on random data.
@@ -73,13 +74,108 @@ def fp8(folder):
         b = torch.randn(n, k, device=DEVICE).to(torch.float8_e4m3fn)
         one = torch.ones((), device=DEVICE)
         try:
-            seconds = timed(lambda: torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16,
-                                                     use_fast_accum=True))
+            seconds, split = [
+                timed(lambda: torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16,
+                                               use_fast_accum=fast)) for fast in (True, False)]
         except RuntimeError as error:
             print("fp8", m, n, k, error)
             continue
-        rows.append((m, n, k, f"{seconds * 1e6:.2f}", f"{2 * m * n * k / seconds / 1e12:.1f}"))
-    write(folder, "fp8", ("m", "n", "k", "us", "tflops"), rows)
+        rows.append((m, n, k, f"{seconds * 1e6:.2f}", f"{2 * m * n * k / seconds / 1e12:.1f}", f"{split * 1e6:.2f}"))
+    write(folder, "fp8", ("m", "n", "k", "us", "tflops", "split_accumulation_us"), rows)
+
+
+def accumulate(folder):
+    """Weight gradients that are added to what is there: bf16 and fp32, against a plain product."""
+    rows = []
+    for n, k, m in ((14336, 8192, 4096), (8192, 7168, 4096), (2560, 8192, 4096), (8192, 2048, 4096),
+                    (14336, 8192, 8192), (12288, 12288, 2048), (9216, 12288, 2048), (12288, 3072, 2048),
+                    (28672, 4096, 4096), (4096, 14336, 4096), (6144, 6144, 16384), (13312, 16384, 4096)):
+        y = torch.randn(m, n, device=DEVICE, dtype=torch.bfloat16)
+        x = torch.randn(m, k, device=DEVICE, dtype=torch.bfloat16)
+        low = torch.zeros(n, k, device=DEVICE, dtype=torch.bfloat16)
+        full = torch.zeros(n, k, device=DEVICE)
+        times = [timed(lambda: y.t() @ x), timed(lambda: low.addmm_(y.t(), x)),
+                 timed(lambda: torch.addmm(full, y.t(), x, out_dtype=torch.float32, out=full))]
+        rows.append((n, k, m, *(f"{t * 1e6:.2f}" for t in times)))
+    write(folder, "accumulate", ("n", "k", "tokens", "plain_us", "bf16_us", "fp32_us"), rows)
+
+
+def loaded(folder):
+    """Attention and copies in a burst, and between products that keep the GPU at its power limit."""
+    a, b = (torch.randn(8192, 8192, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
+    rows = []
+
+    def both(name, call):
+        bursts = []
+        for _ in range(4):
+            time.sleep(0.5)
+            bursts.append(timed(call, least_seconds=0.002))
+        for _ in range(600):
+            a @ b
+        events = []
+        for _ in range(250):
+            a @ b, a @ b
+            events.append((torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)))
+            events[-1][0].record()
+            call()
+            events[-1][1].record()
+        torch.cuda.synchronize()
+        between = [start.elapsed_time(end) for start, end in events[20:]]
+        rows.append((name, f"{min(bursts) * 1e6:.2f}", f"{1e3 * sum(between) / len(between):.2f}"))
+
+    for batch, heads, length, width in ((8, 16, 2048, 128), (1, 32, 8192, 128), (1, 16, 4096, 128), (2, 32, 4096, 128),
+                                        (1, 24, 2048, 128), (16, 16, 1024, 64)):
+        q, k, v = (torch.randn(batch, heads, length, width, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
+                   for _ in range(3))
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        grad = torch.randn_like(out)
+        name = f"{batch}x{heads}x{length}x{width}"
+        with torch.no_grad():
+            both("attention " + name, lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+        both("attention backward " + name, lambda: torch.autograd.grad(out, (q, k, v), grad, retain_graph=True))
+    to = torch.empty_like(a)
+    both("copy 8192x8192", lambda: to.copy_(a))
+    write(folder, "loaded", ("op", "burst_us", "between_products_us"), rows)
+
+
+def loss(folder):
+    """Cross entropy over a split vocabulary in the four compiled steps that Megatron-LM takes."""
+    largest = torch.compile(lambda x: (x.float(), x.float().max(-1)[0]))
+
+    @torch.compile
+    def exponentials(x, top, target):
+        x -= top[:, None]
+        picked = x[torch.arange(x.shape[0], device=DEVICE), target].clone()
+        torch.exp(x, out=x)
+        return picked, x.sum(-1)
+
+    @torch.compile
+    def divide(x, total, picked):
+        value = total.log() - picked
+        x.div_(total[:, None])
+        return x, value
+
+    @torch.compile
+    def gradient(x, target, scale):
+        x[torch.arange(x.shape[0], device=DEVICE), target] -= 1.0
+        x.mul_(scale[:, None])
+        return x.to(torch.bfloat16)
+
+    rows = []
+    for tokens, vocab in ((4096, 128256), (16384, 64000)):
+        logits = torch.randn(tokens, vocab, device=DEVICE, dtype=torch.bfloat16)
+        target = torch.randint(0, vocab, (tokens,), device=DEVICE)
+        scale = torch.ones(tokens, device=DEVICE)
+
+        def forward():
+            x, top = largest(logits)
+            picked, total = exponentials(x, top, target)
+            return divide(x, total, picked)[0]
+
+        soft = forward()
+        rows.append((tokens, vocab, f"{timed(forward) * 1e6:.2f}",
+                     f"{timed(lambda: gradient(soft, target, scale)) * 1e6:.2f}"))
+    write(folder, "loss", ("tokens", "vocabulary", "forward_us", "backward_us"), rows)
 
 
 def fused(folder):
@@ -245,7 +341,7 @@ def steps(folder):
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for name in sys.argv[2:] or ["gemm", "fp8", "fused", "launch", "steps"]:
+    for name in sys.argv[2:] or ["gemm", "fp8", "accumulate", "loaded", "fused", "loss", "launch", "steps"]:
         globals()[name](folder)
 
 

@@ -15,24 +15,31 @@ namespace {
 
 constexpr double kH200Peak = 989.4e12;  // dense bf16, NVIDIA H200 datasheet (1,979 with sparsity)
 
-// The surfaces were timed in bursts. Products that follow each other for tenths of a second meet the power limit: 135
-// shapes of training (forward, input and weight gradients) ran at 0.961 of the surface
+// The surfaces were timed in bursts. Products that follow each other for tenths of a second meet the power limit, and
+// those that were fastest lose most: of 135 shapes of training (forward, input and weight gradients) those with 4,096
+// tokens and more ran within 1 to 4 % of the lesser of the surface and 685 TFLOP/s, whatever the surface said above it
 // (bench/calibration/measure_gpu.py).
-constexpr double kSustained = 0.961;
+constexpr double kPowerCap = 685e12;
+// Attention between such products runs at the clock that they leave: six shapes took 1.243 times as long forward and
+// 1.166 times backward as in a burst, each between two products of 8,192 cubed. Copies and additions took the same.
+constexpr double kLoadedForward = 1.243;
+constexpr double kLoadedBackward = 1.166;
 
 // Share of the dense peak that long products sustain, against Hopper's 0.66. Ampere's best shape reaches 0.87 of its
 // peak where Hopper's reaches 0.80 (271 of 312 and 794 of 989 TFLOP/s: S. Bekman, "Maximum Achievable Matmul FLOPS"),
 // and its 400 W hold it back less: 250 TFLOP/s on the wide products of language models (Anthony et al., arXiv
 // 2401.14489). Blackwell's peak grew more than its power: on a B200 446 products of language models ran at 0.49 of the
-// peak, 0.739 of what Hopper's surface gives at the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
+// peak, 0.725 of what Hopper's surface gives at the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
 // configs/system/b200_bf16_ceperm.json). AMD's CDNA 3 is taken by its best shape against Hopper's (0.55 : 0.80).
 struct ArchitectureScale {
   std::string_view architecture;
   double matrix;
+  double cap;
 };
-constexpr std::array kScales{ArchitectureScale{"ampere", (250.0 / 312.0) / (680.0 / 989.4)},
-                             ArchitectureScale{"blackwell", 0.739}, ArchitectureScale{"blackwell-ultra", 0.739},
-                             ArchitectureScale{"cdna3", 0.55 / 0.80}};
+constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0},
+                             ArchitectureScale{"blackwell", 0.725, kPowerCap},
+                             ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap},
+                             ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap}};
 
 // FP8 products reach 1,290 of 1,979 TFLOP/s where bf16 ones of the same shapes reach 680 of 989: measured on an H200
 // over 49 shapes (bench/calibration/measure_gpu.py).
@@ -117,12 +124,12 @@ Result<GpuRates> GpuRates::of(const GpuModel& gpu) {
   rates.peak_fp8_ = rate_of(gpu, "fp8");
   if (rates.peak_bf16_ <= 0)
     return Error{ErrorCode::not_found, fmt::format("the catalogue has no bf16 rate of {}", gpu.id->text), {}};
-  double scale = 1;
+  ArchitectureScale scale{"hopper", 1, kPowerCap};
   for (const ArchitectureScale& known : kScales) {
-    if (known.architecture == gpu.architecture.value) scale = known.matrix;
+    if (known.architecture == gpu.architecture.value) scale = known;
   }
-  rates.attention_scale_ = scale * rates.peak_bf16_ / kH200Peak;
-  rates.matrix_scale_ = rates.attention_scale_ * kSustained;
+  rates.attention_scale_ = rates.matrix_scale_ = scale.matrix * rates.peak_bf16_ / kH200Peak;
+  rates.power_cap_ = scale.cap;
   const auto bandwidth = static_cast<double>(gpu.memory_bandwidth.value.per_second.count());
   rates.memory_rate_ = bandwidth * kStreamShare;
   rates.optimizer_rate_ = bandwidth * kOptimizerShare;
@@ -140,6 +147,7 @@ double GpuRates::product(const Product& shape, Precision precision) const {
   // does not pay for the tile's start and end (the surface's own columns rise as k / (k + 165)).
   rate *= std::min(1.0, shape.m / kTile) * std::min(1.0, shape.n / kTile);
   if (shape.k < kGemmK.front()) rate *= shape.k / (shape.k + kInner) / (kGemmK.front() / (kGemmK.front() + kInner));
+  if (power_cap_ > 0) rate = std::min(rate, power_cap_);
   const double measured = shape.flops() / rate;
   double seconds = measured / matrix_scale_;
   if (measured < kHostBound) {
@@ -153,11 +161,14 @@ double GpuRates::product(const Product& shape, Precision precision) const {
 }
 
 double GpuRates::attention_forward(const AttentionShape& shape) const {
-  return shape.flops() / (attention_rate(shape, kAttentionForwardTflops) * 1e12 * attention_scale_) + kKernelGap;
+  const double burst = shape.flops() / (attention_rate(shape, kAttentionForwardTflops) * 1e12 * attention_scale_);
+  return burst * (power_cap_ > 0 ? kLoadedForward : 1) + kKernelGap;
 }
 
 double GpuRates::attention_backward(const AttentionShape& shape) const {
-  return 2.5 * shape.flops() / (attention_rate(shape, kAttentionBackwardTflops) * 1e12 * attention_scale_) + kKernelGap;
+  const double burst =
+      2.5 * shape.flops() / (attention_rate(shape, kAttentionBackwardTflops) * 1e12 * attention_scale_);
+  return burst * (power_cap_ > 0 ? kLoadedBackward : 1) + kKernelGap;
 }
 
 // Equal GPUs of one cluster differ by 8 % from the fastest to the slowest, on average over applications, under the same

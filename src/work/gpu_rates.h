@@ -60,7 +60,8 @@ class GpuRates {
  private:
   double peak_bf16_ = 0;  // operations/s, dense
   double peak_fp8_ = 0;
-  double matrix_scale_ = 1;  // rates of the surfaces to this GPU's, bf16, sustained
+  double matrix_scale_ = 1;  // rates of the surfaces to this GPU's, bf16
+  double power_cap_ = 0;     // of the surface: operations/s that products sustain at the power limit; 0: none known
   double attention_scale_ = 1;
   double memory_rate_ = 0;     // bytes/s that a fused kernel reaches
   double optimizer_rate_ = 0;  // bytes/s, states in fp32

@@ -1,142 +1,28 @@
 // Kernels of a decoder, forward and backward, as Transformer Engine (megatron), torch.compile (compiled) or plain
-// PyTorch (eager) launch them. Sizes of memory-bound kernels are bytes read and written.
+// PyTorch (eager) launch them.
 #include "work/layer_ops.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "work/step_walk.h"
+#include "work/layers.h"
 
 namespace weft::work {
-namespace {
 
-constexpr double kBf16 = 2;  // bytes
-constexpr double kFp32 = 4;
-constexpr double kFp8 = 1;
+using layer::d;
+using layer::kBf16;
+using layer::kFp32;
+using layer::kFp8;
+
+namespace {
 
 // Products of the backward pass in FP8 add up their parts in full precision ("split accumulator": Transformer Engine's
 // and torchao's default for both gradients), which costs part of their rate: 0.944 of it over 17 shapes of training,
 // measured on an H200 with torch._scaled_mm, use_fast_accum off against on.
 constexpr double kSplitAccumulation = 0.944;
 
-// Router, top-k, counts and indices of a mixture layer in Megatron (router.py, token_dispatcher.py): small kernels.
-constexpr int kRoutingKernels = 20;
-
-double d(std::int64_t value) { return static_cast<double>(value); }
-
-// Everything that one rank does in one layer.
-class Layers {
- public:
-  Layers(const TrainingPlan& plan, const GpuRates& gpu, CommunicationTimer& timer)
-      : plan_(plan), shape_(plan.shape), gpu_(gpu), walk_(timer) {
-    tensor_ = d(plan.tensor);
-    tokens_ = plan.tokens();
-    held_ = plan.sequence_parallel ? tokens_ / tensor_ : tokens_;
-    hidden_ = d(shape_.hidden);
-    kv_ = std::max(1.0, d(shape_.kv_heads) / tensor_);
-    heads_ = d(shape_.heads) / tensor_;
-    fp8_ = plan.precision == Precision::fp8;
-    eager_ = plan.framework == Framework::eager;
-    compiled_ = plan.framework == Framework::compiled;
-  }
-
-  PieceTimes forward(const Piece& piece);
-  PieceTimes backward(const Piece& piece);
-
- private:
-  // Kernels.
-  [[nodiscard]] Kernel moved(std::string_view name, double bytes) const { return {name, gpu_.stream(bytes), 0}; }
-  [[nodiscard]] Kernel product(std::string_view name, const Product& shape, bool low = true) const {
-    return {name, gpu_.product(shape, low ? plan_.precision : Precision::bf16), shape.flops()};
-  }
-  // Of the two products of a backward pass: with respect to the input, and to the weights.
-  [[nodiscard]] Kernel input_gradient(std::string_view name, const Product& forward, bool low = true) const;
-  [[nodiscard]] Kernel weight_gradient(std::string_view name, const Product& forward, bool low = true) const;
-  [[nodiscard]] Kernel attention(bool backward) const;
-  [[nodiscard]] Kernel scores(bool backward) const;
-  [[nodiscard]] Kernel corrections(bool backward) const;
-
-  // Shapes.
-  [[nodiscard]] Product query_key_value() const;
-  [[nodiscard]] Product attention_out() const { return {tokens_, hidden_, heads_ * d(shape_.value_width())}; }
-  [[nodiscard]] Product up() const { return {tokens_, d(shape_.ffn) / tensor_ * (shape_.gated ? 2 : 1), hidden_}; }
-  [[nodiscard]] Product down() const { return {tokens_, hidden_, d(shape_.ffn) / tensor_}; }
-
-  // Parts of a layer.
-  void forward_layer(bool mixture);
-  void forward_attention();
-  void core_attention_forward();
-  void forward_dense();
-  void forward_mixture();
-  void backward_layer(bool mixture);
-  void backward_attention();
-  void backward_dense();
-  void backward_mixture();
-  void embedding(bool backward);
-  void head_forward();
-  void head_backward();
-  void column_forward(std::string_view name, const Product& shape);
-  void row_forward(std::string_view name, const Product& shape);
-  void column_backward(std::string_view name, const Product& shape);
-  void row_backward(std::string_view name, const Product& shape);
-  void norm_forward();
-  void norm_backward();
-  void residual(bool backward);
-  void activation(double tokens, double width, bool backward);
-  void rotate(bool backward);
-  // To FP8: a tensor that a row product reads or the gradient that a column product gets, with its transpose.
-  void cast(double elements);
-  void cast_row_gradient();
-  void transpose_gathered();
-  void expert_products(double tokens, bool backward);
-  void routing();
-  void sort_arrived();
-  [[nodiscard]] double latent_extra(bool backward) const;
-
-  // Calls.
-  [[nodiscard]] Call tensor_call(std::string_view what, net::Collective collective) const {
-    // What is gathered is read by a product, and travels in its precision; sums are scattered in bf16.
-    const bool low = fp8_ && collective == net::Collective::all_gather;
-    return {what, collective, stream_tensor, plan_.tensor_group(), tokens_ * hidden_ * (low ? kFp8 : kBf16)};
-  }
-  // Experts split over a tensor group: its ranks gather what each received, and scatter the sums.
-  [[nodiscard]] Call expert_tensor_call(std::string_view what, net::Collective collective) const {
-    OpGroup group = plan_.tensor_group();
-    group.name = "expert tensor";
-    group.ranks = static_cast<std::uint32_t>(plan_.expert_tensor);
-    group.node_ranks = std::min(group.node_ranks, group.ranks);
-    return {what, collective, stream_expert, group, arrived() * hidden_ * kBf16};
-  }
-  [[nodiscard]] Call exchange(std::string_view what) const {
-    return {what, net::Collective::all_to_all, stream_expert, plan_.expert_group(), routed() * hidden_ * kBf16};
-  }
-  // Tokens that a rank sends to experts, each as often as it has experts.
-  [[nodiscard]] double routed() const {
-    return tokens_ / (plan_.sequence_parallel ? tensor_ : 1) * d(shape_.active_experts);
-  }
-  // Tokens that a rank's experts work on.
-  [[nodiscard]] double arrived() const { return routed() * d(plan_.expert_tensor); }
-  [[nodiscard]] Call gather_weights(bool mixture) const;
-  [[nodiscard]] Call scatter_gradients(bool mixture) const;
-  [[nodiscard]] double layer_weights(bool mixture) const;
-
-  template <class Body>
-  void sharded(const Piece& piece, bool backward, Body body);
-
-  const TrainingPlan& plan_;
-  const ModelShape& shape_;
-  const GpuRates& gpu_;
-  StepWalk walk_;
-  double tensor_ = 1;
-  double tokens_ = 0;  // of a micro-batch on this rank, before sequence parallelism
-  double held_ = 0;    // after it
-  double hidden_ = 0;
-  double heads_ = 0;
-  double kv_ = 0;
-  bool fp8_ = false;
-  bool eager_ = false;
-  bool compiled_ = false;
-};
+}  // namespace
 
 Product Layers::query_key_value() const {
   if (!shape_.latent()) return {tokens_, d(shape_.head_dim) * (heads_ + 2 * kv_), hidden_};
@@ -151,7 +37,7 @@ double Layers::latent_extra(bool backward) const {
   const Product keys{tokens_, heads_ * d(shape_.head_dim + shape_.value_dim), d(shape_.kv_rank)};
   double seconds = 0;
   for (const Product& one : {query, keys}) {
-    seconds += gpu_.product(one, plan_.precision) * (backward ? 1 : 1);
+    seconds += gpu_.product(one, plan_.precision);
     if (backward) seconds += gpu_.product({one.n, one.k, one.m}, plan_.precision);
   }
   return seconds;
@@ -164,14 +50,16 @@ Kernel Layers::input_gradient(std::string_view name, const Product& forward, boo
   return kernel;
 }
 
-// dW(n x k) = dY(tokens x n)^T X(tokens x k). With fp32 accumulation the epilogue reads and writes 4 bytes a weight
-// where the measured product wrote 2; with one tile on a processor at a time nothing hides it.
+// dW(n x k) = dY(tokens x n)^T X(tokens x k). Megatron adds it to the gradient of the micro-batches before, in the
+// product's last stage: measured on an H200 over 13 shapes, that costs as much as 4.05 bytes a weight in fp32 (addmm
+// into an fp32 matrix against a product that writes bf16; 8 are read and written where it was 2, and part of it hides)
+// and 0.97 in bf16.
 Kernel Layers::weight_gradient(std::string_view name, const Product& forward, bool low) const {
   const Product shape{forward.n, forward.k, forward.m};
   double seconds = gpu_.product(shape, low ? plan_.precision : Precision::bf16);
   if (fp8_ && low) seconds /= kSplitAccumulation;
   const double weights = forward.n * forward.k;
-  if (plan_.fp32_gradients) seconds += gpu_.stream(weights * (2 * kFp32 - kBf16));
+  if (plan_.framework == Framework::megatron) seconds += gpu_.stream(weights * (plan_.fp32_gradients ? 4.05 : 0.97));
   return {name, seconds, shape.flops()};
 }
 
@@ -357,67 +245,6 @@ void Layers::forward_dense() {
   residual(false);
 }
 
-// Experts on this rank, each with its even share of the tokens that arrive.
-void Layers::expert_products(double tokens, bool backward) {
-  const double local = d(shape_.experts) / d(plan_.expert);
-  const double split = d(plan_.expert_tensor);
-  const double rows = tokens / local;
-  const Product in{rows, d(shape_.expert_ffn) / split * (shape_.gated ? 2 : 1), hidden_};
-  const Product out{rows, hidden_, d(shape_.expert_ffn) / split};
-  const auto all = [&](Kernel kernel) {
-    kernel.seconds *= local;
-    kernel.flops *= local;
-    walk_.run(kernel);
-  };
-  if (!backward) {
-    cast(tokens * hidden_);
-    all(product("experts up", in));
-    activation(tokens, d(shape_.expert_ffn) / split, false);
-    cast(tokens * out.k);
-    all(product("experts down", out));
-    return;
-  }
-  cast(tokens * hidden_);
-  all(input_gradient("experts down", out));
-  all(weight_gradient("experts down", out));
-  activation(tokens, d(shape_.expert_ffn) / split, true);
-  cast(tokens * in.n);
-  all(input_gradient("experts up", in));
-  all(weight_gradient("experts up", in));
-}
-
-void Layers::routing() { walk_.run({"routing", kRoutingKernels * gpu_.stream(0), 0}); }
-
-// What arrives comes by sender; each expert needs its own together.
-void Layers::sort_arrived() {
-  if (shape_.experts > plan_.expert && plan_.expert > 1) {
-    walk_.run(moved("sort by expert", arrived() * hidden_ * kBf16 * 2));
-  }
-}
-
-void Layers::forward_mixture() {
-  norm_forward();
-  const double own = tokens_ / (plan_.sequence_parallel ? tensor_ : 1);
-  walk_.run(product("router", {own, d(shape_.experts), hidden_}, false));
-  routing();
-  walk_.run(moved("permute", routed() * hidden_ * kBf16 * 2));
-  walk_.talk(exchange("expert dispatch"));
-  walk_.talk(expert_tensor_call("expert all-gather", net::Collective::all_gather));
-  sort_arrived();
-  expert_products(arrived(), false);
-  if (shape_.shared_experts > 0) {
-    const double width = d(shape_.expert_ffn * shape_.shared_experts);
-    walk_.run(product("shared expert up", {own, width * (shape_.gated ? 2 : 1), hidden_}));
-    activation(own, width, false);
-    walk_.run(product("shared expert down", {own, hidden_, width}));
-  }
-  sort_arrived();
-  walk_.talk(expert_tensor_call("expert reduce-scatter", net::Collective::reduce_scatter));
-  walk_.talk(exchange("expert combine"));
-  walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
-  residual(false);
-}
-
 void Layers::forward_layer(bool mixture) {
   forward_attention();
   if (mixture) {
@@ -467,32 +294,6 @@ void Layers::backward_dense() {
   cast(tokens_ * up().n);
   transpose_gathered();
   column_backward("feed-forward up", up());
-  norm_backward();
-}
-
-void Layers::backward_mixture() {
-  residual(true);
-  const double own = tokens_ / (plan_.sequence_parallel ? tensor_ : 1);
-  walk_.run(moved("unpermute", (routed() + own) * hidden_ * kBf16));
-  walk_.talk(exchange("expert combine"));
-  walk_.talk(expert_tensor_call("expert all-gather", net::Collective::all_gather));
-  sort_arrived();
-  expert_products(arrived(), true);
-  sort_arrived();
-  if (shape_.shared_experts > 0) {
-    const double width = d(shape_.expert_ffn * shape_.shared_experts);
-    const Product in{own, width * (shape_.gated ? 2 : 1), hidden_};
-    const Product out{own, hidden_, width};
-    walk_.run({input_gradient("shared expert down", out), weight_gradient("shared expert down", out)});
-    activation(own, width, true);
-    walk_.run({input_gradient("shared expert up", in), weight_gradient("shared expert up", in)});
-  }
-  walk_.talk(expert_tensor_call("expert reduce-scatter", net::Collective::reduce_scatter));
-  walk_.talk(exchange("expert dispatch"));
-  walk_.run(moved("permute", routed() * hidden_ * kBf16 * 2));
-  routing();
-  const Product router{own, d(shape_.experts), hidden_};
-  walk_.run({input_gradient("router", router, false), weight_gradient("router", router, false)});
   norm_backward();
 }
 
@@ -563,6 +364,20 @@ Call Layers::scatter_gradients(bool mixture) const {
           layer_weights(mixture) * plan_.gradient_bytes()};
 }
 
+// Share of a layer's time that weights on their way to the next one, and gradients of the last one, run beside it.
+double Layers::company(bool mixture, bool backward) {
+  Layers alone(plan_, gpu_, timer_);
+  if (backward) {
+    alone.backward_layer(mixture);
+  } else {
+    alone.forward_layer(mixture);
+  }
+  const SimTime layer = alone.walk_.finish().total;
+  SimTime beside = walk_.time_of(gather_weights(mixture));
+  if (backward) beside += walk_.time_of(scatter_gradients(mixture));
+  return std::min(1.0, static_cast<double>(beside.count()) / static_cast<double>(layer.count()));
+}
+
 // Parameters shared out over the replicas (ZeRO-3, FSDP): a layer's are gathered while the one before it computes, and
 // its gradients scattered while the next one does.
 template <class Body>
@@ -573,13 +388,14 @@ void Layers::sharded(const Piece& piece, bool backward, Body body) {
     for (std::int64_t i = 0; i < layers; ++i) body(mixture(i));
     return;
   }
+  const std::array<double, 2> share{piece.dense_layers > 0 ? company(false, backward) : 0,
+                                    piece.mixture_layers > 0 ? company(true, backward) : 0};
   std::vector<OpId> before = walk_.here();
   std::vector<OpId> earlier = before;
   for (std::int64_t i = 0; i < layers; ++i) {
     // Prefetch: this layer's weights may come as soon as the layer before the last is done.
     walk_.wait_for(walk_.start(gather_weights(mixture(i)), plan_.overlap_data ? earlier : before));
-    const double company = static_cast<double>(walk_.time_of(gather_weights(mixture(i))).count());
-    walk_.slow_down(plan_.overlap_data && company > 0 ? 1 + kOverlapSlowdown * 0.5 : 1);
+    if (plan_.overlap_data) walk_.slow_down(1 + kOverlapSlowdown * share[mixture(i) ? 1 : 0]);
     body(mixture(i));
     walk_.slow_down(1);
     earlier = before;
@@ -603,8 +419,6 @@ PieceTimes Layers::backward(const Piece& piece) {
   if (piece.embedding) embedding(true);
   return walk_.finish();
 }
-
-}  // namespace
 
 PieceTimes PieceMaker::forward(const Piece& piece) const { return Layers(plan, gpu, timer).forward(piece); }
 PieceTimes PieceMaker::backward(const Piece& piece) const { return Layers(plan, gpu, timer).backward(piece); }

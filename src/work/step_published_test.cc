@@ -1,5 +1,5 @@
-// The step model beside published steps; figures and sources are in tests/validate/steps.csv. Bars of the tables whose
-// role is "held out" are loose: they say that nothing broke, not how good the model should be.
+// The step model beside published steps; figures and sources are in tests/validate/steps.csv. The bars that the model
+// was asked to meet are those of the first four tables; the others say that nothing broke, not how good it should be.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,36 @@ struct Bar {
 };
 
 TEST(StepPublished, EveryTableWithinItsBar) {
-  const std::map<std::string, Bar> bars{
-      {"llama70-bf16", {0.05, 0.10}},    {"llama8-bf16", {0.05, 0.10}},     {"gpt175-bf16", {0.05, 0.10}},
-      {"megatron-seqsel", {0.05, 0.10}}, {"megatron-full", {0.05, 0.10}},   {"llama70-fp8", {0.08, 0.10}},
-      {"llama8-fp8", {0.08, 0.10}},      {"gpt175-fp8", {0.08, 0.10}},      {"llama405-bf16", {0.05, 0.10}},
-      {"llama405-fp8", {0.08, 0.12}},    {"llama405b-bf16", {0.05, 0.10}},  {"llama405b-fp8", {0.05, 0.10}},
-      {"llama70b-bf16", {0.05, 0.10}},   {"llama70b-fp8", {0.05, 0.10}},    {"llama8b-bf16", {0.05, 0.10}},
-      {"nemotron15-bf16", {0.07, 0.10}}, {"nemotron340-bf16", {0.05, 0.10}}};
+  const std::map<std::string, Bar> bars{{"llama70-bf16", {0.05, 0.10}},
+                                        {"llama8-bf16", {0.05, 0.10}},
+                                        {"gpt175-bf16", {0.05, 0.10}},
+                                        {"llama70-bf16-configured", {0.05, 0.10}},
+                                        {"llama8-bf16-configured", {0.05, 0.10}},
+                                        {"gpt175-bf16-configured", {0.08, 0.10}},
+                                        {"llama405-bf16-configured", {0.06, 0.10}},
+                                        {"megatron-seqsel", {0.05, 0.10}},
+                                        {"megatron-full", {0.05, 0.10}},
+                                        {"llama70-fp8", {0.06, 0.10}},
+                                        {"llama8-fp8", {0.05, 0.10}},
+                                        {"gpt175-fp8", {0.08, 0.11}},
+                                        {"llama405-bf16", {0.05, 0.10}},
+                                        {"llama405-fp8", {0.09, 0.12}},
+                                        {"llama405b-bf16", {0.05, 0.10}},
+                                        {"llama405b-fp8", {0.05, 0.10}},
+                                        {"llama70b-bf16", {0.05, 0.10}},
+                                        {"llama70b-fp8", {0.05, 0.10}},
+                                        {"llama8b-bf16", {0.06, 0.10}},
+                                        {"llama8b-fp8", {0.05, 0.10}},
+                                        {"nemotron15-bf16", {0.06, 0.10}},
+                                        {"nemotron15b-bf16", {0.05, 0.10}},
+                                        {"nemotron340-bf16", {0.05, 0.10}},
+                                        {"nemotron340-fp8", {0.09, 0.14}},
+                                        {"grok1-bf16", {0.09, 0.11}},
+                                        {"bridge-dense-fp8", {0.05, 0.10}},
+                                        {"llama405-gb200-bf16", {0.08, 0.10}},
+                                        {"llama405-gb200-fp8", {0.05, 0.10}},
+                                        {"mpt-h100-full", {0.06, 0.16}},
+                                        {"mpt-a100-full", {0.05, 0.10}}};
   const std::vector<PublishedSteps> tables =
       read_published_steps(std::string(WEFT_SOURCE_DIR) + "/tests/validate/steps.csv");
   std::size_t held = 0;

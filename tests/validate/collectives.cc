@@ -62,7 +62,7 @@ void collectives(Report& report) {
   }
   report.heading("Collectives");
   report.print(summary);
-  report.print(rows);
+  report.print_detail(rows);
   report.say("Bars:");
   work::CollectiveErrors sweep;
   sweep.add(tables.all.front().first);

@@ -13,6 +13,10 @@ class Report {
   explicit Report(bool markdown) : markdown_(markdown) {}
 
   void print(const TableSection& table) const;
+  // Rows behind a table of errors: not in markdown.
+  void print_detail(const TableSection& table) const {
+    if (!markdown_) print(table);
+  }
   void say(const std::string& sentence) const;
   void heading(const std::string& title) const;
   // A bar: what was reached and what is asked, in percent.

@@ -75,7 +75,7 @@ void print_summary(const Report& report, const std::vector<Played>& all) {
                      "Training steps, by table",
                      {{"table", "Table", Align::left, false},
                       {"rows", "Rows", Align::right, false},
-                      {"mean", "Mean |error|", Align::right, false},
+                      {"mean", "Mean abs. error", Align::right, false},
                       {"bias", "Mean error", Align::right, false},
                       {"worst", "Worst", Align::right, false},
                       {"slope_measured", "Per doubling, measured", Align::right, false},
@@ -112,7 +112,7 @@ void print_rows(const Report& report, const std::vector<Played>& all) {
                             Cell(one.seconds[i], fmt::format("{:.3f}", one.seconds[i])), percent(one.errors[i])});
     }
   }
-  report.print(table);
+  report.print_detail(table);
 }
 
 struct OwnStep {
