@@ -63,6 +63,7 @@ class FabricTimer : public CommunicationTimer {
   double simulate(net::Collective operation, Bytes bytes, const OpGroup& group);
   [[nodiscard]] double end_time(const net::TransferGraph& graph) const;  // seconds
   double closed_form(net::Collective operation, const OpGroup& group) const;
+  [[nodiscard]] double socket_factor() const;  // a simulation has it already
   [[nodiscard]] SimTime slowed(const NcclChoice& choice, double slowdown) const;
 
   NcclTimer alone_;
