@@ -1,6 +1,7 @@
 // weft sim sweep: a life for every combination of some keys' values, on all cores, resumable.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -106,6 +107,23 @@ std::optional<Exit> read_files(Context& context, work::SweepFiles& files) {
   return std::nullopt;
 }
 
+// The options that decide what a point gives, as they were given: tasks of an array get them, ids depend on them.
+std::vector<std::string> run_words(Context& context) {
+  std::vector<std::string> words;
+  for (const Option& option : life_run_options()) {
+    if (option.name == "threads") continue;
+    if (option.value.empty()) {
+      if (context.arguments().has(option.name)) words.push_back("--" + option.name);
+      continue;
+    }
+    for (const std::string& value : context.arguments().values(option.name)) {
+      words.push_back("--" + option.name);
+      words.push_back(value);
+    }
+  }
+  return words;
+}
+
 // The command line without --slurm, --file and --threads, as every task of the array runs it.
 std::vector<std::string> task_command(Context& context, const std::string& results) {
   std::vector<std::string> words{"weft", "sim", "sweep", context.arguments().word(0), context.arguments().word(1)};
@@ -113,12 +131,7 @@ std::vector<std::string> task_command(Context& context, const std::string& resul
     words.emplace_back("--set");
     words.push_back(axis);
   }
-  for (const char* option : {"fidelity", "transport", "routing", "seed", "queue-pairs"}) {
-    const std::string value = context.arguments().value(option);
-    if (value.empty()) continue;
-    words.push_back(fmt::format("--{}", option));
-    words.push_back(value);
-  }
+  for (std::string& word : run_words(context)) words.push_back(std::move(word));
   for (const std::string& file : context.arguments().values("catalog")) {
     words.emplace_back("--catalog");
     words.push_back(file);
@@ -157,8 +170,7 @@ Exit run_sweep(Context& context) {
   const auto point = reader.integer("point", 0, static_cast<std::int64_t>(work::Sweep::kMaxPoints));
   if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
   const std::string options =
-      fmt::format("{} {} {} {}", to_text(request.fidelities.back()), context.arguments().value("routing"),
-                  context.arguments().value("transport"), request.options.seed);
+      fmt::format("{} {}", to_text(request.fidelities.back()), fmt::join(run_words(context), " "));
   const Result<work::Sweep> sweep = work::Sweep::make(files, std::move(axes), options);
   if (!sweep.ok()) return context.failed(sweep.error());
   std::string results = context.arguments().value("results");
@@ -169,20 +181,19 @@ Exit run_sweep(Context& context) {
     slurm.command = task_command(context, results);
     return context.deliver(work::slurm_sweep_script(slurm));
   }
-  std::vector<std::uint64_t> points;
+  Result<std::vector<work::SweepRow>> known = work::load_sweep_rows(results);
+  if (!known.ok()) return context.failed(known.error());
+  std::vector<std::uint64_t> points = work::missing_points(*sweep, *known, context.arguments().has("again"));
   if (point) {
-    if (static_cast<std::uint64_t>(*point) >= sweep->size()) {
+    const auto wanted = static_cast<std::uint64_t>(*point);
+    if (wanted >= sweep->size()) {
       return context.misused(fmt::format("the sweep has points 0 to {}", sweep->size() - 1));
     }
-    points.push_back(static_cast<std::uint64_t>(*point));
-  } else {
-    Result<std::vector<work::SweepRow>> known = work::load_sweep_rows(results);
-    if (!known.ok()) return context.failed(known.error());
-    points = work::missing_points(*sweep, *known, context.arguments().has("again"));
-    if (points.size() < sweep->size()) {
-      context.remark(
-          fmt::format("{} of {} points are in {} already", sweep->size() - points.size(), sweep->size(), results));
-    }
+    if (std::find(points.begin(), points.end(), wanted) == points.end()) return Exit::ok;
+    points = {wanted};
+  } else if (points.size() < sweep->size()) {
+    context.remark(
+        fmt::format("{} of {} points are in {} already", sweep->size() - points.size(), sweep->size(), results));
   }
   SweepRunner runner(context, *sweep, files, std::move(request));
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());

@@ -17,11 +17,6 @@ constexpr double kPacketBytes = 4e9;  // all groups together
 constexpr std::uint64_t kMostTransfers = 400'000;
 constexpr double kWire = 1 + 64.0 / 4096;  // headers, which NCCL's rates know of
 
-// Kernel sockets move about 42 Gb/s on one core (Cai et al., "Understanding Host Network Stack Overheads", SIGCOMM
-// 2021) and NCCL's socket transport drives a NIC with a few of them at best: 40 to 60 % of the wire in reports of its
-// users.
-constexpr double kSocketShare = 0.5;
-
 }  // namespace
 
 FabricTimer::FabricTimer(NcclMachine machine, FabricTimerOptions options, double oversubscription,
@@ -46,6 +41,16 @@ double FabricTimer::closed_form(net::Collective operation, const OpGroup& group)
   return all_cross || far ? oversubscription_ : 1;
 }
 
+// Over sockets a NIC carries what one core's copying moves on each of its connections (net::use_tcp); NCCL opens one
+// to a peer unless NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD ask for more.
+double FabricTimer::socket_factor() const {
+  if (!options_.tcp || options_.simulation.classes.empty()) return 1;
+  const BitRate limit = options_.simulation.classes.front().transport.host_limit;
+  if (limit.count() <= 0) return 1;
+  const double moved = static_cast<double>(limit.count()) * std::max<int>(1, options_.queue_pairs);
+  return std::max(1.0, static_cast<double>(alone_.machine().nic.count()) / moved);
+}
+
 double FabricTimer::slowdown(net::Collective operation, Bytes bytes, const OpGroup& group) {
   if (group.ranks < 2 || group.node_ranks >= group.ranks) return 1;
   // Calls that are simulated with the same bytes have the same answer.
@@ -53,11 +58,10 @@ double FabricTimer::slowdown(net::Collective operation, Bytes bytes, const OpGro
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   double factor = 1;
   if (options_.fidelity == net::Fidelity::analytic || network_ == nullptr) {
-    factor = closed_form(operation, group);
+    factor = std::max(closed_form(operation, group), socket_factor());
   } else {
     factor = simulate(operation, bytes, group);
   }
-  if (options_.tcp) factor /= kSocketShare;
   known_[key] = factor;
   return factor;
 }

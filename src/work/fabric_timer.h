@@ -66,6 +66,7 @@ class FabricTimer : public CommunicationTimer {
   [[nodiscard]] double end_time(const net::TransferGraph& graph) const;          // seconds
   [[nodiscard]] Bytes simulated_bytes(Bytes bytes, const OpGroup& group) const;  // of a call
   double closed_form(net::Collective operation, const OpGroup& group) const;
+  [[nodiscard]] double socket_factor() const;  // a simulation has it already
   [[nodiscard]] SimTime slowed(const NcclChoice& choice, double slowdown) const;
 
   NcclTimer alone_;

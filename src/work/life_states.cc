@@ -53,7 +53,7 @@ class Iteration {
     }
     forward_share_ = seconds_of(forward) / std::max(1e-12, seconds_of(forward + backward));
     const SimTime passes = step.pass_end;
-    const SimTime first = time_from(seconds_of(passes) * forward_share_) + life.parts.input;
+    const SimTime first = time_from(seconds_of(passes) * forward_share_) + life.parts.input + step.gathers_exposed;
     const SimTime second = life.parts.step - first - life.parts.optimizer - life.parts.checkpoint;
     begin(2, 3, "Data ingest and forward pass", start, first, Medium::storage);
     begin(3, 4, "Backward pass and gradient reduction", start + first, second, Medium::backend);

@@ -25,6 +25,7 @@ class Adviser {
 
   void advise() {
     say_what_bounds();
+    if (!parts_.options.what_ifs) return;
     job_changes();
     cluster_changes();
     auto& changes = life_.verdict.changes;
@@ -110,8 +111,8 @@ void Adviser::say_what_bounds() {
     return;
   }
   verdict.bound_by = worst->name;
-  verdict.because = fmt::format("{} take {:.1f} % of a step of {:.3f} s; kernels run {:.1f} % of it", worst->name,
-                                100 * share(worst->time, life_), seconds_of(p.step), 100 * compute);
+  verdict.because = fmt::format("{:.1f} % of a step of {:.3f} s goes to {}; kernels run {:.1f} % of it",
+                                100 * share(worst->time, life_), seconds_of(p.step), worst->name, 100 * compute);
   if (p.input == worst->time && !parts_.reads.limits.empty()) {
     verdict.because += fmt::format(
         ": {} GPUs want {:.1f} GB/s, and {} give {:.1f} GB/s, so GPUs compute {:.0f} % of the time", life_.gpus,

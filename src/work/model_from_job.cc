@@ -9,8 +9,13 @@ namespace weft::work {
 namespace {
 
 std::string nearest_models(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const ModelShape& model : known_models()) names.emplace_back(model.name);
+  std::string list = did_you_mean(name, names);
+  if (!list.empty()) return list + " `weft sim models` lists all";
   // Known models that share most leading letters with what was written.
-  std::string list;
+  list = "known: ";
+  const std::size_t empty = list.size();
   std::size_t best = 0;
   const auto common = [&](std::string_view other) {
     const auto end = std::mismatch(name.begin(), name.end(), other.begin(), other.end()).first;
@@ -19,7 +24,7 @@ std::string nearest_models(std::string_view name) {
   for (const ModelShape& model : known_models()) best = std::max(best, common(model.name));
   for (const ModelShape& model : known_models()) {
     if (best >= 2 && common(model.name) != best) continue;
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", model.name);
+    list += fmt::format("{}{}", list.size() == empty ? "" : ", ", model.name);
   }
   return list;
 }
@@ -70,7 +75,7 @@ std::optional<ModelShape> shape_of(const TrainingSpec& training, Diagnostics& di
     const ModelShape* known = find_model(training.model.value);
     if (known == nullptr) {
       diagnostics.error(training.model.place, fmt::format("no model `{}`", training.model.value),
-                        fmt::format("known: {}; or give `dimensions`", nearest_models(training.model.value)),
+                        fmt::format("{}; or give `dimensions`", nearest_models(training.model.value)),
                         training.model.value.size());
       return std::nullopt;
     }

@@ -360,10 +360,8 @@ std::optional<LifeResult> Life::play() {
   heat();
   assumptions();
   life_.trace_hash = hash_of(life_);
-  if (parts_.options.what_ifs) {
-    say("trying changes");
-    add_verdict(parts_, life_);
-  }
+  if (parts_.options.what_ifs) say("trying changes");
+  add_verdict(parts_, life_);
   return std::move(life_);
 }
 

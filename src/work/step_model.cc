@@ -217,6 +217,7 @@ void Step::data_parallel() {
   }
   times_.gradients_end = latest;
   data_exposed_ = latest - times_.pass_end + gather_exposed_;
+  times_.gathers_exposed = gather_exposed_;
 }
 
 void Step::optimizer() {

@@ -33,6 +33,7 @@ struct StepTimes {
   std::vector<StepCall> calls;
   std::uint32_t slowest = 0;  // stage
   SimTime pass_end;           // last backward of the last stage to finish
+  SimTime gathers_exposed;    // of parameters, before the passes
   SimTime gradients_end;
   SimTime optimizer_time;
   SimTime parameters_time;  // gathering them, exposed or not

@@ -29,6 +29,9 @@ class Planner {
     if (!shape) return std::nullopt;
     plan_.shape = *shape;
     machine();
+    // Before the servers are counted: what is said to fit there must fit the model.
+    tensor_fits();
+    if (diagnostics_.error_count() != before) return std::nullopt;
     groups();
     if (diagnostics_.error_count() != before) return std::nullopt;
     batches();
@@ -153,23 +156,29 @@ class Planner {
     plan_.overlap_expert = habit(overlap.expert, false);
   }
 
+  void divides(std::int64_t part, std::int64_t whole, const Given<std::int64_t>& given, const char* what) {
+    if (whole % part == 0) return;
+    std::string fits;
+    for (std::int64_t n = 1; n <= std::min<std::int64_t>(whole, 64); ++n) {
+      if (whole % n == 0) fits += fmt::format("{}{}", fits.empty() ? "" : ", ", n);
+    }
+    error(given.place, fmt::format("{} does not divide {} {}", part, whole, what), "these do: " + fits);
+  }
+
+  void tensor_fits() {
+    const Given<std::int64_t>& tensor = training_.parallel.value.tensor;
+    const ModelShape& shape = plan_.shape;
+    divides(tensor.value, shape.heads, tensor, "heads");
+    if (shape.heads % tensor.value != 0) return;
+    if (shape.kv_heads % tensor.value != 0 && tensor.value % shape.kv_heads != 0) {
+      error(tensor.place, fmt::format("tensor {} and {} key-value heads do not divide", tensor.value, shape.kv_heads),
+            fmt::format("tensor: up to {}, or a multiple of it", shape.kv_heads));
+    }
+  }
+
   void model_fits() {
     const ParallelSpec& p = training_.parallel.value;
     const ModelShape& shape = plan_.shape;
-    const auto divides = [&](std::int64_t part, std::int64_t whole, const Given<std::int64_t>& given,
-                             const char* what) {
-      if (whole % part == 0) return;
-      std::string fits;
-      for (std::int64_t n = 1; n <= std::min<std::int64_t>(whole, 64); ++n) {
-        if (whole % n == 0) fits += fmt::format("{}{}", fits.empty() ? "" : ", ", n);
-      }
-      error(given.place, fmt::format("{} does not divide {} {}", part, whole, what), "these do: " + fits);
-    };
-    divides(plan_.tensor, shape.heads, p.tensor, "heads");
-    if (shape.kv_heads % plan_.tensor != 0 && plan_.tensor % shape.kv_heads != 0) {
-      error(p.tensor.place, fmt::format("tensor {} and {} key-value heads do not divide", plan_.tensor, shape.kv_heads),
-            fmt::format("tensor: up to {}, or a multiple of it", shape.kv_heads));
-    }
     const std::int64_t chunks = plan_.pipeline * plan_.interleave;
     if (chunks > shape.layers) {
       error(p.pipeline.place, fmt::format("{} layers cannot fill {} chunks", shape.layers, chunks),
