@@ -37,7 +37,7 @@ Exit run_compare(Context& context) {
 Command sim_compare_command() {
   Command command;
   command.name = "sim compare";
-  command.summary = "Play two jobs, or one on two clusters, and say why one is faster";
+  command.summary = "Play two jobs, or one on two clusters, and compare them";
   command.usage = "CLUSTER JOB [CLUSTER] JOB [OPTIONS]";
   command.examples = {
       {"weft sim compare pod32.yaml small.yaml large.yaml", "Two jobs on one cluster"},

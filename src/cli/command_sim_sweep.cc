@@ -223,7 +223,10 @@ Command sim_sweep_command() {
   command.arguments = {cluster_argument(),
                        {.name = "JOB", .help = "job file with a training section", .hint = Hint::file}};
   command.options = {
-      {.name = "set", .value = "KEY=VALUES", .help = "an axis of the sweep", .repeatable = true},
+      {.name = "set",
+       .value = "KEY=VALUE",
+       .help = "an axis of the sweep, its values after commas",
+       .repeatable = true},
       {.name = "results",
        .value = "FILE",
        .help = "a line of JSON for each point",

@@ -28,6 +28,7 @@ struct Line {
 
   Line& read() {
     read_sim_options(reader, net::Fidelity::packet, setup);
+    read_sim_series(reader, setup.options);
     return *this;
   }
 };
