@@ -77,6 +77,16 @@ A key in **bold** must be given.
 """
 
 
+JOB_INTRO = """# The job file
+
+Every key of a job file, as `weft schema job` states it. `weft render --job` makes it a PyTorchJob, a TrainJob, an Indexed
+Job or a batch script; `weft sim life` plays its `training` section. [Play the life of a job](../life.md) and
+[how-to](../how-to.md#render-a-training-job) show it in use. What is left open is filled in from the cluster.
+
+A key in **bold** must be given.
+"""
+
+
 RULES_INTRO = """# Rules
 
 Every rule of `weft check`. `weft explain ID` shows the same with an example; `weft rules` lists them. An id never
@@ -235,6 +245,7 @@ def main():
     defaults = defaults_of(run(weft, "show", "effective", "-", stdin=SAMPLE))
     pages = {
         "cluster-file.md": Page(json.loads(run(weft, "schema", "cluster")), defaults).text(CLUSTER_INTRO, "cluster"),
+        "job-file.md": Page(json.loads(run(weft, "schema", "job")), {}).text(JOB_INTRO, "job"),
         "rules.md": rules_page(weft),
         "catalogue.md": Page(json.loads(run(weft, "schema", "catalog")), {}).text(CATALOG_INTRO, "catalogue"),
     }
