@@ -58,10 +58,8 @@ class TimelineMaker {
   void stages() {
     const StepTimes& step = parts_.step;
     const SimTime start = made_.iteration_start + life_.parts.input;
-    std::size_t passes = 0;
     std::size_t spans = 0;
     for (std::size_t s = 0; s < step.pipeline.stages.size() && s < kMostStages; ++s) {
-      passes += step.pipeline.stages[s].size();
       for (const Pass& pass : step.pipeline.stages[s]) spans += piece_of(s, pass).spans.size();
     }
     const bool whole = spans > kMostSpans;

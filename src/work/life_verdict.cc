@@ -51,7 +51,6 @@ class Adviser {
   void with_cluster(std::string what, std::string how, Edit edit) {
     Spec spec = parts_.cluster.spec();
     if (!edit(spec)) return;
-    Sources sources;
     Diagnostics ignored;
     const auto catalog = std::make_shared<const Catalog>(parts_.cluster.catalog());
     resolve(spec, *catalog, ignored);
