@@ -114,7 +114,13 @@ double FabricTimer::simulate(net::Collective operation, Bytes bytes, const OpGro
   shape.node_ranks = group.node_ranks;
   NcclTransferOptions laid;
   laid.queue_pairs = options_.queue_pairs;
-  const NcclChoice chosen = nccl_choose(alone_.machine(), operation, bytes, shape);
+  NcclChoice chosen = nccl_choose(alone_.machine(), operation, bytes, shape);
+  // A tree waits for its own pipeline, which is in NCCL's time already: what the fabric does to its bytes is looked at
+  // with a ring over the same ranks.
+  if (chosen.algorithm == NcclAlgorithm::tree || chosen.algorithm == NcclAlgorithm::nvls_tree) {
+    chosen.algorithm = NcclAlgorithm::ring;
+    chosen.protocol = NcclProtocol::simple;
+  }
   struct Outcome {
     double ends = 0;
     net::SimResult result;

@@ -38,6 +38,23 @@ double slowdown_of(std::uint32_t spines, net::RoutingMode mode) {
 
 TEST(FabricTimer, PerfectWiresLoseNothing) { EXPECT_NEAR(slowdown_of(8, net::RoutingMode::spray), 1, 0.03); }
 
+TEST(FabricTimer, TreesOnPerfectWiresLoseNothingEither) {
+  net::LeafSpineShape shape;
+  shape.leaves = 2;
+  shape.hosts_per_leaf = 16;
+  shape.spines = 16;
+  const net::Network network = net::leaf_spine(shape);
+  FabricTimerOptions options;
+  options.fidelity = net::Fidelity::flow;
+  options.routing.mode = net::RoutingMode::spray;
+  FabricTimer timer(single_gpu_servers(), options, 1, 32);
+  timer.use_network(network, {network.endpoints().begin(), network.endpoints().end()});
+  const OpGroup world{"world", 32, 1, 1};
+  for (const std::int64_t bytes : {1 << 20, 1 << 24, 1 << 28}) {
+    EXPECT_NEAR(timer.slowdown(net::Collective::all_reduce, Bytes(bytes), world), 1, 0.05) << bytes;
+  }
+}
+
 TEST(FabricTimer, OversubscriptionStretchesWhatCrossesLeaves) {
   EXPECT_NEAR(slowdown_of(2, net::RoutingMode::spray), 4, 0.15);
 }
