@@ -1,8 +1,10 @@
 // `weft sim life`, `compare` and `sweep` from outside: what they print and write, how they refuse a job that cannot
 // run, and the figures that people quote about training clusters.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -132,6 +134,23 @@ TEST_F(LifeTest, TheVerdictNeedsNoWhatIf) {
   const Json result = life(pod(), job(), {"--no-what-if"});
   EXPECT_EQ(result["verdict"]["bound_by"], "compute");
   EXPECT_FALSE(result.contains("changes") && !result["changes"].empty());
+}
+
+// A run of years: picoseconds would end after 106 days.
+TEST_F(LifeTest, LongRunsAreCountedToTheirEnd) {
+  for (const double steps : {1e6, 1e9}) {
+    const std::string text = edited(contents(job()), {{"steps: 100000", fmt::format("steps: {:.0f}", steps)}});
+    const Json result = life(pod(), file("long.yaml", text), {"--no-what-if", "--fidelity", "analytic"});
+    double step = 0;
+    for (const Json& part : result["step_parts"]) {
+      if (part["part"] == "step") step = part["time_s"].get<double>();
+    }
+    ASSERT_GT(step, 1);
+    const double run_time = result["figures"]["run_time_s"].get<double>();
+    const double longest = 9.223372036854775e9;  // 2^63 ns
+    EXPECT_NEAR(run_time / std::min(longest, step * steps), 1, 0.001) << steps;
+    EXPECT_NEAR(result["tail"]["millisecond_over_run_s"].get<double>(), steps / 1000, 1);
+  }
 }
 
 TEST_F(LifeTest, TheSameBytesEveryTimeAndWithTwoThreads) {

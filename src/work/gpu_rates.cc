@@ -27,9 +27,10 @@ constexpr double kLoadedBackward = 1.166;
 
 // Share of the dense peak that long products sustain, against Hopper's 0.66. Ampere's best shape reaches 0.87 of its
 // peak where Hopper's reaches 0.80 (271 of 312 and 794 of 989 TFLOP/s: S. Bekman, "Maximum Achievable Matmul FLOPS"),
-// and its 400 W hold it back less: 250 TFLOP/s on the wide products of language models (Anthony et al., arXiv
-// 2401.14489). Blackwell's peak grew more than its power: on a B200 446 products of language models ran at 0.49 of the
-// peak, 0.725 of what Hopper's surface gives at the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
+// and its 400 W hold it back less. That its long products sustain 250 TFLOP/s is our estimate, made with the A100
+// steps of arXiv 2205.05198 in view; the best shapes are quoted from memory of Bekman's table. Blackwell's peak grew
+// more than its power: on a B200 446 products of language models ran at 0.49 of the peak, 0.725 of what Hopper's
+// surface gives at the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
 // configs/system/b200_bf16_ceperm.json). AMD's CDNA 3 is taken by its best shape against Hopper's (0.55 : 0.80).
 struct ArchitectureScale {
   std::string_view architecture;
@@ -171,9 +172,10 @@ double GpuRates::attention_backward(const AttentionShape& shape) const {
   return burst * (power_cap_ > 0 ? kLoadedBackward : 1) + kKernelGap;
 }
 
-// Equal GPUs of one cluster differ by 8 % from the fastest to the slowest, on average over applications, under the same
-// load: power and temperature decide their clocks (Sinha et al., "Not All GPUs Are Created Equal", SC 2022). Over the
-// some hundred GPUs of each of their systems that range is 6.6 standard deviations.
+// Performance of equal GPUs of one cluster varies by 8 % on average over applications (at most 22 %), through power
+// management (Sinha et al., "Not All GPUs Are Created Equal", SC 2022, arXiv 2208.11035). We read that as the range
+// over some hundred GPUs, which is 6.6 standard deviations. The cause was looked for because steps on more GPUs take
+// longer than on fewer: it was chosen with those tables in view.
 GpuRates GpuRates::slowest_of(std::int64_t gpus) const {
   GpuRates slower = *this;
   const double factor = 1 + kGpuSpread * expected_maximum(static_cast<double>(gpus));

@@ -80,9 +80,10 @@ struct MemoryUse {  // of the fullest GPU
 struct Tail {  // of iterations
   std::uint64_t iterations = 0;
   SimTime p50, p99, max, mean;
-  std::vector<SimTime> times;    // of each, for a histogram
-  SimTime millisecond_over_run;  // what 1 ms of tail a step costs over the run's steps
-  SimTime tail_over_run;         // what (mean - p50) costs over the run
+  std::vector<SimTime> times;  // of each, for a histogram
+  // Over all steps of the run, which may take years: nanoseconds, for picoseconds end after 106 days.
+  Duration millisecond_over_run;  // what 1 ms of tail a step costs
+  Duration tail_over_run;         // what mean - p50 costs
 };
 
 // One thing to change, played again.
@@ -172,7 +173,7 @@ struct LifeResult {
   std::vector<CommunicationRow> communication;
   Tail tail;
   Verdict verdict;
-  SimTime run_time;                    // submit to the end of the last step, checkpoints included
+  Duration run_time;                   // submit to the end of the last step, checkpoints included; at most 292 years
   SimTime checkpoint_stall;            // of one checkpoint
   std::uint64_t checkpoint_steps = 0;  // steps between two
   double checkpoint_overhead = 0;      // share of the run

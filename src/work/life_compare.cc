@@ -89,7 +89,8 @@ TableSection figures_table(const LifeResult& a, const LifeResult& b) {
   time("p99_s", "p99 of a step", a.tail.p99, b.tail.p99);
   time("checkpoint_stall_s", "Stall of a checkpoint", a.checkpoint_stall, b.checkpoint_stall);
   share("checkpoint_overhead_percent", "Checkpoints, of the run", a.checkpoint_overhead, b.checkpoint_overhead);
-  time("run_time_s", "Run", a.run_time, b.run_time);
+  add("run_time_s", "Run", seconds_cell(a.run_time), seconds_cell(b.run_time), seconds(a.run_time),
+      seconds(b.run_time));
   real("gpus", "GPUs", a.gpus, b.gpus);
   real("global_batch", "Global batch (sequences)", static_cast<double>(a.global_batch),
        static_cast<double>(b.global_batch));

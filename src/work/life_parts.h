@@ -37,5 +37,7 @@ void add_verdict(const LifeParts& parts, LifeResult& life);
 
 [[nodiscard]] inline double seconds_of(SimTime time) { return static_cast<double>(time.count()) / 1e12; }
 [[nodiscard]] SimTime time_from(double seconds);
+// So many times as long; what no Duration holds becomes the longest one.
+[[nodiscard]] Duration repeated(SimTime once, std::int64_t times);
 
 }  // namespace weft::work

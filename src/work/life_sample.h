@@ -207,8 +207,8 @@ inline Tail tail() {
   SimTime sum;
   for (const SimTime time : sorted) sum += time;
   tail.mean = sum / 1000;
-  tail.millisecond_over_run = ms(50'000);
-  tail.tail_over_run = (tail.mean - tail.p50) * 50'000;
+  tail.millisecond_over_run = Duration(std::int64_t{50'000} * 1'000'000);
+  tail.tail_over_run = Duration((tail.mean - tail.p50).count() / 1'000 * 50'000);
   return tail;
 }
 
@@ -280,7 +280,7 @@ inline LifeResult life(std::uint32_t servers = 2, std::uint32_t layers = 40) {
                     {{"overlap of tensor collectives", "training.overlap.tensor: true", ms(1'322), 0.104},
                      {"oversubscription 1:1 instead of 2:1", "fabrics.backend.oversubscription: 1:1", ms(1'401), 0.042},
                      {"asynchronous checkpoints", "training.checkpoint.mode: asynchronous", ms(1'462), 0.019}}};
-  result.run_time = ms(1'490) * 50'000;
+  result.run_time = Duration(std::int64_t{1'490} * 1'000'000 * 50'000);
   result.checkpoint_stall = ms(15'000);
   result.checkpoint_steps = 500;
   result.checkpoint_overhead = 0.0201;

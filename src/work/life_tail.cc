@@ -10,7 +10,8 @@
 namespace weft::work {
 namespace {
 
-// A GPU's clock moves from step to step by about a third of what GPUs differ by (temperature, neighbours' power).
+// A GPU's clock moves from step to step by about a third of what GPUs differ by (temperature, neighbours' power). Our
+// estimate: no measurement of it was at hand.
 constexpr double kStepSpread = kGpuSpread / 3;
 
 // Standard normal value (Box and Muller).
@@ -53,9 +54,8 @@ void add_tail(const LifeParts& parts, LifeResult& life) {
   tail.p99 = nearest_rank(sorted, 0.99);
   tail.max = sorted.back();
   tail.mean = time_from(total / static_cast<double>(tail.iterations));
-  const auto steps = static_cast<std::int64_t>(parts.plan.steps);
-  tail.millisecond_over_run = SimTime(std::int64_t{1'000'000'000}) * steps;
-  tail.tail_over_run = std::max(SimTime(0), tail.p99 - tail.p50) * steps;
+  tail.millisecond_over_run = repeated(net::microseconds(1'000), parts.plan.steps);
+  tail.tail_over_run = repeated(std::max(SimTime(0), tail.mean - tail.p50), parts.plan.steps);
 }
 
 }  // namespace weft::work

@@ -42,6 +42,8 @@ TEST(LifeWords, Numbers) {
   EXPECT_EQ(time_words(sample::ms(195'000)), "3.25 min");
   EXPECT_EQ(time_words(sample::ms(3'600'000)), "1 h");
   EXPECT_EQ(time_words(sample::ms(86'400'000) * 12), "12 days");
+  EXPECT_EQ(time_words(Duration(86'400'000'000'000 * 200)), "200 days");
+  EXPECT_EQ(time_words(Duration(86'400'000'000'000 * 1'461)), "4 years");
   EXPECT_EQ(time_words(net::kNever), "never");
   EXPECT_EQ(time_words(SimTime()), "0 s");
   EXPECT_EQ(bytes_words(Bytes(12'345'678'901)), "12.3 GB");

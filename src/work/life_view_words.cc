@@ -46,15 +46,24 @@ std::string number_words(double value) {
   return text == "-0" ? "0" : text;
 }
 
-std::string time_words(SimTime time) {
-  if (time == net::kNever) return "never";
-  static constexpr std::array<Scale, 7> kScales = {Scale{1e3, "ns"},           Scale{1e6, "us"},    Scale{1e9, "ms"},
-                                                   Scale{1e12, "s"},           Scale{60e12, "min"}, Scale{3600e12, "h"},
-                                                   Scale{24 * 3600e12, "days"}};
-  const auto value = static_cast<double>(time.count());
+std::string picoseconds_words(double value) {
+  static constexpr std::array<Scale, 8> kScales = {Scale{1e3, "ns"},
+                                                   Scale{1e6, "us"},
+                                                   Scale{1e9, "ms"},
+                                                   Scale{1e12, "s"},
+                                                   Scale{60e12, "min"},
+                                                   Scale{3600e12, "h"},
+                                                   Scale{24 * 3600e12, "days"},
+                                                   Scale{365.25 * 24 * 3600e12, "years"}};
   if (value == 0.0) return "0 s";
   return scaled(value, kScales);
 }
+
+std::string time_words(SimTime time) {
+  return time == net::kNever ? "never" : picoseconds_words(static_cast<double>(time.count()));
+}
+
+std::string time_words(Duration time) { return picoseconds_words(static_cast<double>(time.count()) * 1e3); }
 
 std::string moment_words(SimTime since_submit) {
   if (since_submit == net::kNever) return "never";
@@ -93,6 +102,7 @@ std::string count_words(double count) {
 }
 
 double seconds(SimTime time) { return static_cast<double>(time.count()) / 1e12; }
+double seconds(Duration time) { return static_cast<double>(time.count()) / 1e9; }
 
 double share_of(SimTime part, SimTime whole) {
   return whole.count() <= 0 ? 0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
@@ -106,6 +116,8 @@ Cell seconds_cell(SimTime time) {
   if (time == net::kNever) return {};
   return {seconds(time), time_words(time)};
 }
+
+Cell seconds_cell(Duration time) { return {seconds(time), time_words(time)}; }
 
 Cell moment_cell(SimTime since_submit) {
   if (since_submit == net::kNever) return {};

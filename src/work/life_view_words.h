@@ -22,6 +22,9 @@ namespace weft::work {
 [[nodiscard]] std::string count_words(double count);  // "70.6 billion"
 
 [[nodiscard]] double seconds(SimTime time);
+[[nodiscard]] double seconds(Duration time);
+[[nodiscard]] std::string time_words(Duration time);  // beyond the reach of SimTime as well
+[[nodiscard]] Cell seconds_cell(Duration time);
 [[nodiscard]] double share_of(SimTime part, SimTime whole);  // 0 where the whole is nothing
 [[nodiscard]] double share_of(Bytes part, Bytes whole);
 

@@ -15,6 +15,13 @@
 namespace weft::work {
 
 SimTime time_from(double seconds) { return SimTime(std::llround(seconds * 1e12)); }
+Duration repeated(SimTime once, std::int64_t times) {
+  CHECK(once >= SimTime(0) && times >= 0, "time goes forward");
+  const Uint128 nanoseconds = static_cast<Uint128>(once.count()) * static_cast<Uint128>(times) / 1'000U;
+  return nanoseconds > static_cast<Uint128>(INT64_MAX) ? Duration(INT64_MAX)
+                                                       : Duration(static_cast<std::int64_t>(nanoseconds));
+}
+
 bool leaves_server(const OpGroup& group) { return group.node_ranks < group.ranks; }
 
 NcclMachine machine_of(const Cluster& cluster, const ServerModel& server) {
@@ -296,7 +303,8 @@ void Life::states() {
   life_.states[1] = bootstrap_state(parts_.cluster, parts_.job, parts_.hosts, parts_.machine, groups, submitted);
   const SimTime ready = life_.states[1].start + life_.states[1].duration;
   add_iteration_states(parts_, *timer_, ready, life_);
-  life_.run_time = ready + life_.parts.step * static_cast<std::int64_t>(parts_.plan.steps);
+  const Duration before(ready.count() / 1'000);
+  life_.run_time = std::min(repeated(life_.parts.step, parts_.plan.steps), Duration(INT64_MAX) - before) + before;
 }
 
 void Life::heat() {
