@@ -23,6 +23,8 @@ struct Workload {
   std::vector<std::string> pools;   // likewise; where jobs name partitions or clusters
   std::int64_t skipped = 0;         // rows that are right but ask for nothing to schedule (no GPU, never started)
   std::vector<std::string> notes;   // what a reader should know of how rows were understood
+  // Moment 0 in seconds since 1970 (UTC), where the trace has calendar times; Moments count from the first submission.
+  std::optional<std::int64_t> origin;
 };
 
 struct TraceOptions {
@@ -39,7 +41,8 @@ struct TraceOptions {
 // jobs of a Workload mean the same ones.
 [[nodiscard]] std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources,
                                                       std::vector<std::string> models, Diagnostics& diagnostics);
-// A machine of equal servers, for traces that name none: racks of `rack`, leaf groups of `leaf` servers.
+// A machine of equal servers, for traces that name none: racks of `rack`, leaf groups of `leaf`, pods of `pod` servers;
+// 0: no such level.
 struct PlainMachine {
   std::int32_t nodes = 1;
   std::int32_t gpus = 8;
@@ -48,6 +51,9 @@ struct PlainMachine {
   std::int32_t pod = 256;
   Milli cpu = 128'000;
   std::int32_t memory_mib = 2'000'000;
+  std::int32_t functions = 0;
+  std::int32_t scratch_gib = 0;
+  bool mig = true;  // data-centre GPUs since the A100 can be split
 };
 [[nodiscard]] Machine plain_machine(const PlainMachine& plain);
 
