@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "sched/trace_reader.h"
 
 namespace weft::sched {
 namespace {
-
-constexpr std::int64_t kMostMilli = std::numeric_limits<Milli>::max();
 
 struct Columns {
   int name, cpu, memory, gpus, gpu_milli;      // needed

@@ -18,7 +18,8 @@ namespace weft::sched {
 
 // A time or a length of time beyond this is a mistake: a hundred years of 365.25 days.
 inline constexpr std::int64_t kMostSeconds = 3'155'760'000;
-inline constexpr std::size_t kMostModels = 64;  // bits of Request::models and Request::pools
+inline constexpr std::size_t kMostModels = 64;             // bits of Request::models and Request::pools
+inline constexpr std::int64_t kMostMilli = 2'147'483'647;  // what a Milli or a number of MiB can be
 
 // A value where it stands in the file, and the column or key it belongs to.
 struct Cell {
@@ -134,5 +135,42 @@ struct TraceInput {
 };
 std::optional<Workload> read_openb(const TraceInput& input, TraceBuilder& builder);
 std::optional<Workload> read_philly(const TraceInput& input, TraceBuilder& builder);
+std::optional<Workload> read_helios(const TraceInput& input, TraceBuilder& builder);
+std::optional<Workload> read_acme(const TraceInput& input, TraceBuilder& builder);
+std::optional<Workload> read_swf(const TraceInput& input, TraceBuilder& builder);
+// A CSV with a header, or one JSON object a line.
+std::optional<Workload> read_weft(const TraceInput& input, TraceBuilder& builder);
+
+// What weft's own form may name, in the order of its documentation.
+[[nodiscard]] const std::vector<std::string_view>& weft_columns();
+// Whether a line has the 18 numbers of a job in the Standard Workload Format.
+[[nodiscard]] bool looks_like_swf(std::string_view line);
+
+// The columns that the accounting of Slurm clusters has in common (Helios, Acme).
+struct AccountingColumns {
+  int name, user, gpus, cpus, nodes, submitted, started, ended, duration;
+};
+// Nothing, and says so, where one that is needed is missing.
+[[nodiscard]] std::optional<AccountingColumns> accounting_columns(TraceTable& table);
+// Fills in the job of the row; false where the row is left out, which is counted.
+bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& job, TraceBuilder& builder);
+
+// The shape of a MIG profile by its name, from the GPUs of the catalogue that have it: those among `models` (GPU ids
+// with | between) where one is, else all. They must agree.
+class MigNames {
+ public:
+  Result<MigShape> find(std::string_view profile, std::string_view models);
+
+ private:
+  struct Entry {
+    std::string profile;
+    std::string gpu;
+    MigShape shape;
+  };
+  void load();
+
+  std::vector<Entry> entries_;
+  bool loaded_ = false;
+};
 
 }  // namespace weft::sched

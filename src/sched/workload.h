@@ -30,7 +30,9 @@ struct Workload {
 struct TraceOptions {
   TraceFormat format = TraceFormat::automatic;  // by the header line or the first lines
   double limit_factor = 0;     // time limits where the trace has none: run time times this; 0: unlimited
-  std::int32_t node_gpus = 8;  // GPUs of a server, to split the GPU counts of Philly, Helios and SWF into tasks
+  std::int32_t node_gpus = 8;  // GPUs of a server, to split the GPU counts of Philly, Helios, Acme and SWF into tasks
+  // SWF: 0: a processor is a GPU. Else it is a CPU core, and a task has at most so many.
+  std::int32_t node_cores = 0;
 };
 
 // Reads a trace whose text is in `sources`. Problems go to `diagnostics` with their place. Nothing is returned when the
