@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(ZLIB REQUIRED)
 
 find_path(WEFT_YAML_INCLUDE yaml.h REQUIRED)
 find_library(WEFT_YAML_LIBRARY yaml REQUIRED)

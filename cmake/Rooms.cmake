@@ -17,7 +17,8 @@ weft_room(world base model net work sched oob control)
 weft_room(serve ALL)
 weft_room(cli ALL)
 
-weft_room_sources(base LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads)
+weft_room_sources(base LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads
+  ZLIB::ZLIB)
 weft_room_sources(model SOURCES ${WEFT_CATALOG_SOURCE})
 weft_room_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
 

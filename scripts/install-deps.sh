@@ -3,7 +3,7 @@
 # "run" is what `make run` needs; "test" (the default) is that and what `make test` needs.
 set -euo pipefail
 
-run_packages=(g++ make cmake ninja-build libyaml-dev libfmt-dev nlohmann-json3-dev libssl-dev)
+run_packages=(g++ make cmake ninja-build libyaml-dev libfmt-dev nlohmann-json3-dev libssl-dev zlib1g-dev)
 test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 clang-tidy-14 libclang-rt-14-dev
   libgtest-dev libgmock-dev libbenchmark-dev python3 git
   iproute2 lldpd ibsim-utils opensm infiniband-diags

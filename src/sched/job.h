@@ -40,10 +40,14 @@ struct Job {
   Duration grace{};                // between the notice and the end of a preemption
   Duration checkpoint_interval{};  // 0: writes none, all its work is lost
   Duration restart_cost{};         // start-up until it computes again
+  std::string job_file;            // a job file whose training section gives its step times; "" for none
 
   [[nodiscard]] std::int32_t fewest() const { return min_tasks > 0 ? min_tasks : tasks; }
   [[nodiscard]] std::int64_t gpu_milli() const { return std::int64_t{task.gpu_total()} * tasks; }
 };
+
+// More than any cluster has servers.
+inline constexpr std::int32_t kMostTasks = 1'000'000;
 
 // What is wrong with a job in itself, or "" if nothing: counts out of range, fractions of several GPUs, and so on.
 [[nodiscard]] std::string problem_of(const Job& job);

@@ -23,12 +23,16 @@ struct Workload {
   std::vector<std::string> pools;   // likewise; where jobs name partitions or clusters
   std::int64_t skipped = 0;         // rows that are right but ask for nothing to schedule (no GPU, never started)
   std::vector<std::string> notes;   // what a reader should know of how rows were understood
+  // Moment 0 in seconds since 1970 (UTC), where the trace has calendar times; Moments count from the first submission.
+  std::optional<std::int64_t> origin;
 };
 
 struct TraceOptions {
   TraceFormat format = TraceFormat::automatic;  // by the header line or the first lines
   double limit_factor = 0;     // time limits where the trace has none: run time times this; 0: unlimited
-  std::int32_t node_gpus = 8;  // GPUs of a server, to split the GPU counts of Philly, Helios and SWF into tasks
+  std::int32_t node_gpus = 8;  // GPUs of a server, to split the GPU counts of Philly, Helios, Acme and SWF into tasks
+  // SWF: 0: a processor is a GPU. Else it is a CPU core, and a task has at most so many.
+  std::int32_t node_cores = 0;
 };
 
 // Reads a trace whose text is in `sources`. Problems go to `diagnostics` with their place. Nothing is returned when the
@@ -39,7 +43,8 @@ struct TraceOptions {
 // jobs of a Workload mean the same ones.
 [[nodiscard]] std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources,
                                                       std::vector<std::string> models, Diagnostics& diagnostics);
-// A machine of equal servers, for traces that name none: racks of `rack`, leaf groups of `leaf` servers.
+// A machine of equal servers, for traces that name none: racks of `rack`, leaf groups of `leaf`, pods of `pod` servers;
+// 0: no such level.
 struct PlainMachine {
   std::int32_t nodes = 1;
   std::int32_t gpus = 8;
@@ -48,6 +53,9 @@ struct PlainMachine {
   std::int32_t pod = 256;
   Milli cpu = 128'000;
   std::int32_t memory_mib = 2'000'000;
+  std::int32_t functions = 0;
+  std::int32_t scratch_gib = 0;
+  bool mig = true;  // data-centre GPUs since the A100 can be split
 };
 [[nodiscard]] Machine plain_machine(const PlainMachine& plain);
 
