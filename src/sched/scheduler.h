@@ -205,6 +205,27 @@ class Scheduler {
   // Whether it would fit on the machine when that is empty and every node is up.
   [[nodiscard]] bool possible(const Job& job);
 
+  // Nodes as they will be, by node; filled as far as a search looks. A copy starts empty.
+  class Scratch {
+   public:
+    Scratch() = default;
+    Scratch(const Scratch&) {}
+    Scratch& operator=(const Scratch&) { return *this; }
+    Scratch(Scratch&&) = default;
+    Scratch& operator=(Scratch&&) = default;
+    ~Scratch() = default;
+    void begin(std::size_t nodes);
+    [[nodiscard]] bool has(NodeId node) const { return marks_[index_of(node)] == mark_; }
+    [[nodiscard]] const NodeFree& at(NodeId node) const { return free_[index_of(node)]; }
+    NodeFree& at(NodeId node, const NodeFree& at_first);
+
+   private:
+    std::vector<NodeFree> free_;
+    std::vector<std::uint32_t> marks_;
+    std::uint32_t mark_ = 0;
+  };
+  class Future;
+
   // scheduler_plan.cc: reservations
   void promise(JobId id, Moment now, Walk& walk);
   [[nodiscard]] bool still_holds(const Promise& promise, Moment now) const;
@@ -237,6 +258,7 @@ class Scheduler {
   std::map<JobId, std::uint32_t> awaited_;       // victims that have not stopped yet, by the job they make room for
   std::shared_ptr<const State> empty_state_;     // what `possible` asks
   FitIndex empty_index_;
+  Scratch scratch_;
   std::size_t waiting_ = 0;
   Amounts capacity_;  // of the whole machine, for dominant shares
   Moment now_{};

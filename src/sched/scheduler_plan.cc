@@ -45,6 +45,23 @@ bool holds(const NodeFree& free, const Request& request, const Slot& slot) {
 
 }  // namespace
 
+void Scheduler::Scratch::begin(std::size_t nodes) {
+  if (marks_.size() != nodes || mark_ == UINT32_MAX) {
+    free_.assign(nodes, {});
+    marks_.assign(nodes, 0);
+    mark_ = 0;
+  }
+  ++mark_;
+}
+
+NodeFree& Scheduler::Scratch::at(NodeId node, const NodeFree& at_first) {
+  if (!has(node)) {
+    marks_[index_of(node)] = mark_;
+    free_[index_of(node)] = at_first;
+  }
+  return free_[index_of(node)];
+}
+
 NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now) const {
   const auto state_at = [&](Moment when) {
     NodeFree free = state_.free(node);
@@ -136,74 +153,114 @@ void Scheduler::promise(JobId id, Moment now, Walk& walk) {
   ++walk.promised;
 }
 
-// Lets the running jobs end one after another, as their limits say, until the job fits. Nodes under promise count with
-// what is left of them from that moment on, so that the answer never gets in the way of a job ahead.
-std::optional<Scheduler::Promise> Scheduler::earliest(JobId id, Moment now) {
-  const Job& job = jobs_[index_of(id)].job;
-  Gang gang = gang_of(job);
-  gang.tasks = job.fewest();
-  const FitClass& fits = index_.of(job.task, state_);
-  FitView view(machine(), fits);
-  std::map<NodeId, NodeFree> future;
-  const auto look_at = [&](NodeId node, const NodeFree& free) {
-    const bool fitting = accepts(job.task, machine().node(node));
-    view.set(node, static_cast<std::uint16_t>(fitting ? count_fits(job.task, free, fits.most) : 0));
-  };
-  std::set<Moment> moments;  // at which something other than the end of a job changes
-  for (const auto& [other, promise] : promises_) {
-    if (!promise.active) continue;
-    moments.insert(promise.reservation.end);
-    for (const Slot& slot : promise.reservation.placement.slots) {
-      future[slot.node] = free_from(slot.node, now, kNever, now);
-      look_at(slot.node, future[slot.node]);
+// What is free as time goes on: running jobs end as their limits say, promised ones come and go. Nodes under promise
+// count with what is left of them from that moment on, so that the answer never gets in the way of a job ahead.
+class Scheduler::Future {
+ public:
+  Future(Scheduler& scheduler, const Job& job, Moment now)
+      : scheduler_(scheduler),
+        job_(job),
+        now_(now),
+        fits_(scheduler.index_.of(job.task, scheduler.state_)),
+        view_(scheduler.machine(), fits_),
+        ends_(scheduler.ends_.begin()) {
+    gang_ = gang_of(job);
+    gang_.tasks = job.fewest();
+    scheduler_.scratch_.begin(scheduler_.machine().nodes().size());
+    for (const auto& [id, promise] : scheduler_.promises_) {
+      if (!promise.active) continue;
+      changes_.emplace_back(promise.reservation.end, &promise);
+      touch(promise);
     }
+    std::sort(changes_.begin(), changes_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    look_at_touched(now);
+    room_ = most_tasks(view_, gang_);
   }
-  const auto best_domain = [&] { return most_tasks(view, gang); };
-  std::int64_t before = best_domain();
-  auto next_end = ends_.begin();
-  auto next_moment = moments.begin();
-  while (next_end != ends_.end() || next_moment != moments.end()) {
+
+  // Goes on to the next moment at which something is freed. False when there is none.
+  bool advance() {
     Moment when = kNever;
-    if (next_end != ends_.end()) when = next_end->first;
-    if (next_moment != moments.end()) when = std::min(when, *next_moment);
-    if (when == kNever) break;
-    const Moment at = std::max(when, now + Duration(1));  // what is overdue ends at any moment, but not now
-    std::vector<NodeId> touched;
-    for (; next_end != ends_.end() && next_end->first <= at; ++next_end) {
-      const JobRecord& record = jobs_[index_of(next_end->second)];
-      for (const Slot& slot : record.placement.slots) {
-        const auto [found, added] = future.try_emplace(slot.node, state_.free(slot.node));
-        if (promised_on_[index_of(slot.node)].empty()) give_back(found->second, record.job.task, slot);
-        touched.push_back(slot.node);
-      }
+    if (ends_ != scheduler_.ends_.end()) when = ends_->first;
+    if (next_change_ < changes_.size()) when = std::min(when, changes_[next_change_].first);
+    if (when == kNever) return false;
+    at_ = std::max(when, now_ + Duration(1));  // what is overdue ends at any moment, but not now
+    for (; ends_ != scheduler_.ends_.end() && ends_->first <= at_; ++ends_) free_job(ends_->second);
+    for (; next_change_ < changes_.size() && changes_[next_change_].first <= at_; ++next_change_) {
+      touch(*changes_[next_change_].second);
     }
-    for (; next_moment != moments.end() && *next_moment <= at; ++next_moment) {
-      for (const auto& [other, promise] : promises_) {
-        if (!promise.active || promise.reservation.end != *next_moment) continue;
-        for (const Slot& slot : promise.reservation.placement.slots) touched.push_back(slot.node);
-      }
-    }
-    std::sort(touched.begin(), touched.end());
-    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    for (const NodeId node : touched) {
-      NodeFree& free = future[node];
-      if (!promised_on_[index_of(node)].empty()) free = free_from(node, at, kNever, now);
-      look_at(node, free);
-    }
-    const std::int64_t room = best_domain();
-    const std::optional<Found> found =
-        room >= gang.tasks ? find_nodes(view, gang, policy_.placement) : std::optional<Found>();
-    if (!found) {
-      before = std::max(before, room);
-      continue;
-    }
+    before_ = std::max(before_, room_);
+    look_at_touched(at_);
+    return true;
+  }
+
+  [[nodiscard]] std::optional<Promise> here(JobId id) const {
+    if (room_ < gang_.tasks) return std::nullopt;
+    const std::optional<Found> found = find_nodes(view_, gang_, scheduler_.policy_.placement);
+    if (!found) return std::nullopt;
     std::vector<NodeLimit> limits;
-    for (const auto& [node, free] : future) limits.push_back({node, free});
+    for (const NodeCount& count : found->nodes) {
+      const auto node = static_cast<NodeId>(count.node);
+      if (scheduler_.scratch_.has(node)) limits.push_back({node, scheduler_.scratch_.at(node)});
+    }
     Promise promise;
-    promise.reservation = {id, at, at + job.limit, choose_slots(state_, job.task, *found, limits)};
-    promise.shortfall = gang.segment > 0 ? 1 : std::max<std::int64_t>(1, gang.tasks - before);
+    promise.reservation = {id, at_, at_ + job_.limit, choose_slots(scheduler_.state_, job_.task, *found, limits)};
+    promise.shortfall = gang_.segment > 0 ? 1 : std::max<std::int64_t>(1, gang_.tasks - before_);
     promise.checked = true;
     return promise;
+  }
+
+ private:
+  void free_job(JobId id) {
+    const JobRecord& record = scheduler_.jobs_[index_of(id)];
+    for (const Slot& slot : record.placement.slots) {
+      touched_.push_back(slot.node);
+      if (!scheduler_.promised_on_[index_of(slot.node)].empty()) continue;  // worked out anew
+      NodeFree& free = scheduler_.scratch_.at(slot.node, scheduler_.state_.free(slot.node));
+      give_back(free, record.job.task, slot);
+    }
+  }
+
+  void touch(const Promise& promise) {
+    for (const Slot& slot : promise.reservation.placement.slots) touched_.push_back(slot.node);
+  }
+
+  void look_at_touched(Moment from) {
+    for (const NodeId node : touched_) {
+      NodeFree& free = scheduler_.scratch_.at(node, scheduler_.state_.free(node));
+      if (!scheduler_.promised_on_[index_of(node)].empty()) free = scheduler_.free_from(node, from, kNever, now_);
+      const bool fitting = accepts(job_.task, scheduler_.machine().node(node));
+      const int count = fitting ? count_fits(job_.task, free, fits_.most) : 0;
+      if (count != view_.fit(index_of(node))) view_.set(node, static_cast<std::uint16_t>(count));
+      room_ = std::max(room_, room_around(node));
+    }
+    touched_.clear();
+  }
+
+  // Tasks that fit in the node's domain of the required level: rooms only grow, so the largest is near what changed.
+  [[nodiscard]] std::int64_t room_around(NodeId node) const {
+    if (gang_.required == Level::node) return view_.fit(index_of(node));
+    return view_.sum(gang_.required, scheduler_.machine().domain_of(gang_.required, node));
+  }
+
+  Scheduler& scheduler_;
+  const Job& job_;
+  Moment now_;
+  Moment at_{};
+  Gang gang_;
+  const FitClass& fits_;
+  FitView view_;
+  std::set<std::pair<Moment, JobId>>::const_iterator ends_;
+  std::vector<std::pair<Moment, const Promise*>> changes_;
+  std::size_t next_change_ = 0;
+  std::vector<NodeId> touched_;
+  std::int64_t room_ = 0;
+  std::int64_t before_ = 0;
+};
+
+std::optional<Scheduler::Promise> Scheduler::earliest(JobId id, Moment now) {
+  Future future(*this, jobs_[index_of(id)].job, now);
+  while (future.advance()) {
+    if (std::optional<Promise> promise = future.here(id)) return promise;
   }
   return std::nullopt;
 }
