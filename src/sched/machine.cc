@@ -34,6 +34,7 @@ const std::string& label_at(const NodeLabels& labels, Level level) {
 
 // Whether two nodes share the domain of `level`: their labels are equal there and at every wider level.
 bool together(const NodeLabels& a, const NodeLabels& b, Level level) {
+  if (level == Level::nvlink && a.nvlink.empty()) return false;  // an NVLink domain of its own
   for (const Level each : kTree) {
     if (each >= level && label_at(a, each) != label_at(b, each)) return false;
   }

@@ -35,7 +35,7 @@ struct Domain {
 };
 
 // Where one node stands, before the tree is made: any labels; equal labels at a level share a domain if their wider
-// labels are equal too.
+// labels are equal too. No NVLink label: the node is a domain of its own.
 struct NodeLabels {
   std::string nvlink;
   std::string rack;

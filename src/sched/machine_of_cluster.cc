@@ -96,8 +96,12 @@ class ClusterMachine {
     NodeLabels out;
     const std::int64_t domain = server.nvlink_domain.has_value() ? server.nvlink_domain.value : server.gpus.value;
     const std::int64_t servers = std::max<std::int64_t>(1, domain / server.gpus.value);
-    out.nvlink = servers > 1 ? fmt::format("{}-nvl{:03}", group.name, index / servers + 1) : cluster_.name_of(id);
-    if (device.rack != kNone<RackId>) out.rack = cluster_.rack(device.rack).name;
+    // An NVLink domain is one rack to the scheduler, however the floor plan cuts it: racks lie inside leaf groups and
+    // domains inside racks.
+    const std::uint32_t first = index - static_cast<std::uint32_t>(index % servers);
+    const Device& head = cluster_.device(static_cast<DeviceId>(index_of(group.first) + first));
+    if (servers > 1) out.nvlink = fmt::format("{}-nvl{:03}", group.name, index / servers + 1);
+    if (head.rack != kNone<RackId>) out.rack = cluster_.rack(head.rack).name;
     out.leaf = group.name;
     if (device.unit != kNone<UnitId>) {
       const Unit& unit = cluster_.units()[index_of(device.unit)];
