@@ -93,6 +93,7 @@ pools:
   - name: train
     server: gb200-nvl72-tray
     count: 36
+    unit: 36
     spares: 2
 )";
 
