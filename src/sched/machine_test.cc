@@ -93,7 +93,7 @@ pools:
   - name: train
     server: gb200-nvl72-tray
     count: 36
-    unit: 36
+    unit: 18
     spares: 2
 )";
 

@@ -83,6 +83,7 @@ JobId Scheduler::submit(Job job, Moment now) {
   JobRecord record;
   record.tenant = tenants_.id_of(job.tenant);
   record.job = std::move(job);
+  if (record.job.submitted == Moment() || record.job.submitted > now) record.job.submitted = now;
   record.queued = now;
   jobs_.push_back(std::move(record));
   place_in_running_.push_back(UINT32_MAX);

@@ -92,7 +92,8 @@ class Scheduler {
  public:
   Scheduler(std::shared_ptr<const Machine> machine, Policy policy, std::vector<TenantPolicy> tenants = {});
 
-  // Events. Times never go back. Ids are given out in order of submission, from 0.
+  // Events. Times never go back. Ids are given out in order of submission, from 0. A job that says when it was submitted
+  // (to whoever hands it over) keeps that moment; others are submitted now.
   JobId submit(Job job, Moment now);
   void finish(JobId id, Moment now);   // ended by itself, failed or was cancelled; waiting jobs too
   void stopped(JobId id, Moment now);  // a victim is gone: it waits again
