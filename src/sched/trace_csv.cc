@@ -1,5 +1,7 @@
 #include "sched/trace_csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weft::sched {
@@ -61,6 +63,10 @@ bool CsvReader::read_row() {
       read_bare();
     }
     if (at_ >= text_.size() || text_[at_] == '\n') return true;
+    if (row_.size() == kMostFields) {
+      diagnostics_->error(here(), fmt::format("more than {} fields in a row", kMostFields));
+      return false;
+    }
     ++at_;  // the comma
   }
 }
