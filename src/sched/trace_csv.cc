@@ -73,7 +73,8 @@ bool CsvReader::read_row() {
 
 void CsvReader::read_bare() {
   const Place place = here();
-  const std::size_t stop = std::min(text_.find_first_of(",\n", at_), text_.size());
+  std::size_t stop = at_;
+  while (stop < text_.size() && text_[stop] != ',' && text_[stop] != '\n') ++stop;
   row_.push_back({trimmed(text_.substr(at_, stop - at_)), place, false});
   at_ = stop;
 }

@@ -159,21 +159,7 @@ struct AccountingColumns {
 bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& job, TraceBuilder& builder);
 
 // The shape of a MIG profile by its name, from the GPUs of the catalogue that have it: those among `models` (GPU ids
-// with | between) where one is, else all. They must agree.
-class MigNames {
- public:
-  Result<MigShape> find(std::string_view profile, std::string_view models);
-
- private:
-  struct Entry {
-    std::string profile;
-    std::string gpu;
-    MigShape shape;
-  };
-  void load();
-
-  std::vector<Entry> entries_;
-  bool loaded_ = false;
-};
+// with | between) where one is, else all. They must agree. The error's `where` is a hint.
+[[nodiscard]] Result<MigShape> mig_named(std::string_view profile, std::string_view models);
 
 }  // namespace weft::sched
