@@ -16,6 +16,11 @@ std::int64_t floor_seconds(std::int64_t nanoseconds) {
   return nanoseconds / kNanoseconds - (nanoseconds % kNanoseconds < 0 ? 1 : 0);
 }
 
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; });
+}
+
 bool earlier(const Job& a, const Job& b) { return a.submitted < b.submitted; }
 
 }  // namespace
@@ -58,6 +63,16 @@ void TraceBuilder::add(Job job, const Place& place) {
   if (cells_.take_failure()) return;
   if (const std::string problem = problem_of(job); !problem.empty()) {
     cells_.diagnostics().error(place, problem);
+    return;
+  }
+  for (const std::string* text : {&job.name, &job.tenant, &job.user, &job.job_file}) {
+    if (!has_control(*text)) continue;
+    cells_.diagnostics().error(place, "a control character in a name of the job");
+    return;
+  }
+  if (workload.jobs.size() == kMostJobs) {
+    if (!full_) cells_.diagnostics().error(place, fmt::format("more than {} jobs, the most that is read", kMostJobs));
+    full_ = true;
     return;
   }
   workload.jobs.push_back(std::move(job));

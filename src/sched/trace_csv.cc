@@ -1,5 +1,7 @@
 #include "sched/trace_csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weft::sched {
@@ -61,13 +63,18 @@ bool CsvReader::read_row() {
       read_bare();
     }
     if (at_ >= text_.size() || text_[at_] == '\n') return true;
+    if (row_.size() == kMostFields) {
+      diagnostics_->error(here(), fmt::format("more than {} fields in a row", kMostFields));
+      return false;
+    }
     ++at_;  // the comma
   }
 }
 
 void CsvReader::read_bare() {
   const Place place = here();
-  const std::size_t stop = std::min(text_.find_first_of(",\n", at_), text_.size());
+  std::size_t stop = at_;
+  while (stop < text_.size() && text_[stop] != ',' && text_[stop] != '\n') ++stop;
   row_.push_back({trimmed(text_.substr(at_, stop - at_)), place, false});
   at_ = stop;
 }

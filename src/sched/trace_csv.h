@@ -14,6 +14,9 @@
 
 namespace weft::sched {
 
+// A row of more is a mistake, or an attack on our memory.
+inline constexpr std::size_t kMostFields = 1000;
+
 struct CsvField {
   std::string_view
       text;  // without its quotes; "" inside is still doubled (see `doubled`). Not quoted: no blanks around
@@ -29,8 +32,8 @@ class CsvReader {
   CsvReader(FileId file, std::string_view text, Diagnostics& diagnostics)
       : text_(text), diagnostics_(&diagnostics), file_(file) {}
 
-  // Moves to the next row that has anything in it. False at the end, and after a mistake in the quotes, which is
-  // reported: what follows it cannot be told apart.
+  // Moves to the next row that has anything in it. False at the end, and after a mistake in the quotes or a
+  // row without end, which is reported: what follows cannot be told apart.
   bool next();
   [[nodiscard]] std::span<const CsvField> row() const { return row_; }
   // Where the row begins, and where it ends.

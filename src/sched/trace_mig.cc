@@ -17,13 +17,17 @@ bool names(std::string_view models, std::string_view gpu) {
   return false;
 }
 
-}  // namespace
+struct Entry {
+  std::string profile;
+  std::string gpu;
+  MigShape shape;
+};
 
-void MigNames::load() {
-  loaded_ = true;
+std::vector<Entry> load() {
   Sources sources;
   Diagnostics diagnostics;
   const Catalog catalog = Catalog::built_in(sources, diagnostics);
+  std::vector<Entry> entries;
   for (const GpuModel& gpu : catalog.gpus()) {
     for (const MigProfile& profile : *gpu.mig) {
       MigShape shape;
@@ -31,17 +35,20 @@ void MigNames::load() {
       for (const std::int64_t start : *profile.starts) {
         shape.starts = static_cast<std::uint8_t>(shape.starts | (1U << static_cast<unsigned>(start)));
       }
-      entries_.push_back({*profile.name, gpu.id->text, shape});
+      entries.push_back({*profile.name, gpu.id->text, shape});
     }
   }
+  return entries;
 }
 
-Result<MigShape> MigNames::find(std::string_view profile, std::string_view models) {
-  if (!loaded_) load();
+}  // namespace
+
+Result<MigShape> mig_named(std::string_view profile, std::string_view models) {
+  static const std::vector<Entry> entries = load();
   std::vector<const Entry*> found;
   std::vector<std::string_view> known;
   bool named = false;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries) {
     known.push_back(entry.profile);
     if (entry.profile != profile) continue;
     const bool asked = names(models, entry.gpu);

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "sched/trace_csv.h"
 #include "sched/workload.h"
 
@@ -18,7 +18,8 @@ namespace weft::sched {
 
 // A time or a length of time beyond this is a mistake: a hundred years of 365.25 days.
 inline constexpr std::int64_t kMostSeconds = 3'155'760'000;
-inline constexpr std::size_t kMostModels = 64;             // bits of Request::models and Request::pools
+inline constexpr std::size_t kMostJobs = 5'000'000;  // of one trace; Helios, the largest published, has 3.4 million
+inline constexpr std::size_t kMostModels = 64;       // bits of Request::models and Request::pools
 inline constexpr std::int64_t kMostMilli = 2'147'483'647;  // what a Milli or a number of MiB can be
 
 // A value where it stands in the file, and the column or key it belongs to.
@@ -108,7 +109,8 @@ class TraceBuilder {
   std::uint64_t bits(const Cell& cell, std::vector<std::string>& names);
   // A time on the calendar; finish() makes it count from the first submission.
   void submitted_at(Job& job, std::int64_t nanoseconds);
-  // Takes the job, unless something was wrong with the cells read for it or is with itself.
+  // Takes the job, unless something was wrong with the cells read for it or is with itself: counts, control characters
+  // in a name (which would break the tables it is shown in), one job too many.
   void add(Job job, const Place& place);
   void skip(const char* why) { ++skipped_[why]; }
   void note(std::string text) { workload.notes.push_back(std::move(text)); }
@@ -126,6 +128,7 @@ class TraceBuilder {
   CellReader cells_;
   std::map<std::string, std::int64_t> skipped_;
   bool calendar_ = false;
+  bool full_ = false;
 };
 
 // One for each form. The text is that of `file`.
@@ -156,21 +159,7 @@ struct AccountingColumns {
 bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& job, TraceBuilder& builder);
 
 // The shape of a MIG profile by its name, from the GPUs of the catalogue that have it: those among `models` (GPU ids
-// with | between) where one is, else all. They must agree.
-class MigNames {
- public:
-  Result<MigShape> find(std::string_view profile, std::string_view models);
-
- private:
-  struct Entry {
-    std::string profile;
-    std::string gpu;
-    MigShape shape;
-  };
-  void load();
-
-  std::vector<Entry> entries_;
-  bool loaded_ = false;
-};
+// with | between) where one is, else all. They must agree. The error's `where` is a hint.
+[[nodiscard]] Result<MigShape> mig_named(std::string_view profile, std::string_view models);
 
 }  // namespace weft::sched

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/json.h"
 #include "sched/trace_reader.h"
@@ -79,6 +78,7 @@ void read_level(WeftRow& row, const Cell& cell, Level& value) {
     return;
   }
   std::vector<std::string_view> names;
+  names.reserve(kLevels);
   for (int level = 0; level < kLevels; ++level) names.push_back(to_text(static_cast<Level>(level)));
   std::string hint = did_you_mean(cell.text(), names);
   if (hint.empty()) hint = "one of node, nvlink, rack, leaf, pod, cluster";
@@ -220,13 +220,12 @@ class WeftReader {
     if (row.job.task.mig.slices != 0 || row.job.task.mig.starts != 0) {
       return cells.error(row.mig, "a MIG profile by name and by its slices");
     }
-    const Result<MigShape> shape = mig_.find(row.mig.text(), row.models);
+    const Result<MigShape> shape = mig_named(row.mig.text(), row.models);
     if (!shape.ok()) return cells.error(row.mig, shape.error().message, shape.error().where);
     row.job.task.mig = *shape;
   }
 
   TraceBuilder* builder_;
-  MigNames mig_;
   std::int64_t rows_ = 0;
   bool calendar_ = false;
 };
