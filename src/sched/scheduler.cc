@@ -135,6 +135,8 @@ void Scheduler::give_slots(JobId id, std::span<const Slot> slots) {
 void Scheduler::start_job(const Start& start, Moment now) {
   JobRecord& record = jobs_[index_of(start.job)];
   dequeue(start.job);
+  const auto promised = promises_.find(start.job);
+  const bool was_preempting = promised != promises_.end() && promised->second.preempting;
   drop_promise(start.job);
   --waiting_;
   record.phase = JobPhase::running;
@@ -147,6 +149,7 @@ void Scheduler::start_job(const Start& start, Moment now) {
   ends_.emplace(record.ends(), start.job);
   take_slots(start.job, record.placement.slots, 0);
   tenants_.charge(record.tenant, amounts_of(record.job.task, record.running_tasks()), record.charge, now);
+  if (was_preempting) promote_borrowers(record.tenant);
 }
 
 void Scheduler::release_job(JobId id, Moment now) {
@@ -172,6 +175,9 @@ void Scheduler::release_job(JobId id, Moment now) {
 // What a tenant gives back makes room under its own quota for jobs of its that run on borrowed.
 void Scheduler::promote_borrowers(TenantId tenant) {
   if (!tenants_.limited(tenant) || tenants_.guaranteed(tenant) == tenants_.used(tenant)) return;
+  for (const auto& [id, promise] : promises_) {  // what victims give back is for the job they went for
+    if (promise.preempting && jobs_[index_of(id)].tenant == tenant) return;
+  }
   std::vector<JobId> borrowers;
   for (const JobId id : running_) {
     const JobRecord& record = jobs_[index_of(id)];
@@ -301,6 +307,7 @@ void Scheduler::drop_promise(JobId id) {
 Moment Scheduler::next_wake(Moment now) const {
   Moment wake = kNever;
   if (!held_.empty()) wake = held_.begin()->first;
+  if (exempt_until_ > now) wake = std::min(wake, exempt_until_);
   for (const std::uint32_t g : active_groups_) {
     const Group& group = groups_[g];
     if (group.key.preference_wait == 0) continue;

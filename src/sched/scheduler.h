@@ -169,9 +169,11 @@ class Scheduler {
   // Kept for a blocked job between decisions.
   struct Promise {
     Reservation reservation;
-    std::int64_t shortfall = 0;  // tasks that would have to be freed early before it could start sooner
-    bool checked = false;        // no node of it changed since it was found to hold
-    bool active = false;         // passed by the walk under way: jobs behind must respect it
+    std::int64_t shortfall = 0;          // tasks that would have to be freed early before it could start sooner
+    bool checked = false;                // no node of it changed since it was found to hold
+    bool active = false;                 // passed by the walk under way: jobs behind must respect it
+    bool preempting = false;             // of room that victims make: kept until the job starts
+    Charge charge = Charge::guaranteed;  // what it will be charged as; of use where preempting
   };
 
   // scheduler.cc: events and books
@@ -201,7 +203,9 @@ class Scheduler {
   bool blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisions& decisions);
   [[nodiscard]] Attempt attempt(JobId id, Moment now, Walk& walk);
   // Tasks that quotas allow the job to start with, between its fewest and its most; 0: not even the fewest.
-  [[nodiscard]] std::int32_t admitted_tasks(const JobRecord& record) const;
+  [[nodiscard]] std::int32_t admitted_tasks(JobId id, Walk& walk) const;
+  // As what a job may start, with the quota that victims make for others left to those.
+  [[nodiscard]] std::optional<Charge> admits(const JobRecord& record, std::int64_t tasks, Walk& walk) const;
   // Whether it would fit on the machine when that is empty and every node is up.
   [[nodiscard]] bool possible(const Job& job);
 
@@ -215,7 +219,12 @@ class Scheduler {
   [[nodiscard]] std::span<const NodeLimit> limits_for(Moment now, Moment end, Walk& walk) const;
 
   // scheduler_preempt.cc, scheduler_elastic.cc, scheduler_defragment.cc
+  class RoomMaker;
   [[nodiscard]] bool make_room(JobId id, Moment now, Walk& walk, Decisions& decisions);
+  void mind_preemptions(JobId next, Rank rank, Walk& walk);
+  [[nodiscard]] Rank rank_now(const JobRecord& record) const;
+  [[nodiscard]] double lost_gpu_seconds(const JobRecord& record, Moment now) const;
+  void shrink_job(JobId id, const std::vector<std::uint32_t>& tasks, Moment now);
   void grow_elastic(Moment now, const Walk& walk, Decisions& decisions);
   [[nodiscard]] bool consolidate(JobId id, Moment now, Walk& walk, Decisions& decisions);
 
@@ -241,7 +250,8 @@ class Scheduler {
   Amounts capacity_;  // of the whole machine, for dominant shares
   Moment now_{};
   Moment wake_{};
-  bool dirty_ = true;  // something happened since the last decide()
+  Moment exempt_until_ = kNever;  // when the first job that would have been a victim becomes one
+  bool dirty_ = true;             // something happened since the last decide()
 };
 
 }  // namespace weft::sched
