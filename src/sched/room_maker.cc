@@ -229,7 +229,10 @@ void Scheduler::RoomMaker::add_quota(Charge charge) {
   }
   const auto admits = [this, before, charge](const std::vector<std::uint32_t>& items) {
     std::map<std::pair<TenantId, Charge>, Amounts> back = before;
+    std::optional<JobId> whole;  // a job's item comes before those of its parts
     for (const std::uint32_t item : items) {
+      if (whole == sources_[item].job) continue;
+      if (sources_[item].tasks.empty()) whole = sources_[item].job;
       const JobRecord& record = s_.jobs_[index_of(sources_[item].job)];
       const std::size_t tasks =
           sources_[item].tasks.empty() ? record.placement.slots.size() : sources_[item].tasks.size();

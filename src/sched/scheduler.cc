@@ -181,7 +181,8 @@ void Scheduler::promote_borrowers(TenantId tenant) {
   std::vector<JobId> borrowers;
   for (const JobId id : running_) {
     const JobRecord& record = jobs_[index_of(id)];
-    if (record.tenant == tenant && record.charge == Charge::borrowed) borrowers.push_back(id);
+    const bool stays = record.phase == JobPhase::running;  // not on its way out
+    if (stays && record.tenant == tenant && record.charge == Charge::borrowed) borrowers.push_back(id);
   }
   std::sort(borrowers.begin(), borrowers.end(), [&](JobId a, JobId b) {
     const JobRecord& left = jobs_[index_of(a)];

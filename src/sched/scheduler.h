@@ -9,6 +9,7 @@
 #pragma once
 
 #include <compare>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,6 +67,8 @@ struct Rank {
   std::int32_t priority = 0;
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
+
+inline constexpr Rank kLowestRank{Charge::surplus, std::numeric_limits<std::int32_t>::min()};
 
 struct JobRecord {
   Job job;
@@ -133,6 +136,10 @@ class Scheduler {
 
   // The next moment at which decide() may act without an event: a hold ends, a preference has waited long enough.
   [[nodiscard]] Moment next_wake(Moment now) const;
+
+  // The ranks of the jobs that run on and of those for which room is being made, from the top: what preemption makes
+  // larger every time. For tests.
+  [[nodiscard]] std::vector<Rank> committed_ranks() const;
 
   // Holds that must always be true; "" or what is broken. For tests.
   [[nodiscard]] std::string broken_invariant() const;
@@ -202,6 +209,7 @@ class Scheduler {
   void walk_queue(Moment now, Decisions& decisions);
   bool blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisions& decisions);
   [[nodiscard]] Attempt attempt(JobId id, Moment now, Walk& walk);
+  [[nodiscard]] Attempt considerate_attempt(JobId id, Moment now, Walk& walk);
   // Tasks that quotas allow the job to start with, between its fewest and its most; 0: not even the fewest.
   [[nodiscard]] std::int32_t admitted_tasks(JobId id, Walk& walk) const;
   // As what a job may start, with the quota that victims make for others left to those.
@@ -221,7 +229,8 @@ class Scheduler {
   // scheduler_preempt.cc, scheduler_elastic.cc, scheduler_defragment.cc
   class RoomMaker;
   [[nodiscard]] bool make_room(JobId id, Moment now, Walk& walk, Decisions& decisions);
-  void mind_preemptions(JobId next, Rank rank, Walk& walk);
+  void make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
+  bool mind_preemptions(JobId next, Rank rank, Walk& walk);
   [[nodiscard]] Rank rank_now(const JobRecord& record) const;
   [[nodiscard]] double lost_gpu_seconds(const JobRecord& record, Moment now) const;
   void shrink_job(JobId id, const std::vector<std::uint32_t>& tasks, Moment now);

@@ -156,10 +156,9 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     const JobId id = head.key.id;
     const bool known = groups_[head.group].failed_at == state_.releases();
     if (walk.blocked && !known && ++walk.tested > policy_.backfill_depth) break;
-    if (!walk.preempting.empty()) mind_preemptions(id, rank_now(jobs_[index_of(id)]), walk);
     Attempt tried;
     tried.reason = Reason::capacity;
-    if (!known) tried = attempt(id, now, walk);
+    if (!known) tried = considerate_attempt(id, now, walk);
     const auto next_in_group = [&] {
       Group& group = groups_[head.group];
       const auto next = group.jobs.upper_bound({order_in_group(jobs_[index_of(id)]), id});
@@ -186,8 +185,9 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     // Others like it may be short enough to slip in before what stood in its way, or may have waited long enough.
     if (tried.reason == Reason::reserved || tried.reason == Reason::preference) next_in_group();
   }
+  if (!walk.borrowers.empty()) make_room_for_borrowers(now, walk, decisions);
   if (policy_.elastic) grow_elastic(now, walk, decisions);
-  mind_preemptions(JobId{UINT32_MAX}, {Charge::surplus, 0}, walk);
+  mind_preemptions(JobId{UINT32_MAX}, kLowestRank, walk);
   for (const Promise* promise : walk.active) plan_.push_back(promise->reservation);
   std::vector<JobId> old;  // promises of jobs that are no longer among the first
   for (const auto& [id, promise] : promises_) {
@@ -201,7 +201,9 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
   if (reason == Reason::preference) return true;
   const bool waits_for_victims = awaited_.count(id) > 0;
   const auto kept = promises_.find(id);
-  if (waits_for_victims && kept != promises_.end() && kept->second.preempting && still_holds(kept->second, now)) {
+  // Victims may go sooner than they have to; jobs that end before its start may stand there meanwhile.
+  const bool may_wait = kept != promises_.end() && (waits_for_victims || now < kept->second.reservation.start);
+  if (may_wait && kept->second.preempting && still_holds(kept->second, now)) {
     walk.activate(kept->second);
     walk.blocked = true;
     return true;
@@ -220,7 +222,11 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
   }
   walk.blocked = true;
   if (policy_.backfill == Backfill::none) return false;
-  if (policy_.backfill == Backfill::reserved && walk.promised < policy_.reservations) promise(id, now, walk);
+  if (policy_.backfill == Backfill::reserved && walk.promised < policy_.reservations) {
+    // A job may start in room that victims made for one it outranks, but it does not plan ahead with it.
+    mind_preemptions(id, kLowestRank, walk);
+    promise(id, now, walk);
+  }
   return true;
 }
 

@@ -44,16 +44,32 @@ std::optional<Charge> Scheduler::admits(const JobRecord& record, std::int64_t ta
 }
 
 // Room that victims make for a job is for that job and for those of higher rank, whatever the order of the queue:
-// otherwise a victim of high priority that had only borrowed would be back before the owner had started.
-void Scheduler::mind_preemptions(JobId next, Rank rank, Walk& walk) {
+// otherwise a victim of high priority that had only borrowed would be back before the owner had started. True: some
+// that were minded are not any more.
+bool Scheduler::mind_preemptions(JobId next, Rank rank, Walk& walk) {
+  bool freed = false;
   for (const JobId id : walk.preempting) {
     const auto found = promises_.find(id);
     if (found == promises_.end() || !found->second.preempting) continue;
     Promise& promise = found->second;
     const bool minded = id != next && rank <= Rank{promise.charge, jobs_[index_of(id)].job.priority};
     if (minded && !promise.active) walk.activate(promise);
-    if (!minded && promise.active) walk.deactivate(promise);
+    if (!minded && promise.active) {
+      walk.deactivate(promise);
+      freed = true;
+    }
   }
+  return freed;
+}
+
+// An attempt that leaves room made for others to them; if that fails, one that takes what it outranks.
+Scheduler::Attempt Scheduler::considerate_attempt(JobId id, Moment now, Walk& walk) {
+  if (walk.preempting.empty()) return attempt(id, now, walk);
+  const Rank rank = rank_now(jobs_[index_of(id)]);
+  mind_preemptions(id, kLowestRank, walk);
+  Attempt considerate = attempt(id, now, walk);
+  if (considerate.start && considerate.start->charge >= rank.charge) return considerate;
+  return mind_preemptions(id, rank, walk) ? attempt(id, now, walk) : considerate;
 }
 
 // At least this rank is what the job would start with now.
@@ -83,15 +99,45 @@ bool Scheduler::make_room(JobId id, Moment now, Walk& walk, Decisions& decisions
 
   RoomMaker maker(*this, id, now, walk, decisions);
   std::optional<RoomMaker::Plan> plan = maker.plan(Charge::guaranteed);
-  if (!plan || plan->answer.loss.victims > 0) {
+  const bool owner = tenants_.admits(record.tenant, amounts_of(job.task, job.fewest())) == Charge::guaranteed;
+  if (!owner && (!plan || plan->answer.loss.victims > 0)) {
     std::optional<RoomMaker::Plan> borrowing = maker.plan(Charge::borrowed);
     if (borrowing && (!plan || borrowing->answer.loss < plan->answer.loss)) plan = std::move(borrowing);
   }
   if (!plan) return false;
   // Nobody has to go: an ordinary promise of what those who go anyway leave will do.
   if (plan->evicted.empty() && plan->shed.empty() && !waits) return false;
+  if (plan->charge != Charge::guaranteed && !walk.ended) {
+    walk.borrowers.push_back(id);
+    return false;
+  }
   maker.carry_out(*plan);
   return true;
+}
+
+// Who can only borrow makes room when the walk is over: a job behind it in the queue may outrank it, as the owner of
+// what it would borrow, and must not find that others have been sent away for nothing. Jobs thus make room in the order
+// of their ranks.
+void Scheduler::make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions) {
+  walk.ended = true;
+  for (const JobId id : walk.borrowers) {
+    if (jobs_[index_of(id)].phase != JobPhase::waiting) continue;
+    const auto promised = promises_.find(id);
+    if (promised != promises_.end() && promised->second.active) walk.deactivate(promised->second);
+    if (!make_room(id, now, walk, decisions) && promised != promises_.end()) walk.activate(promised->second);
+  }
+}
+
+std::vector<Rank> Scheduler::committed_ranks() const {
+  std::vector<Rank> ranks;
+  for (const JobId id : running_) {
+    if (jobs_[index_of(id)].phase == JobPhase::running) ranks.push_back(jobs_[index_of(id)].rank());
+  }
+  for (const auto& [id, promise] : promises_) {
+    if (promise.preempting) ranks.push_back({promise.charge, jobs_[index_of(id)].job.priority});
+  }
+  std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return b < a; });
+  return ranks;
 }
 
 Waiting Scheduler::why(JobId id, Moment) const { return {id, Reason::none, kNever}; }

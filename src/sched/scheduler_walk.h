@@ -34,6 +34,8 @@ struct Scheduler::Walk {
     bool stopping = false;  // some job is on its way out
   };
   std::optional<Prey> prey;
+  std::vector<JobId> borrowers;  // blocked jobs that could make room on borrowed quota
+  bool ended = false;            // every job has been looked at
 
   void activate(Promise& promise) {
     promise.active = true;
