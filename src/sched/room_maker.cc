@@ -124,11 +124,10 @@ void Scheduler::RoomMaker::add_items(Rank rank) {
 Scheduler::RoomMaker::NodeRoom Scheduler::RoomMaker::room_of(NodeId node) const {
   NodeRoom room;
   room.node = node;
-  const Moment end = now_ + record_.job.limit;
   std::set<Moment> moments{now_};
   for (const JobId other : s_.promised_on_[index_of(node)]) {
     const Promise& promise = s_.promises_.at(other);
-    if (!promise.active || promise.reservation.start >= end) continue;
+    if (!promise.active || promise.reservation.start >= end_) continue;
     const Moment start = std::max(now_, promise.reservation.start);
     moments.insert(start);
     for (const Slot& slot : promise.reservation.placement.slots) {
@@ -141,7 +140,7 @@ Scheduler::RoomMaker::NodeRoom Scheduler::RoomMaker::room_of(NodeId node) const 
     for (const Tenancy& task : s_.state_.tasks_on(node)) {
       const JobRecord& other = s_.jobs_[index_of(task.job)];
       const bool ended = when > now_ && other.ends() <= when;
-      if (other.phase == JobPhase::stopping || ended) {
+      if ((waits_ && other.phase == JobPhase::stopping) || ended) {
         give_back(free, other.job.task, other.placement.slots[task.task]);
       }
     }
@@ -158,7 +157,7 @@ void Scheduler::RoomMaker::add_nodes() {
   std::set<NodeId> others;
   for (const JobId other : s_.running_) {
     const JobRecord& record = s_.jobs_[index_of(other)];
-    if (record.phase != JobPhase::stopping) continue;
+    if (record.phase != JobPhase::stopping || !waits_) continue;
     for (const Slot& slot : record.placement.slots) others.insert(slot.node);
   }
   for (const Promise* promise : walk_.active) {
@@ -247,9 +246,8 @@ void Scheduler::RoomMaker::add_quota(Charge charge) {
   if (!admits({})) problem_.admits = admits;
 }
 
-std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan(Charge charge) {
+void Scheduler::RoomMaker::begin() {
   const Job& job = record_.job;
-  if (!walk_.preempting.empty()) s_.mind_preemptions(id_, {charge, job.priority}, walk_);
   problem_ = {};
   sources_.clear();
   stands_.clear();
@@ -261,15 +259,50 @@ std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan(Charge char
   problem_.machine = &s_.machine();
   problem_.gang = gang_of(job);
   problem_.gang.tasks = job.fewest();
-  problem_.task_amount = std::max<std::int64_t>(1, amount_of(job.task, job.task));
   problem_.fit = fits.fit;
-  add_items({charge, job.priority});
+}
+
+std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan(Charge charge) {
+  const Rank rank{charge, record_.job.priority};
+  if (!walk_.preempting.empty()) s_.mind_preemptions(id_, rank, walk_);
+  begin();
+  add_items(rank);
   add_quota(charge);
   if (problem_.admits) {  // hopeless even if everything went
     std::vector<std::uint32_t> all(problem_.items.size());
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     if (!problem_.admits(all)) return std::nullopt;
   }
+  return solve(charge);
+}
+
+std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan_moves(const std::set<JobId>& fixed) {
+  if (!walk_.preempting.empty()) s_.mind_preemptions(id_, kLowestRank, walk_);
+  waits_ = false;
+  begin();
+  const std::int64_t gpus = std::int64_t{record_.job.task.gpu_total()} * record_.job.fewest();
+  std::vector<JobId> running(s_.running_.begin(), s_.running_.end());
+  std::sort(running.begin(), running.end());
+  for (const JobId other : running) {
+    const JobRecord& record = s_.jobs_[index_of(other)];
+    if (record.phase != JobPhase::running || record.job.inference || !record.job.preemptible) continue;
+    // Larger jobs than the one that waits stay where they are.
+    if (std::int64_t{record.job.task.gpu_total()} * record.running_tasks() >= gpus) continue;
+    if (fixed.count(other) == 0 && !started_just_now(other)) add_whole(other);
+  }
+  return solve(Charge::guaranteed);
+}
+
+std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::solve(Charge charge) {
+  Moment latest = now_;
+  for (const Source& source : sources_) {
+    if (source.tasks.empty()) latest = std::max(latest, now_ + s_.jobs_[index_of(source.job)].job.grace);
+  }
+  for (const JobId other : s_.running_) {
+    const JobRecord& record = s_.jobs_[index_of(other)];
+    if (record.phase == JobPhase::stopping) latest = std::max(latest, record.stops_by);
+  }
+  end_ = latest + record_.job.limit;
   add_nodes();
   std::optional<RoomAnswer> answer = find_victims(problem_);
   if (!answer) return std::nullopt;
@@ -333,6 +366,21 @@ void Scheduler::RoomMaker::tell(JobId victim) {
   decisions_.preempts.push_back(preempt);
 }
 
+bool Scheduler::RoomMaker::start_now(const Plan& plan) {
+  const auto tasks = static_cast<std::int64_t>(plan.placement.slots.size());
+  const std::optional<Charge> charge = s_.admits(record_, tasks, walk_);
+  if (!charge) return false;
+  Start start;
+  start.job = id_;
+  start.placement = plan.placement;
+  start.charge = *charge;
+  start.backfilled = walk_.blocked;
+  start.level = tightest_level(s_.machine(), plan.placement.slots);
+  s_.start_job(start, now_);
+  decisions_.starts.push_back(std::move(start));
+  return true;
+}
+
 void Scheduler::RoomMaker::carry_out(const Plan& plan) {
   for (const JobId victim : plan.evicted) tell(victim);
   std::optional<Moment> deadline;  // of the last to go from where the job will stand
@@ -357,17 +405,7 @@ void Scheduler::RoomMaker::carry_out(const Plan& plan) {
   walk_.limits_stale = true;
   walk_.owed_stale = true;
   walk_.prey.reset();
-  const auto tasks = static_cast<std::int64_t>(plan.placement.slots.size());
-  const std::optional<Charge> charge = deadline ? std::nullopt : s_.admits(record_, tasks, walk_);
-  if (charge) {
-    Start start;
-    start.job = id_;
-    start.placement = plan.placement;
-    start.charge = *charge;
-    start.backfilled = walk_.blocked;
-    start.level = tightest_level(s_.machine(), plan.placement.slots);
-    s_.start_job(start, now_);
-    decisions_.starts.push_back(std::move(start));
+  if (!deadline && start_now(plan)) {
     for (const TenantId tenant : gave) s_.promote_borrowers(tenant);
     return;
   }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,10 @@ class Scheduler::RoomMaker {
   [[nodiscard]] std::optional<Plan> plan(Charge charge);
   // Victims are told, elastic jobs shrink; the job starts where nobody has to be waited for, else it gets a promise.
   void carry_out(const Plan& plan);
+
+  // The cheapest set of jobs to move away, whatever their rank, other than the fixed ones.
+  [[nodiscard]] std::optional<Plan> plan_moves(const std::set<JobId>& fixed);
+  void carry_out_moves(const Plan& plan, const std::vector<JobId>& movers, const std::vector<Placement>& places);
 
  private:
   // One node with what runs there, at the moments when something else than a victim changes it.
@@ -63,6 +68,9 @@ class Scheduler::RoomMaker {
   [[nodiscard]] bool started_just_now(JobId job) const;
   [[nodiscard]] Plan plan_of(RoomAnswer answer, Charge charge) const;
   void tell(JobId victim);
+  bool start_now(const Plan& plan);
+  void begin();
+  [[nodiscard]] std::optional<Plan> solve(Charge charge);
 
   Scheduler& s_;
   JobId id_;
@@ -72,6 +80,8 @@ class Scheduler::RoomMaker {
   Decisions& decisions_;
   const FitClass* fits_ = nullptr;
   std::int32_t most_ = 0;
+  Moment end_{};  // it is gone by then, even if the last victim takes all its grace
+  bool waits_ = true;  // for jobs on their way out; else what they hold is taken
   RoomProblem problem_;
   std::vector<Source> sources_;  // by item
   struct Stand {

@@ -46,6 +46,7 @@ Scheduler::Scheduler(std::shared_ptr<const Machine> machine, Policy policy, std:
   for (const NodeShape& shape : state_.machine().nodes()) {
     capacity_ += {std::int64_t{shape.gpus} * kWholeGpu, shape.cpu, shape.memory_mib};
   }
+  keep_spares();
 }
 
 Scheduler::GroupKey Scheduler::key_of(const JobRecord& record) const {
@@ -147,6 +148,7 @@ void Scheduler::start_job(const Start& start, Moment now) {
   place_in_running_[index_of(start.job)] = static_cast<std::uint32_t>(running_.size());
   running_.push_back(start.job);
   ends_.emplace(record.ends(), start.job);
+  if (record.job.fewest() < record.job.tasks) elastic_running_.insert(start.job);
   take_slots(start.job, record.placement.slots, 0);
   tenants_.charge(record.tenant, amounts_of(record.job.task, record.running_tasks()), record.charge, now);
   if (was_preempting) promote_borrowers(record.tenant);
@@ -168,6 +170,7 @@ void Scheduler::release_job(JobId id, Moment now) {
   place_in_running_[index_of(running_[hole])] = hole;
   running_.pop_back();
   place_in_running_[index_of(id)] = UINT32_MAX;
+  elastic_running_.erase(id);
   promote_borrowers(record.tenant);
   dirty_ = true;
 }
@@ -259,6 +262,7 @@ void Scheduler::node_down(NodeId node, Moment now) {
 
 void Scheduler::node_up(NodeId node, Moment now) {
   now_ = std::max(now_, now);
+  if (spare_[index_of(node)] != 0 || becomes_spare(node)) return;
   state_.set_up(node, true);
   for (auto& [id, promise] : promises_) promise.shortfall = 0;
   dirty_ = true;

@@ -231,11 +231,25 @@ class Scheduler {
   [[nodiscard]] bool make_room(JobId id, Moment now, Walk& walk, Decisions& decisions);
   void make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
   bool mind_preemptions(JobId next, Rank rank, Walk& walk);
-  [[nodiscard]] Rank rank_now(const JobRecord& record) const;
-  [[nodiscard]] double lost_gpu_seconds(const JobRecord& record, Moment now) const;
+  [[nodiscard]] Rank rank_now(JobId id) const;
+  // `told`: it has its grace to write a checkpoint.
+  [[nodiscard]] double lost_gpu_seconds(const JobRecord& record, Moment now, bool told = true) const;
   void shrink_job(JobId id, const std::vector<std::uint32_t>& tasks, Moment now);
   void grow_elastic(Moment now, const Walk& walk, Decisions& decisions);
+  [[nodiscard]] std::int32_t admitted_growth(const JobRecord& record) const;
+  [[nodiscard]] std::vector<Slot> room_beside(const JobRecord& record, std::int32_t most);
+  [[nodiscard]] std::optional<std::vector<Placement>> places_elsewhere(const std::vector<JobId>& movers, JobId by,
+                                                                       const Placement& taken, Walk& walk,
+                                                                       JobId& stuck);
   [[nodiscard]] bool consolidate(JobId id, Moment now, Walk& walk, Decisions& decisions);
+
+  // scheduler_repair.cc
+  void keep_spares();
+  [[nodiscard]] bool becomes_spare(NodeId node);
+  [[nodiscard]] std::vector<Slot> place_anew(const JobRecord& record);
+  void move_job(JobId id, std::vector<Slot> slots);
+  bool swap_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
+  bool shrink_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
 
   State state_;
   FitIndex index_;
@@ -252,6 +266,9 @@ class Scheduler {
   std::map<JobId, Promise> promises_;
   std::vector<std::vector<JobId>> promised_on_;  // by node
   std::vector<Reservation> plan_;                // of the last decide(), in queue order
+  std::set<JobId> elastic_running_;              // that could do with fewer tasks than they have at most
+  std::vector<char> spare_;                      // by node: kept aside for jobs that lose one
+  std::vector<NodeId> used_spares_;              // that are not aside any more
   std::map<JobId, std::uint32_t> awaited_;       // victims that have not stopped yet, by the job they make room for
   std::shared_ptr<const State> empty_state_;     // what `possible` asks
   FitIndex empty_index_;

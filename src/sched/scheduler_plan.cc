@@ -98,10 +98,11 @@ bool Scheduler::still_holds(const Promise& promise, Moment now) const {
   if (kept.start < now && !promise.preempting) return false;
   // Victims that are late still go.
   const Moment from = promise.preempting ? std::max(kept.start, now + Duration(1)) : kept.start;
+  const Moment until = promise.preempting ? kept.end : kNever;
   const Request& task = jobs_[index_of(kept.job)].job.task;
   const std::vector<Slot>& slots = kept.placement.slots;
   for (std::size_t first = 0; first < slots.size();) {
-    NodeFree free = free_from(slots[first].node, from, kNever, now);
+    NodeFree free = free_from(slots[first].node, from, until, now);
     std::size_t next = first;
     for (; next < slots.size() && slots[next].node == slots[first].node; ++next) {
       if (!holds(free, task, slots[next])) return false;

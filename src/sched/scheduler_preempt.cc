@@ -6,11 +6,11 @@
 
 namespace weft::sched {
 
-double Scheduler::lost_gpu_seconds(const JobRecord& record, Moment now) const {
+double Scheduler::lost_gpu_seconds(const JobRecord& record, Moment now, bool told) const {
   const Job& job = record.job;
   const double gpus = static_cast<double>(job.task.gpu_total()) * record.running_tasks() / kWholeGpu;
   double lost = seconds_of(job.restart_cost);
-  if (!job.checkpoint_on_notice || job.grace.count() == 0) {
+  if (!told || !job.checkpoint_on_notice || job.grace.count() == 0) {
     const bool writes = job.checkpoint_interval.count() > 0;
     lost += seconds_of(now - (writes ? std::max(record.checkpointed, record.started) : record.started));
   }
@@ -65,7 +65,7 @@ bool Scheduler::mind_preemptions(JobId next, Rank rank, Walk& walk) {
 // An attempt that leaves room made for others to them; if that fails, one that takes what it outranks.
 Scheduler::Attempt Scheduler::considerate_attempt(JobId id, Moment now, Walk& walk) {
   if (walk.preempting.empty()) return attempt(id, now, walk);
-  const Rank rank = rank_now(jobs_[index_of(id)]);
+  const Rank rank = rank_now(id);
   mind_preemptions(id, kLowestRank, walk);
   Attempt considerate = attempt(id, now, walk);
   if (considerate.start && considerate.start->charge >= rank.charge) return considerate;
@@ -73,7 +73,12 @@ Scheduler::Attempt Scheduler::considerate_attempt(JobId id, Moment now, Walk& wa
 }
 
 // At least this rank is what the job would start with now.
-Rank Scheduler::rank_now(const JobRecord& record) const {
+Rank Scheduler::rank_now(JobId id) const {
+  const JobRecord& record = jobs_[index_of(id)];
+  const auto promised = promises_.find(id);
+  if (promised != promises_.end() && promised->second.preempting) {
+    return {promised->second.charge, record.job.priority};
+  }
   const std::optional<Charge> charge = tenants_.admits(record.tenant, amounts_of(record.job.task, record.job.tasks));
   return {charge.value_or(Charge::borrowed), record.job.priority};
 }

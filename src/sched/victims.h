@@ -46,7 +46,6 @@ struct RoomProblem {
 
   const Machine* machine = nullptr;
   Gang gang;
-  std::int64_t task_amount = 0;    // in the unit of Local::amount
   std::vector<std::uint16_t> fit;  // tasks of the gang by node, with nothing sent away
   std::vector<Node> nodes;         // where something can go, by node
   std::vector<Item> items;

@@ -90,7 +90,6 @@ Instance::Instance(std::uint64_t seed) {
     problem.gang.segment = 2;
     problem.gang.segment_level = random.chance(0.5) ? Level::rack : Level::node;
   }
-  problem.task_amount = request.gpus * kWholeGpu;
   for (std::uint32_t node = 0; node < nodes; ++node) {
     problem.fit.push_back(static_cast<std::uint16_t>(count_on(node, 0)));
   }
