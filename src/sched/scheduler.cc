@@ -46,6 +46,7 @@ Scheduler::Scheduler(std::shared_ptr<const Machine> machine, Policy policy, std:
   for (const NodeShape& shape : state_.machine().nodes()) {
     capacity_ += {std::int64_t{shape.gpus} * kWholeGpu, shape.cpu, shape.memory_mib};
   }
+  keep_spares();
 }
 
 Scheduler::GroupKey Scheduler::key_of(const JobRecord& record) const {
@@ -136,6 +137,8 @@ void Scheduler::give_slots(JobId id, std::span<const Slot> slots) {
 void Scheduler::start_job(const Start& start, Moment now) {
   JobRecord& record = jobs_[index_of(start.job)];
   dequeue(start.job);
+  const auto promised = promises_.find(start.job);
+  const bool was_preempting = promised != promises_.end() && promised->second.preempting;
   drop_promise(start.job);
   --waiting_;
   record.phase = JobPhase::running;
@@ -146,8 +149,10 @@ void Scheduler::start_job(const Start& start, Moment now) {
   place_in_running_[index_of(start.job)] = static_cast<std::uint32_t>(running_.size());
   running_.push_back(start.job);
   ends_.emplace(record.ends(), start.job);
+  if (record.job.fewest() < record.job.tasks) elastic_running_.insert(start.job);
   take_slots(start.job, record.placement.slots, 0);
   tenants_.charge(record.tenant, amounts_of(record.job.task, record.running_tasks()), record.charge, now);
+  if (was_preempting) promote_borrowers(record.tenant);
 }
 
 void Scheduler::release_job(JobId id, Moment now) {
@@ -166,6 +171,7 @@ void Scheduler::release_job(JobId id, Moment now) {
   place_in_running_[index_of(running_[hole])] = hole;
   running_.pop_back();
   place_in_running_[index_of(id)] = UINT32_MAX;
+  elastic_running_.erase(id);
   promote_borrowers(record.tenant);
   dirty_ = true;
 }
@@ -173,10 +179,14 @@ void Scheduler::release_job(JobId id, Moment now) {
 // What a tenant gives back makes room under its own quota for jobs of its that run on borrowed.
 void Scheduler::promote_borrowers(TenantId tenant) {
   if (!tenants_.limited(tenant) || tenants_.guaranteed(tenant) == tenants_.used(tenant)) return;
+  for (const auto& [id, promise] : promises_) {  // what victims give back is for the job they went for
+    if (promise.preempting && jobs_[index_of(id)].tenant == tenant) return;
+  }
   std::vector<JobId> borrowers;
   for (const JobId id : running_) {
     const JobRecord& record = jobs_[index_of(id)];
-    if (record.tenant == tenant && record.charge == Charge::borrowed) borrowers.push_back(id);
+    const bool stays = record.phase == JobPhase::running;  // not on its way out
+    if (stays && record.tenant == tenant && record.charge == Charge::borrowed) borrowers.push_back(id);
   }
   std::sort(borrowers.begin(), borrowers.end(), [&](JobId a, JobId b) {
     const JobRecord& left = jobs_[index_of(a)];
@@ -253,6 +263,7 @@ void Scheduler::node_down(NodeId node, Moment now) {
 
 void Scheduler::node_up(NodeId node, Moment now) {
   now_ = std::max(now_, now);
+  if (spare_[index_of(node)] != 0 || becomes_spare(node)) return;
   state_.set_up(node, true);
   for (auto& [id, promise] : promises_) promise.shortfall = 0;
   dirty_ = true;
@@ -302,6 +313,7 @@ void Scheduler::drop_promise(JobId id) {
 Moment Scheduler::next_wake(Moment now) const {
   Moment wake = kNever;
   if (!held_.empty()) wake = held_.begin()->first;
+  if (exempt_until_ > now) wake = std::min(wake, exempt_until_);
   for (const std::uint32_t g : active_groups_) {
     const Group& group = groups_[g];
     if (group.key.preference_wait == 0) continue;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <compare>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,6 +67,8 @@ struct Rank {
   std::int32_t priority = 0;
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
+
+inline constexpr Rank kLowestRank{Charge::surplus, std::numeric_limits<std::int32_t>::min()};
 
 struct JobRecord {
   Job job;
@@ -135,6 +138,10 @@ class Scheduler {
   // The next moment at which decide() may act without an event: a hold ends, a preference has waited long enough.
   [[nodiscard]] Moment next_wake(Moment now) const;
 
+  // The ranks of the jobs that run on and of those for which room is being made, from the top: what preemption makes
+  // larger every time. For tests.
+  [[nodiscard]] std::vector<Rank> committed_ranks() const;
+
   // Holds that must always be true; "" or what is broken. For tests.
   [[nodiscard]] std::string broken_invariant() const;
 
@@ -170,9 +177,11 @@ class Scheduler {
   // Kept for a blocked job between decisions.
   struct Promise {
     Reservation reservation;
-    std::int64_t shortfall = 0;  // tasks that would have to be freed early before it could start sooner
-    bool checked = false;        // no node of it changed since it was found to hold
-    bool active = false;         // passed by the walk under way: jobs behind must respect it
+    std::int64_t shortfall = 0;          // tasks that would have to be freed early before it could start sooner
+    bool checked = false;                // no node of it changed since it was found to hold
+    bool active = false;                 // passed by the walk under way: jobs behind must respect it
+    bool preempting = false;             // of room that victims make: kept until the job starts
+    Charge charge = Charge::guaranteed;  // what it will be charged as; of use where preempting
   };
 
   // scheduler.cc: events and books
@@ -201,8 +210,11 @@ class Scheduler {
   void walk_queue(Moment now, Decisions& decisions);
   bool blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisions& decisions);
   [[nodiscard]] Attempt attempt(JobId id, Moment now, Walk& walk);
+  [[nodiscard]] Attempt considerate_attempt(JobId id, Moment now, Walk& walk);
   // Tasks that quotas allow the job to start with, between its fewest and its most; 0: not even the fewest.
-  [[nodiscard]] std::int32_t admitted_tasks(const JobRecord& record) const;
+  [[nodiscard]] std::int32_t admitted_tasks(JobId id, Walk& walk) const;
+  // As what a job may start, with the quota that victims make for others left to those.
+  [[nodiscard]] std::optional<Charge> admits(const JobRecord& record, std::int64_t tasks, Walk& walk) const;
   // Whether it would fit on the machine when that is empty and every node is up.
   [[nodiscard]] bool possible(const Job& job);
 
@@ -237,9 +249,29 @@ class Scheduler {
   [[nodiscard]] std::span<const NodeLimit> limits_for(Moment now, Moment end, Walk& walk) const;
 
   // scheduler_preempt.cc, scheduler_elastic.cc, scheduler_defragment.cc
+  class RoomMaker;
   [[nodiscard]] bool make_room(JobId id, Moment now, Walk& walk, Decisions& decisions);
+  void make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
+  bool mind_preemptions(JobId next, Rank rank, Walk& walk);
+  [[nodiscard]] Rank rank_now(JobId id) const;
+  // `told`: it has its grace to write a checkpoint.
+  [[nodiscard]] double lost_gpu_seconds(const JobRecord& record, Moment now, bool told = true) const;
+  void shrink_job(JobId id, const std::vector<std::uint32_t>& tasks, Moment now);
   void grow_elastic(Moment now, const Walk& walk, Decisions& decisions);
+  [[nodiscard]] std::int32_t admitted_growth(const JobRecord& record) const;
+  [[nodiscard]] std::vector<Slot> room_beside(const JobRecord& record, std::int32_t most);
+  [[nodiscard]] std::optional<std::vector<Placement>> places_elsewhere(const std::vector<JobId>& movers, JobId by,
+                                                                       const Placement& taken, Walk& walk,
+                                                                       JobId& stuck);
   [[nodiscard]] bool consolidate(JobId id, Moment now, Walk& walk, Decisions& decisions);
+
+  // scheduler_repair.cc
+  void keep_spares();
+  [[nodiscard]] bool becomes_spare(NodeId node);
+  [[nodiscard]] std::vector<Slot> place_anew(const JobRecord& record);
+  void move_job(JobId id, std::vector<Slot> slots);
+  bool swap_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
+  bool shrink_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
 
   State state_;
   FitIndex index_;
@@ -256,6 +288,9 @@ class Scheduler {
   std::map<JobId, Promise> promises_;
   std::vector<std::vector<JobId>> promised_on_;  // by node
   std::vector<Reservation> plan_;                // of the last decide(), in queue order
+  std::set<JobId> elastic_running_;              // that could do with fewer tasks than they have at most
+  std::vector<char> spare_;                      // by node: kept aside for jobs that lose one
+  std::vector<NodeId> used_spares_;              // that are not aside any more
   std::map<JobId, std::uint32_t> awaited_;       // victims that have not stopped yet, by the job they make room for
   std::shared_ptr<const State> empty_state_;     // what `possible` asks
   FitIndex empty_index_;
@@ -264,7 +299,8 @@ class Scheduler {
   Amounts capacity_;  // of the whole machine, for dominant shares
   Moment now_{};
   Moment wake_{};
-  bool dirty_ = true;  // something happened since the last decide()
+  Moment exempt_until_ = kNever;  // when the first job that would have been a victim becomes one
+  bool dirty_ = true;             // something happened since the last decide()
 };
 
 }  // namespace weft::sched

@@ -55,9 +55,15 @@ std::vector<JobId> Scheduler::queue(Moment now, std::size_t limit) const {
   return ids;
 }
 
-std::int32_t Scheduler::admitted_tasks(const JobRecord& record) const {
+std::int32_t Scheduler::admitted_tasks(JobId id, Walk& walk) const {
+  const JobRecord& record = jobs_[index_of(id)];
+  // A job for which others had to go gets no more tasks than leave it above them.
+  const auto promised = promises_.find(id);
+  const Charge least =
+      promised != promises_.end() && promised->second.preempting ? promised->second.charge : Charge::surplus;
   const auto allowed = [&](std::int32_t tasks) {
-    return tenants_.admits(record.tenant, amounts_of(record.job.task, tasks)).has_value();
+    const std::optional<Charge> charge = admits(record, tasks, walk);
+    return charge && (*charge >= least || tasks == record.job.fewest());
   };
   if (allowed(record.job.tasks)) return record.job.tasks;
   const std::int32_t step = std::max(1, record.job.segment);
@@ -76,7 +82,7 @@ Scheduler::Attempt Scheduler::attempt(JobId id, Moment now, Walk& walk) {
   const Job& job = record.job;
   Attempt result;
   Gang gang = gang_of(job);
-  gang.tasks = admitted_tasks(record);
+  gang.tasks = admitted_tasks(id, walk);
   if (gang.tasks == 0) {
     result.reason = Reason::quota;
     return result;
@@ -102,8 +108,7 @@ Scheduler::Attempt Scheduler::attempt(JobId id, Moment now, Walk& walk) {
   start.placement = choose_slots(state_, job.task, *found, limits);
   start.level = found->level;
   start.backfilled = walk.blocked;
-  const std::optional<Charge> charge =
-      tenants_.admits(record.tenant, amounts_of(job.task, static_cast<std::int64_t>(start.placement.slots.size())));
+  const std::optional<Charge> charge = admits(record, static_cast<std::int64_t>(start.placement.slots.size()), walk);
   CHECK(charge.has_value(), "fewer tasks than were admitted are admitted");
   start.charge = *charge;
   result.start = std::move(start);
@@ -128,8 +133,12 @@ Decisions Scheduler::decide(Moment now) {
 
 void Scheduler::walk_queue(Moment now, Decisions& decisions) {
   Walk walk;
-  for (auto& [id, promise] : promises_) promise.active = false;
+  for (auto& [id, promise] : promises_) {
+    promise.active = false;
+    if (promise.preempting) walk.preempting.push_back(id);
+  }
   plan_.clear();
+  exempt_until_ = kNever;
   struct Head {
     HeadKey key;
     std::uint32_t group = 0;
@@ -149,7 +158,7 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     if (walk.blocked && !known && ++walk.tested > policy_.backfill_depth) break;
     Attempt tried;
     tried.reason = Reason::capacity;
-    if (!known) tried = attempt(id, now, walk);
+    if (!known) tried = considerate_attempt(id, now, walk);
     const auto next_in_group = [&] {
       Group& group = groups_[head.group];
       const auto next = group.jobs.upper_bound({order_in_group(jobs_[index_of(id)]), id});
@@ -161,6 +170,7 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
       next_in_group();  // before the job leaves the group
       start_job(*tried.start, now);
       walk.limits_stale = true;
+      walk.owed_stale = true;
       decisions.starts.push_back(std::move(*tried.start));
       continue;
     }
@@ -168,14 +178,20 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     group.reason = tried.reason;
     if (tried.reason == Reason::capacity && !known) group.failed_at = state_.releases();
     if (!blocked(id, tried.reason, now, walk, decisions)) break;
+    if (jobs_[index_of(id)].phase == JobPhase::running) {  // room was made for it at once
+      next_in_group();
+      continue;
+    }
     // Others like it may be short enough to slip in before what stood in its way, or may have waited long enough.
     if (tried.reason == Reason::reserved || tried.reason == Reason::preference) next_in_group();
   }
+  if (!walk.borrowers.empty()) make_room_for_borrowers(now, walk, decisions);
   if (policy_.elastic) grow_elastic(now, walk, decisions);
+  mind_preemptions(JobId{UINT32_MAX}, kLowestRank, walk);
   for (const Promise* promise : walk.active) plan_.push_back(promise->reservation);
   std::vector<JobId> old;  // promises of jobs that are no longer among the first
   for (const auto& [id, promise] : promises_) {
-    if (!promise.active) old.push_back(id);
+    if (!promise.active && !promise.preempting) old.push_back(id);
   }
   for (const JobId id : old) drop_promise(id);
 }
@@ -185,14 +201,19 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
   if (reason == Reason::preference) return true;
   const bool waits_for_victims = awaited_.count(id) > 0;
   const auto kept = promises_.find(id);
-  if (waits_for_victims && kept != promises_.end()) {
+  // Victims may go sooner than they have to; jobs that end before its start may stand there meanwhile.
+  const bool may_wait = kept != promises_.end() && (waits_for_victims || now < kept->second.reservation.start);
+  if (may_wait && kept->second.preempting && still_holds(kept->second, now)) {
     walk.activate(kept->second);
     walk.blocked = true;
     return true;
   }
-  if (policy_.preemption && !waits_for_victims && make_room(id, now, walk, decisions)) {
+  if ((policy_.preemption || policy_.elastic) && make_room(id, now, walk, decisions)) {
     walk.blocked = true;
     return true;
+  }
+  if (const auto broken = promises_.find(id); broken != promises_.end() && broken->second.preempting) {
+    drop_promise(id);  // what its victims left is not enough any more: it holds nothing back
   }
   if (reason == Reason::quota) return true;
   if (policy_.defragment && reason == Reason::capacity && consolidate(id, now, walk, decisions)) {
@@ -201,7 +222,11 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
   }
   walk.blocked = true;
   if (policy_.backfill == Backfill::none) return false;
-  if (policy_.backfill == Backfill::reserved && walk.promised < policy_.reservations) promise(id, now, walk);
+  if (policy_.backfill == Backfill::reserved && walk.promised < policy_.reservations) {
+    // A job may start in room that victims made for one it outranks, but it does not plan ahead with it.
+    mind_preemptions(id, kLowestRank, walk);
+    promise(id, now, walk);
+  }
   return true;
 }
 

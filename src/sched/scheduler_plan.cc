@@ -6,9 +6,7 @@
 #include "sched/scheduler_walk.h"
 
 namespace weft::sched {
-namespace {
 
-// Like take(), for states that may not come true: what is not there is not taken.
 void subtract(NodeFree& free, const Request& request, const Slot& slot) {
   free.cpu = std::max(0, free.cpu - request.cpu);
   free.memory_mib = std::max(0, free.memory_mib - request.memory_mib);
@@ -26,6 +24,8 @@ void subtract(NodeFree& free, const Request& request, const Slot& slot) {
     }
   }
 }
+
+namespace {
 
 bool holds(const NodeFree& free, const Request& request, const Slot& slot) {
   if (!free.up || free.cpu < request.cpu || free.memory_mib < request.memory_mib) return false;
@@ -112,11 +112,14 @@ std::span<const NodeLimit> Scheduler::limits_for(Moment now, Moment end, Walk& w
 
 bool Scheduler::still_holds(const Promise& promise, Moment now) const {
   const Reservation& kept = promise.reservation;
-  if (kept.start < now) return false;
+  if (kept.start < now && !promise.preempting) return false;
+  // Victims that are late still go.
+  const Moment from = promise.preempting ? std::max(kept.start, now + Duration(1)) : kept.start;
+  const Moment until = promise.preempting ? kept.end : kNever;
   const Request& task = jobs_[index_of(kept.job)].job.task;
   const std::vector<Slot>& slots = kept.placement.slots;
   for (std::size_t first = 0; first < slots.size();) {
-    NodeFree free = free_from(slots[first].node, kept.start, kNever, now);
+    NodeFree free = free_from(slots[first].node, from, until, now);
     std::size_t next = first;
     for (; next < slots.size() && slots[next].node == slots[first].node; ++next) {
       if (!holds(free, task, slots[next])) return false;
