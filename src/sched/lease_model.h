@@ -28,13 +28,15 @@
 
 namespace weft::sched {
 
-// A check that is defeated, to show that the model checker sees what it is good for.
+// A check that is defeated or a rule that is broken, to show that the model checker sees what it is good for.
 enum class LeaseMutant : std::uint8_t {
   none,
   gate_ignores_floor,      // a gate opens under an epoch it was told to give up
   gate_ignores_boot,       // a gate takes commands meant for an earlier start
+  gate_boot_reused,        // a gate starts under a number it had before
+  gate_starts_as_it_was,   // a gate that starts trusts what it had on disk
   agent_ignores_session,   // an agent takes answers to questions it never put
-  table_ignores_session,   // the table takes what an agent said in an earlier session
+  agent_start_reused,      // an agent starts under a number it had before
   grant_on_timeout,        // no answer to a revocation counts as a release
   send_before_journal,     // messages leave before the records are on disk
   release_before_drained,  // an agent reports a release while work still runs
@@ -58,6 +60,7 @@ struct LeaseWorld {
   bool table_crashes = true;           // after any number of a step's records, as often as you like
   bool give_back = false;              // engines give back what they hold
   bool losses = true;
+  bool cold = false;  // begins before any agent has said hello; otherwise after the first request is held
   LeaseMutant mutant = LeaseMutant::none;
 };
 
@@ -104,6 +107,7 @@ class LeaseModel {
   struct TableState {
     LeaseTable table;
     std::vector<LeaseRecord> journal;
+    std::vector<LeaseView> views;  // of every GPU, node by node
   };
   // What a part becomes and what it sends.
   struct Outcome {
@@ -120,15 +124,18 @@ class LeaseModel {
   [[nodiscard]] std::size_t gate_at(std::size_t owner, std::size_t node) const {
     return owner * static_cast<std::size_t>(world_.nodes) + node;
   }
+  [[nodiscard]] const LeaseView& view_of(const State& state, std::size_t node, std::size_t gpu) const {
+    return tables_[state.table].views[node * static_cast<std::size_t>(world_.gpus) + gpu];
+  }
   std::uint16_t message_id(const Message& message);
   std::uint16_t table_id(const LeaseTable& table, std::vector<LeaseRecord> journal);
   std::uint16_t agent_id(const LeaseAgent& agent);
   std::uint16_t gate_id(const LeaseGate& gate);
+  void warm_up(State& state);
   static std::string text_of(const Message& message);
   void post(std::vector<std::uint16_t>& sent, const LeaseStep& step);
   void post(std::vector<std::uint16_t>& sent, const AgentStep& step);
   void post(std::vector<std::uint16_t>& sent, const GateStatus& status);
-  AgentMessage forged(const AgentMessage& message, const LeaseTable& table) const;
   TableMessage forged(const TableMessage& message, const LeaseAgent& agent) const;
   static void grant_on_timeout(LeaseTable& table, LeaseStep& step);
   [[nodiscard]] std::uint8_t judge(const LeaseTable& table, const std::vector<LeaseRecord>& records) const;
@@ -169,6 +176,7 @@ class LeaseModel {
   std::deque<TableState> tables_;
   std::deque<LeaseAgent> agents_;
   std::deque<LeaseGate> gates_;
+  std::vector<std::uint16_t> gate_status_;  // the message in which each says how it stands
   std::deque<Message> messages_;
   std::deque<std::string> message_texts_;
   std::map<std::string, std::uint16_t> table_ids_, agent_ids_, gate_ids_, message_ids_;
@@ -234,14 +242,13 @@ void LeaseModel::table_successors(const State& state, const Emit& emit) {
     table_event(asked, 1 + state.requests, what.c_str(), emit);
   }
   for (std::uint32_t n = 0; n < static_cast<std::uint32_t>(world_.nodes); ++n) {
-    const LeaseTable& table = tables_[state.table].table;
-    const bool fencing = table.fencing(NodeId{n}) != 0;
+    const bool fencing = tables_[state.table].table.fencing(NodeId{n}) != 0;
     if (state.fences > 0 && !fencing) {
       State next = state;
       --next.fences;
       table_event(next, 100U + n, "a person orders the node's power cut", emit);
     }
-    const bool out = table.who({NodeId{n}, 0}, {}).phase == LeasePhase::out;
+    const bool out = view_of(state, n, 0).phase == LeasePhase::out;
     if (out || fencing) table_event(state, 200U + n, "a person restores the node", emit);
   }
 }
@@ -266,11 +273,12 @@ void LeaseModel::agent_successors(const State& state, const Emit& emit) {
     if (world_.mutant != LeaseMutant::nothing_repeated || first_hello) step(0, "repeats itself");
     if (world_.give_back) step(1, "gives back what it has");
     if (a >= world_.owners.size()) continue;
-    const Outcome& fresh = new_agent(a, state.starts[a] + 1U);
+    const bool reused = world_.mutant == LeaseMutant::agent_start_reused;
+    const Outcome& fresh = new_agent(a, state.starts[a] + (reused ? 0U : 1U));
     if (state.agent_starts > 0) {
       State next = state;
       --next.agent_starts;
-      ++next.starts[a];
+      if (!reused) ++next.starts[a];
       next.agent[a] = fresh.next;
       send(next, fresh.sent);
       emit(std::move(next), true, self_named("crashes and starts anew"));
