@@ -84,6 +84,7 @@ class LeaseModel {
     std::uint8_t agent_starts = 0, twins = 0, gate_starts = 0, works = 0, fences = 0, powers = 0, intrusions = 0;
     std::uint8_t broken = 0;  // index of what a step broke
     std::array<std::uint64_t, kMessages / 64> network{};
+    friend bool operator==(const State&, const State&) = default;
 
     [[nodiscard]] bool has(std::size_t message) const { return ((network[message / 64] >> (message % 64)) & 1U) != 0; }
   };
@@ -189,6 +190,7 @@ template <class Emit>
 void LeaseModel::successors(const State& state, Emit emit) {
   if (state.broken != 0) return;
   const auto tidy = [&](State next, bool fault, const auto& describe) {
+    if (next == state) return;  // most deliveries are of something already known
     prune(next);
     emit(std::move(next), fault, describe);
   };
