@@ -495,7 +495,7 @@ LeaseRequest ask(std::uint64_t id, LeaseOwner owner, GpuSet gpus, bool reclaim =
 
 const GpuSet kOne = {{NodeId{0}, 1}};
 
-// Slurm has the GPU, Kubernetes takes it, Slurm takes it back.
+// Slurm has the GPU, Kubernetes takes it.
 LeaseWorld two_engines() {
   LeaseWorld world;
   world.owners = {LeaseOwner::slurm, LeaseOwner::kubernetes};
@@ -577,7 +577,18 @@ TEST(LeaseModel, ThreeEnginesAndSetsOfTwo) {
   expect_clean(world);
 }
 
-TEST(LeaseModel, GangsOverTwoNodes) { expect_clean(two_nodes()); }
+TEST(LeaseModel, GangsOverTwoNodes) {
+  LeaseWorld world = two_nodes();
+  world.losses = false;
+  expect_clean(world);
+}
+
+TEST(LeaseModel, ColdStart) {
+  LeaseWorld world = two_engines();
+  world.cold = true;
+  world.losses = false;
+  expect_clean(world);
+}
 
 TEST(LeaseModel, EngineGivesBack) {
   LeaseWorld world = two_engines();
@@ -593,6 +604,13 @@ TEST(LeaseModel, IntruderBlocksAndIsNeverEnded) {
 }
 
 // The same with more going wrong at once: minutes, so only by hand. What it gave stands in docs/adr/0016-gpu-leases.md.
+TEST(LeaseModelLarge, DISABLED_GangsOverTwoNodesAndAGateCrashes) {
+  LeaseWorld world = two_nodes();
+  world.gate_starts = 1;
+  world.losses = false;
+  expect_clean(world, 8'000'000);
+}
+
 TEST(LeaseModelLarge, DISABLED_ColdStart) {
   LeaseWorld world = two_engines();
   world.cold = true;
@@ -649,9 +667,6 @@ std::vector<MutantCase> mutants() {
   restarts.agent_starts = 1;
   LeaseWorld fence = plain;
   fence.fences = 1;
-  LeaseWorld fences = plain;
-  fences.fences = 2;
-  fences.requests.push_back(ask(3, LeaseOwner::slurm, kOne));
   LeaseWorld second = plain;
   second.gpus = 2;
   second.requests = {ask(1, LeaseOwner::slurm, {{NodeId{0}, 2}}), ask(2, LeaseOwner::slurm, kOne, false),
@@ -666,22 +681,32 @@ std::vector<MutantCase> mutants() {
           {LeaseMutant::send_before_journal, "send_before_journal", second, both},
           {LeaseMutant::release_before_drained, "release_before_drained", work, both},
           {LeaseMutant::fence_by_order, "fence_by_order", fence, both},
-          {LeaseMutant::fence_number_ignored, "fence_number_ignored", fences, both},
           {LeaseMutant::nothing_repeated, "nothing_repeated", plain,
            "a dead end: no steps without faults lead from here to a goal"}};
 }
 
+void expect_caught(MutantCase one) {
+  one.world.mutant = one.mutant;
+  one.world.losses = one.mutant == LeaseMutant::nothing_repeated;
+  one.world.table_crashes = one.mutant == LeaseMutant::send_before_journal;
+  std::cout << one.name << ": ";
+  const ModelCheckResult result = explore(one.world);
+  EXPECT_EQ(result.violation, one.violation) << one.name;
+  EXPECT_FALSE(result.trace.empty()) << one.name;
+  if (std::getenv("WEFT_SHOW_TRACES") != nullptr) std::cout << result.text() << "\n";  // NOLINT(concurrency-mt-unsafe)
+}
+
 TEST(LeaseModel, EveryMutantIsCaught) {
-  for (MutantCase& one : mutants()) {
-    one.world.mutant = one.mutant;
-    one.world.losses = one.mutant == LeaseMutant::nothing_repeated;
-    one.world.table_crashes = one.mutant == LeaseMutant::send_before_journal;
-    std::cout << one.name << ": ";
-    const ModelCheckResult result = explore(one.world);
-    EXPECT_EQ(result.violation, one.violation) << one.name;
-    EXPECT_FALSE(result.trace.empty()) << one.name;
-    if (std::getenv("WEFT_SHOW_TRACES") != nullptr) std::cout << result.text() << "\n";
-  }
+  for (const MutantCase& one : mutants()) expect_caught(one);
+}
+
+// Takes two orders and three leases to show: by itself, for its size.
+TEST(LeaseModel, MutantWithOldEvidenceIsCaught) {
+  LeaseWorld world = two_engines();
+  world.fences = 2;
+  world.requests.push_back(ask(3, LeaseOwner::slurm, kOne));
+  expect_caught(
+      {LeaseMutant::fence_number_ignored, "fence_number_ignored", world, "both slurm and kubernetes use GPU 0/0"});
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ Status LeaseTable::apply_grant(const LeaseRecord& record) {
                                [&](const LeaseRequest& request) { return request.id == record.number; });
   if (at == pending_.end()) return wrong(fmt::format("request {} does not wait", record.number));
   if (record.epoch != last_epoch_ + 1) return wrong("an epoch out of order");
-  if (!grantable(*at, {})) return wrong(fmt::format("request {} wants GPUs that are not free", record.number));
+  if (!grantable(*at)) return wrong(fmt::format("request {} wants GPUs that are not free", record.number));
   last_epoch_ = record.epoch;
   for (const NodeGpus& part : at->gpus) {
     Node& node = nodes_.at(part.node);
@@ -315,24 +315,34 @@ void LeaseTable::welcome(LeaseStep& step, LeaseOwner owner) const {
   step.messages.push_back(std::move(message));
 }
 
-bool LeaseTable::grantable(const LeaseRequest& request, const GpuSet& claimed) const {
-  if (overlap(request.gpus, claimed)) return false;
+// Whether a grant is only a matter of others letting go: no server out of service or about to lose power, no intruder.
+bool LeaseTable::attainable(const LeaseRequest& request) const {
   for (const NodeGpus& part : request.gpus) {
     if (nodes_.at(part.node).fence != 0) return false;
   }
   // An engine that uses a free GPU without a lease may be given one: that is how what ran before weft came is taken in.
   const std::uint8_t others = static_cast<std::uint8_t>(~bit(request.owner));
   return those(request.gpus, [&](const Gpu& gpu) {
-           return gpu.phase == LeasePhase::free && (gpu.intruders & others) == 0;
+           return gpu.phase != LeasePhase::out && (gpu.intruders & others) == 0;
          }) == request.gpus;
 }
 
+bool LeaseTable::grantable(const LeaseRequest& request) const {
+  return attainable(request) &&
+         those(request.gpus, [](const Gpu& gpu) { return gpu.phase == LeasePhase::free; }) == request.gpus;
+}
+
 // Oldest request first; what an older one names, no younger one gets. So a set is granted whole, nobody holds one part
-// while waiting for another, and nobody is overtaken for ever.
+// while waiting for another, and nobody is overtaken for ever. A request that waits for a person claims nothing and
+// takes nothing from others meanwhile: it could not use it.
 void LeaseTable::settle(LeaseStep& step, Moment now) {
   GpuSet claimed;
   for (std::size_t i = 0; i < pending_.size();) {
-    if (grantable(pending_[i], claimed)) {
+    if (!attainable(pending_[i])) {
+      ++i;
+      continue;
+    }
+    if (!overlap(pending_[i].gpus, claimed) && grantable(pending_[i])) {
       LeaseRecord record;
       record.kind = Kind::grant;
       record.number = pending_[i].id;

@@ -136,7 +136,8 @@ class LeaseTable {
   template <class Wanted>
   [[nodiscard]] GpuSet those(const GpuSet& gpus, Wanted wanted) const;
   [[nodiscard]] GpuSet in_phase(const Lease& lease, LeasePhase phase) const;
-  [[nodiscard]] bool grantable(const LeaseRequest& request, const GpuSet& claimed) const;
+  [[nodiscard]] bool attainable(const LeaseRequest& request) const;
+  [[nodiscard]] bool grantable(const LeaseRequest& request) const;
   [[nodiscard]] std::string conflict_of(GpuName name) const;
   void describe_wait(LeaseView& view, GpuName name, Moment now) const;
 

@@ -124,16 +124,32 @@ TEST_F(LeaseTableTest, SetsAreWholeAndNobodyIsOvertaken) {
   ask(4, LeaseOwner::slurm, {{kNode, 0x8}}, false, at(4));
   EXPECT_EQ(table.who({kNode, 1}, at(4)).phase, LeasePhase::free);
   EXPECT_EQ(table.who({kNode, 3}, at(4)).phase, LeasePhase::granted);
-  EXPECT_EQ(
-      table.why_waiting(2, at(5)),
-      "waits 3s for GPU 0 of node 3, which is granted by slurm (job 1); that waits for slurm to show it open under "
-      "lease 1");
-  EXPECT_EQ(table.why_waiting(3, at(5)), "waits 2s for GPU 1 of node 3, which request 2 (job 2) named before it");
+  EXPECT_EQ(table.why_waiting(2, at(5)),
+            "waits 3s for GPU 0 of node 3, which is granted, lease of slurm (job 1); that waits for slurm to show it "
+            "open under "
+            "lease 1");
+  EXPECT_EQ(table.why_waiting(3, at(5)), "waits 2s for GPUs that request 2 (job 2) named before it");
   EXPECT_EQ(table.why_waiting(4, at(5)), "");
   const LeaseStep step = take(table.cancel(2, at(6)));
   ASSERT_EQ(step.messages.size(), 1U);
   EXPECT_EQ(table.who({kNode, 1}, at(6)).owner, LeaseOwner::slurm);
   EXPECT_TRUE(table.waiting().empty());
+}
+
+// A request that only a person can help takes nothing from others and keeps nothing from them.
+TEST_F(LeaseTableTest, UnattainableRequestHarmsNobody) {
+  take(table.add(NodeId{4}, 1, at(1)));
+  ask(1, LeaseOwner::slurm, kFirst, false, at(2));
+  const LeaseStep asked = ask(2, LeaseOwner::kubernetes, {{kNode, 0x3}, {NodeId{4}, 1}}, true, at(3));
+  EXPECT_TRUE(asked.messages.empty());
+  EXPECT_EQ(table.why_waiting(2, at(4)),
+            "waits 1s for GPU 0 of node 4, which is out of service; to do: see that node 4 is sound, power it on and "
+            "restore it");
+  ask(3, LeaseOwner::slurm, {{kNode, 0x2}}, false, at(5));
+  EXPECT_EQ(table.who({kNode, 1}, at(5)).owner, LeaseOwner::slurm);
+  // Once it is attainable, its age counts and it takes back what it needs.
+  EXPECT_EQ(take(table.restore(NodeId{4}, at(6))).messages.size(), 2U);
+  EXPECT_EQ(first(at(6)).phase, LeasePhase::revoking);
 }
 
 TEST_F(LeaseTableTest, FencingTakesTheNodeFromEverybody) {

@@ -110,27 +110,29 @@ std::string LeaseTable::why_waiting(std::uint64_t request, Moment now) const {
   if (asked == asked_.end()) return "";
   const auto at =
       std::find_if(pending_.begin(), pending_.end(), [&](const auto& other) { return other.id == request; });
+  const bool person = !attainable(*at);
   for (const NodeGpus& part : at->gpus) {
     for (std::uint8_t g = 0; g < kMaxGpus; ++g) {
       if (((part.gpus >> g) & 1U) == 0) continue;
-      const std::string place =
-          fmt::format("waits {} for GPU {} of node {}", age(asked->second, now), g, index_of(part.node));
-      for (auto older = pending_.begin(); older != at; ++older) {
-        for (const NodeGpus& theirs : older->gpus) {
-          if (theirs.node == part.node && ((theirs.gpus >> g) & 1U) != 0) {
-            return fmt::format("{}, which request {} ({}) named before it", place, older->id, older->holder);
-          }
-        }
-      }
       const LeaseView view = who({part.node, g}, now);
-      const bool own = view.conflict.empty() || conflicts_.contains({GpuName{part.node, g}, at->owner});
-      if (view.phase == LeasePhase::free && own && nodes_.at(part.node).fence == 0) continue;
+      const LeaseRequest alone{0, at->owner, "", {{part.node, static_cast<std::uint16_t>(1U << g)}}, false};
+      // What stands in the way first: where a person must act, whoever else has the rest does not matter yet.
+      if (person ? attainable(alone) : grantable(alone)) continue;
       return fmt::format(
-          "{}, which is {}{}{}{}", place, to_text(view.phase),
-          view.owner == LeaseOwner::none ? "" : fmt::format(" by {} ({})", to_text(view.owner), view.holder),
+          "waits {} for GPU {} of node {}, which is {}{}{}{}", age(asked->second, now), g, index_of(part.node),
+          to_text(view.phase),
+          view.owner == LeaseOwner::none ? "" : fmt::format(", lease of {} ({})", to_text(view.owner), view.holder),
           view.waiting.empty() ? "" : "; that waits for " + view.waiting,
           view.person.empty() ? "" : "; to do: " + view.person);
     }
+  }
+  for (auto older = pending_.begin(); older != at; ++older) {
+    if (!attainable(*older)) continue;
+    GpuSet rest = at->gpus;
+    for (const NodeGpus& theirs : older->gpus) erase(rest, theirs.node, theirs.gpus);
+    if (rest == at->gpus) continue;
+    return fmt::format("waits {} for GPUs that request {} ({}) named before it", age(asked->second, now), older->id,
+                       older->holder);
   }
   return "is about to be granted";
 }
