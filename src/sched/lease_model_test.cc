@@ -95,21 +95,23 @@ TEST(LeaseModel, NodeIsFenced) {
   expect_clean(world);
 }
 
-TEST(LeaseModel, ThreeEnginesAndSetsOfTwo) {
+TEST(LeaseModel, ThreeEngines) {
   LeaseWorld world = three_engines();
-  world.losses = false;
+  world.gpus = 1;
+  for (LeaseRequest& request : world.requests) request.gpus = kOne;
   expect_clean(world);
 }
 
 TEST(LeaseModel, GangsOverTwoNodes) {
   LeaseWorld world = two_nodes();
-  world.losses = false;
+  world.requests.pop_back();
   expect_clean(world);
 }
 
 TEST(LeaseModel, ColdStart) {
   LeaseWorld world = two_engines();
   world.cold = true;
+  world.requests.pop_back();
   world.losses = false;
   expect_clean(world);
 }
@@ -127,7 +129,27 @@ TEST(LeaseModel, IntruderBlocksAndIsNeverEnded) {
   expect_clean(world);
 }
 
-// The same with more going wrong at once: minutes, so only by hand. What it gave stands in docs/adr/0016-gpu-leases.md.
+// The same with more going wrong at once: too slow under a sanitizer, so only by hand. What it gave stands in
+// docs/adr/0016-gpu-leases.md.
+TEST(LeaseModelLarge, DISABLED_ThreeEnginesAndSetsOfTwo) {
+  LeaseWorld world = three_engines();
+  world.losses = false;
+  expect_clean(world);
+}
+
+TEST(LeaseModelLarge, DISABLED_GangsOverTwoNodes) {
+  LeaseWorld world = two_nodes();
+  world.losses = false;
+  expect_clean(world);
+}
+
+TEST(LeaseModelLarge, DISABLED_ColdStartWithoutLosses) {
+  LeaseWorld world = two_engines();
+  world.cold = true;
+  world.losses = false;
+  expect_clean(world);
+}
+
 TEST(LeaseModelLarge, DISABLED_GangsOverTwoNodesAndAGateCrashes) {
   LeaseWorld world = two_nodes();
   world.gate_starts = 1;
@@ -225,7 +247,7 @@ TEST(LeaseModel, EveryMutantIsCaught) {
 }
 
 // Takes two orders and three leases to show: by itself, for its size.
-TEST(LeaseModel, MutantWithOldEvidenceIsCaught) {
+TEST(LeaseModelLarge, DISABLED_MutantWithOldEvidenceIsCaught) {
   LeaseWorld world = two_engines();
   world.fences = 2;
   world.requests.push_back(ask(3, LeaseOwner::slurm, kOne));

@@ -43,7 +43,7 @@ class Life {
   void calm_down() {
     calm_ = true;
     for (std::uint32_t n = 0; n < kNodes; ++n) keep(table_.restore(NodeId{n}, now()));
-    for (int i = 0; i < 400'000 && failure_.empty() && !settled(); ++i) step();
+    for (int i = 0; i < 4'000 && failure_.empty() && !settled(); ++i) run(100);
   }
   [[nodiscard]] bool settled() const {
     if (!table_.waiting().empty()) return false;
