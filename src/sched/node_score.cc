@@ -51,7 +51,7 @@ NodeScorer::NodeScorer(const Machine& machine, std::vector<TaskType> mix, PackPo
     : machine_(machine),
       policy_(policy),
       typical_(typical_tasks(mix)),
-      worth_(mix, step_for(mix)),
+      worth_(mix, machine.nodes(), step_for(mix)),
       random_(seed, "pack"),
       potential_(machine.nodes().size(), 0.0),
       version_(machine.nodes().size(), 1) {
@@ -144,7 +144,7 @@ bool NodeScorer::goes_first(std::size_t a, std::size_t b) {
 }
 
 void NodeScorer::learn() {
-  worth_.learn(machine_.nodes(), free_, asked_ == 0 ? kFirstWorths : kLaterWorths);
+  worth_.learn(kinds_of(machine_.nodes(), free_), asked_ == 0 ? kFirstWorths : kLaterWorths);
   for (std::size_t n = 0; n < free_.size(); ++n) changed(n);
 }
 

@@ -29,8 +29,9 @@ class NodeValue {
     double worth = 0;   // thousandths of a GPU; begins as what it asks for
   };
 
-  // Sizes of parts are rounded up to whole `step`s, so that a bound needs one that divides them all (common_step).
-  NodeValue(std::span<const TaskType> types, Milli step);
+  // `nodes`: the servers that will be asked about. Sizes of parts are rounded up to whole `step`s, so that a bound
+  // needs one that divides them all (common_step).
+  NodeValue(std::span<const TaskType> types, std::span<const NodeShape> nodes, Milli step);
   [[nodiscard]] static Milli common_step(std::span<const TaskType> types);
 
   // GPU tasks; those without a GPU are one more kind, in cores.
@@ -46,20 +47,25 @@ class NodeValue {
 
  private:
   static constexpr std::size_t kPrices = kCorePrices.size();
-  using Row = std::array<double, kPrices>;           // by price
-  using Choice = std::array<std::int16_t, kPrices>;  // item taken, -1 for none
-  // Tables for the servers of one set of models and pools.
+  using Row = std::array<double, kPrices>;  // by price
+  // The best gain of a place for every price and the item that gives it, -1 for none. An item is a double too: the
+  // loops over prices then run in vector registers.
+  struct Best {
+    Row gain{};
+    Row item{};
+    void offer(const Row& other_gain, const Row& other_item);
+  };
+  // Tables for the servers of one model and pool.
   struct Group {
-    std::vector<Row> hole;  // by free steps of one GPU
-    std::vector<Choice> hole_item;
-    std::array<Row, kMaxGpus + 1> whole{};  // per whole GPU, where the server has so many of them
-    std::array<Choice, kMaxGpus + 1> whole_item{};
+    bool present = false;
+    std::vector<Best> hole;                  // by free steps of one GPU
+    std::array<Best, kMaxGpus + 1> whole{};  // per whole GPU, where the server has so many of them
   };
 
   [[nodiscard]] double price(std::size_t at) const { return core_worth_ + kCorePrices[at]; }
+  [[nodiscard]] std::size_t steps_of(const Request& request) const;
   [[nodiscard]] std::size_t group_of(const NodeShape& shape) const;
   void fill_tables(Group& group, std::uint64_t model, std::uint64_t pool) const;
-  void fill_price(Group& group, const std::vector<std::size_t>& usable, std::size_t at) const;
   // Sum over the server for every price; the index of the least.
   std::size_t least(const Group& group, const NodeFree& free, int whole, Row& sums) const;
 

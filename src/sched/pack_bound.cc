@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <vector>
 
-#include "sched/node_value.h"
+#include "sched/task_worth.h"
 
 namespace weft::sched {
 namespace {
 
+// Of the search: the first step's share of the bound, how steps grow and shrink, how much a new fill counts in the
+// mean.
+constexpr double kFirstLength = 0.005;
+constexpr double kLonger = 1.1;
+constexpr double kShorter = 0.66;
+constexpr int kPatience = 8;
+constexpr double kNewPart = 0.1;
 constexpr int kFirstRounds = 400;
 constexpr int kLaterRounds = 100;
 constexpr int kSplits = 24;  // of the time at which the pivot stops to fit
@@ -32,32 +38,28 @@ class BoundSearch {
   [[nodiscard]] std::vector<Range> ranges_of(std::span<const Range> by_type) const;
 
  private:
+  double descend(std::span<const Range> ranges, std::span<const std::size_t> classes, std::vector<double>& worths,
+                 int rounds);
   [[nodiscard]] double bound(std::span<const Range> ranges, std::span<const double> worths);
 
-  struct Kind {
-    const NodeShape* shape = nullptr;
-    NodeFree free{};
-    double count = 0;
-  };
   NodeValue values_;
-  std::vector<Kind> kinds_;  // servers that are equal but for their names
+  std::vector<NodeKind> kinds_;
   std::vector<double> gpu_;  // what each item asks for, thousandths
   std::vector<double> used_;
+  std::vector<std::size_t> by_size_;     // class of each item: what it asks of one GPU
+  std::vector<std::size_t> each_;        // a class of its own
   std::vector<std::ptrdiff_t> item_of_;  // by type; -1 without a GPU
 };
 
 BoundSearch::BoundSearch(const Machine& machine, std::span<const TaskType> types)
-    : values_(types, NodeValue::common_step(types)) {
-  std::map<std::tuple<Milli, std::int32_t, std::int32_t, std::int32_t>, Kind> kinds;
-  for (const NodeShape& shape : machine.nodes()) {
-    Kind& kind = kinds[{shape.cpu, shape.gpus, shape.model, shape.pool}];
-    kind.shape = &shape;
-    kind.free = empty_node(shape);
-    kind.count += 1;
-  }
-  for (const auto& [key, kind] : kinds) kinds_.push_back(kind);
+    : values_(types, machine.nodes(), NodeValue::common_step(types)), kinds_(empty_kinds(machine.nodes())) {
   for (const NodeValue::Item& item : values_.items()) gpu_.push_back(item.request.gpu_total());
   used_.resize(gpu_.size());
+  std::map<Milli, std::size_t> sizes;
+  for (const NodeValue::Item& item : values_.items()) {
+    by_size_.push_back(sizes.try_emplace(item.request.gpu_total() / item.request.gpus, sizes.size()).first->second);
+    each_.push_back(each_.size());
+  }
   for (const TaskType& type : types) {
     Request request = type.request;
     request.memory_mib = request.scratch_gib = request.functions = 0;
@@ -83,7 +85,8 @@ double BoundSearch::bound(std::span<const Range> ranges, std::span<const double>
   std::fill(used_.begin(), used_.end(), 0.0);
   double cores = 0;
   double sum = 0;
-  for (const Kind& kind : kinds_) sum += kind.count * values_.fill(*kind.shape, kind.free, kind.count, used_, cores);
+  for (const NodeKind& kind : kinds_)
+    sum += kind.count * values_.fill(*kind.shape, kind.free, kind.count, used_, cores);
   for (std::size_t i = 0; i < worths.size(); ++i) {
     const double rest = gpu_[i] - worths[i];
     sum += rest * (rest > 0 ? ranges[i].high : ranges[i].low);
@@ -91,28 +94,49 @@ double BoundSearch::bound(std::span<const Range> ranges, std::span<const double>
   return sum;
 }
 
-// Subgradient steps: a type that the best fill takes more often than it can have come is worth less, and so on.
-double BoundSearch::search(std::span<const Range> ranges, std::vector<double>& worths, int rounds) {
-  std::vector<double> now = worths;
-  std::vector<double> mean(now.size(), 0.0);
-  double least = bound(ranges, now);
-  const auto keep = [&](double found, const std::vector<double>& at) {
-    if (found >= least) return;
-    least = found;
-    worths = at;
+// The volume algorithm (Barahona and Anbil, Mathematical Programming 87, 2000): subgradient steps from the best worths
+// so far along a running mean of the fills, which is close to a fractional packing; lengths after Polyak. The worths of
+// one class move together, in proportion to what a type asks for.
+double BoundSearch::descend(std::span<const Range> ranges, std::span<const std::size_t> classes,
+                            std::vector<double>& worths, int rounds) {
+  const std::size_t count = *std::max_element(classes.begin(), classes.end()) + 1;
+  std::vector<double> mean(count, 0.0);
+  std::vector<double> weight(count, 1.0);
+  for (std::size_t i = 0; i < worths.size(); ++i) weight[classes[i]] += gpu_[i] * ranges[i].high;
+  const auto add_excess = [&](const std::vector<double>& at, double part) {
+    for (double& each : mean) each *= 1 - part;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      mean[classes[i]] += part * gpu_[i] * (used_[i] - (at[i] < gpu_[i] ? ranges[i].high : ranges[i].low));
   };
+  double least = bound(ranges, worths);
+  add_excess(worths, 1.0);
+  std::vector<double> now(worths.size());
+  double length = kFirstLength;
+  int since = 0;
   for (int round = 0; round < rounds; ++round) {
-    const double step = 0.3 / (1 + 0.05 * round);
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      const double count = now[i] < gpu_[i] ? ranges[i].high : ranges[i].low;
-      now[i] = std::max(0.0, now[i] - step * gpu_[i] * (used_[i] - count) / (used_[i] + count + 1));
+    double square = 0;
+    for (std::size_t c = 0; c < count; ++c) square += mean[c] * mean[c] / weight[c];
+    if (square <= 0) break;
+    const double step = length * least / square;
+    for (std::size_t i = 0; i < now.size(); ++i)
+      now[i] = std::max(0.0, worths[i] - step * gpu_[i] * mean[classes[i]] / weight[classes[i]]);
+    const double found = bound(ranges, now);
+    add_excess(now, kNewPart);
+    if (found < least) {
+      least = found;
+      worths = now;
+      length *= kLonger;
+      since = 0;
+    } else if (++since % kPatience == 0) {
+      length *= kShorter;
     }
-    keep(bound(ranges, now), now);
-    if (2 * round < rounds) continue;
-    for (std::size_t i = 0; i < now.size(); ++i) mean[i] += now[i] / (rounds - (rounds + 1) / 2);
   }
-  if (rounds > 1) keep(bound(ranges, mean), mean);
   return least;
+}
+
+double BoundSearch::search(std::span<const Range> ranges, std::vector<double>& worths, int rounds) {
+  (void)descend(ranges, by_size_, worths, rounds);
+  return descend(ranges, each_, worths, rounds);
 }
 
 // Bounds for one type taken as the pivot: whatever the moment at which it stops to fit, one part of the arrivals holds

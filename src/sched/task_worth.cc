@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 namespace weft::sched {
 namespace {
@@ -16,7 +18,28 @@ double change(double used, double expected) { return 1.0 - std::min(kMostExcess,
 
 }  // namespace
 
-TaskWorth::TaskWorth(std::span<const TaskType> mix, Milli step) : values_(mix, step) {
+std::vector<NodeKind> empty_kinds(std::span<const NodeShape> nodes) {
+  std::map<std::tuple<Milli, std::int32_t, std::int32_t, std::int32_t>, NodeKind> kinds;
+  for (const NodeShape& shape : nodes) {
+    const auto [kind, fresh] =
+        kinds.try_emplace({shape.cpu, shape.gpus, shape.model, shape.pool}, NodeKind{&shape, empty_node(shape), 0});
+    kind->second.count += 1;
+  }
+  std::vector<NodeKind> list;
+  for (const auto& [key, kind] : kinds) list.push_back(kind);
+  return list;
+}
+
+std::vector<NodeKind> kinds_of(std::span<const NodeShape> nodes, std::span<const NodeFree> free) {
+  std::vector<NodeKind> list;
+  for (std::size_t n = 0; n < free.size(); ++n) {
+    if (free[n].up) list.push_back({&nodes[n], free[n], 1});
+  }
+  return list;
+}
+
+TaskWorth::TaskWorth(std::span<const TaskType> mix, std::span<const NodeShape> nodes, Milli step)
+    : values_(mix, nodes, step) {
   for (const TaskType& type : mix) {
     tasks_ += static_cast<double>(type.count);
     mean_gpu_ += static_cast<double>(type.count) * type.request.gpu_total();
@@ -47,10 +70,10 @@ void TaskWorth::adjust(double expected, std::span<const double> used, double cor
   core_worth_ *= factor;
 }
 
-void TaskWorth::learn(std::span<const NodeShape> nodes, std::span<const NodeFree> free, const WorthOptions& options) {
+void TaskWorth::learn(std::span<const NodeKind> kinds, const WorthOptions& options) {
   if (mean_gpu_ <= 0) return;
   double idle = 0;
-  for (const NodeFree& each : free) idle += each.gpu_total();
+  for (const NodeKind& kind : kinds) idle += kind.count * kind.free.gpu_total();
   const double expected = idle / mean_gpu_;
   std::vector<double> used(worths_.size());
   std::vector<double> sums(worths_.size(), 0.0);
@@ -60,9 +83,7 @@ void TaskWorth::learn(std::span<const NodeShape> nodes, std::span<const NodeFree
     values_.set_worths(worths_, core_worth_);
     std::fill(used.begin(), used.end(), 0.0);
     double cores = 0;
-    for (std::size_t n = 0; n < free.size(); ++n) {
-      if (free[n].up) values_.fill(nodes[n], free[n], 1.0, used, cores);
-    }
+    for (const NodeKind& kind : kinds) values_.fill(*kind.shape, kind.free, kind.count, used, cores);
     adjust(expected, used, cores, options.rate / std::sqrt(1.0 + 0.2 * round));
     if (2 * round < options.rounds) continue;
     // The worths swing around the solution; their mean over the second half lies nearer than the last.

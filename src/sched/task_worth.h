@@ -17,13 +17,24 @@ struct WorthOptions {
   double rate = 0.3;  // of the first round: a type that is not taken at all rises by half of this, in logarithm
 };
 
+// Servers in one state.
+struct NodeKind {
+  const NodeShape* shape = nullptr;
+  NodeFree free{};
+  double count = 1;
+};
+// Empty servers that are equal but for their names and memory counted together: a node value sees no difference.
+[[nodiscard]] std::vector<NodeKind> empty_kinds(std::span<const NodeShape> nodes);
+// Servers as they are, one by one.
+[[nodiscard]] std::vector<NodeKind> kinds_of(std::span<const NodeShape> nodes, std::span<const NodeFree> free);
+
 class TaskWorth {
  public:
-  TaskWorth(std::span<const TaskType> mix, Milli step);
+  TaskWorth(std::span<const TaskType> mix, std::span<const NodeShape> nodes, Milli step);
 
   // Goes on from the present worths for what is free now. The tasks that are weighed are those of the mix whose GPUs
   // add up to what is idle.
-  void learn(std::span<const NodeShape> nodes, std::span<const NodeFree> free, const WorthOptions& options);
+  void learn(std::span<const NodeKind> kinds, const WorthOptions& options);
   [[nodiscard]] const NodeValue& values() const { return values_; }
 
  private:
