@@ -18,8 +18,8 @@ constexpr int kPatience = 8;
 constexpr double kNewPart = 0.1;
 constexpr int kFirstRounds = 400;
 constexpr int kLaterRounds = 100;
-constexpr int kSplits = 24;  // of the time at which the pivot stops to fit
-constexpr std::size_t kPivots = 2;
+constexpr int kSplits = 16;  // of the time at which the pivot stops to fit
+constexpr std::size_t kPivots = 1;
 
 // How many tasks of a type may have been placed.
 struct Range {
