@@ -76,7 +76,8 @@ void NodeValue::set_worths(std::span<const double> worths, double core_worth) {
       const auto bit = [](std::int32_t index, std::int32_t count) {
         return index + 1 == count ? std::uint64_t{0} : std::uint64_t{1} << static_cast<unsigned>(index);
       };
-      Group& group = groups_[static_cast<std::size_t>(pool * models_ + model)];
+      Group& group =
+          groups_[static_cast<std::size_t>(pool) * static_cast<std::size_t>(models_) + static_cast<std::size_t>(model)];
       if (group.present) fill_tables(group, bit(model, models_), bit(pool, pools_));
     }
   }

@@ -14,6 +14,7 @@ namespace {
 template <class Of>
 Spread over(const std::vector<PackRun>& runs, Of of) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const PackRun& run : runs) values.push_back(of(run));
   return spread_of(values);
 }

@@ -26,6 +26,7 @@ std::vector<NodeKind> empty_kinds(std::span<const NodeShape> nodes) {
     kind->second.count += 1;
   }
   std::vector<NodeKind> list;
+  list.reserve(kinds.size());
   for (const auto& [key, kind] : kinds) list.push_back(kind);
   return list;
 }
