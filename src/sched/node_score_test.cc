@@ -36,6 +36,7 @@ Machine machine_of(int count, std::uint64_t seed) {
     nodes.push_back(shape);
   }
   std::vector<NodeLabels> labels;
+  labels.reserve(nodes.size());
   for (const NodeShape& shape : nodes) labels.push_back({shape.name, {}, {}, {}});
   return *Machine::build(nodes, labels, {"A"}, {});
 }
