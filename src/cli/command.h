@@ -118,6 +118,7 @@ struct OptionSection {
 [[nodiscard]] Command sim_life_command();
 [[nodiscard]] Command sim_models_command();
 [[nodiscard]] Command sim_nccl_command();
+[[nodiscard]] Command sched_pack_command();
 [[nodiscard]] Command sim_compare_command();
 [[nodiscard]] Command sim_sweep_command();
 [[nodiscard]] Command sim_workload_command();
