@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "sched/node_score.h"
+#include "sched/task_packer.h"
 
 namespace weft::sched {
 namespace {
@@ -78,7 +78,7 @@ TEST(PackBound, IsNeverBelowTheBestChoice) {
     EXPECT_GE(bound.any + 1e-6, best) << round;
     EXPECT_LE(bound.conserving, bound.any);
     for (const PackPolicy policy : {PackPolicy::best_fit, PackPolicy::fgd, PackPolicy::weft, PackPolicy::random}) {
-      NodeScorer scorer(machine, types, policy, 1);
+      TaskPacker scorer(machine, types, policy, 1);
       double given = 0;
       for (const Request& task : tasks) given += scorer.place(task) ? task.gpu_total() : 0;
       EXPECT_GE(bound.conserving + 1e-6, given) << to_text(policy);

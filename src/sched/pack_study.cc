@@ -78,7 +78,7 @@ std::vector<std::uint32_t> draw_arrivals(std::span<const TaskType> types, std::i
 
 PackRun run_pack(const Machine& machine, std::span<const TaskType> types, std::span<const std::uint32_t> arrivals,
                  PackPolicy policy, std::uint64_t seed) {
-  NodeScorer scorer(machine, {types.begin(), types.end()}, policy, seed);
+  TaskPacker scorer(machine, {types.begin(), types.end()}, policy, seed);
   const std::vector<TaskType> typical = typical_tasks(types);
   const double capacity = static_cast<double>(machine.gpus()) * kWholeGpu;
   std::vector<double> fragment;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sched/machine.h"
-#include "sched/node_score.h"
+#include "sched/task_packer.h"
 #include "sched/pack_bound.h"
 
 namespace weft::sched {

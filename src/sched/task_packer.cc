@@ -1,4 +1,4 @@
-#include "sched/node_score.h"
+#include "sched/task_packer.h"
 
 #include <algorithm>
 #include <array>
@@ -48,7 +48,7 @@ std::optional<PackPolicy> pack_policy_named(std::string_view name) {
   return std::nullopt;
 }
 
-NodeScorer::NodeScorer(const Machine& machine, std::vector<TaskType> mix, PackPolicy policy, std::uint64_t seed)
+TaskPacker::TaskPacker(const Machine& machine, std::vector<TaskType> mix, PackPolicy policy, std::uint64_t seed)
     : machine_(machine),
       policy_(policy),
       typical_(typical_tasks(mix)),
@@ -72,7 +72,7 @@ NodeScorer::NodeScorer(const Machine& machine, std::vector<TaskType> mix, PackPo
 }
 
 // What a policy wants little of on a server: fragments, or value lost.
-double NodeScorer::potential(const NodeShape& shape, const NodeFree& free) const {
+double TaskPacker::potential(const NodeShape& shape, const NodeFree& free) const {
   switch (policy_) {
     case PackPolicy::random:
     case PackPolicy::best_fit:
@@ -84,7 +84,7 @@ double NodeScorer::potential(const NodeShape& shape, const NodeFree& free) const
   }
 }
 
-double NodeScorer::score(std::size_t node, const NodeFree& after) const {
+double TaskPacker::score(std::size_t node, const NodeFree& after) const {
   if (policy_ == PackPolicy::best_fit) return std::floor(100 * best_fit(after, kPublishedCpu, kPublishedGpu));
   const double gain = potential_[node] - potential(machine_.nodes()[node], after);
   switch (policy_) {
@@ -97,7 +97,7 @@ double NodeScorer::score(std::size_t node, const NodeFree& after) const {
   }
 }
 
-NodeScorer::Scores& NodeScorer::scores_of(const Request& request) {
+TaskPacker::Scores& TaskPacker::scores_of(const Request& request) {
   Scores& scores = scores_[request];
   if (scores.score.empty()) {
     scores.request = request;
@@ -108,7 +108,7 @@ NodeScorer::Scores& NodeScorer::scores_of(const Request& request) {
   return scores;
 }
 
-void NodeScorer::rescore(Scores& scores, std::size_t node) {
+void TaskPacker::rescore(Scores& scores, std::size_t node) {
   const Request& request = scores.request;
   const NodeFree& before = free_[node];
   scores.version[node] = version_[node];
@@ -135,7 +135,7 @@ void NodeScorer::rescore(Scores& scores, std::size_t node) {
   }
 }
 
-bool NodeScorer::goes_first(std::size_t a, std::size_t b) {
+bool TaskPacker::goes_first(std::size_t a, std::size_t b) {
   if (policy_ == PackPolicy::best_fit || policy_ == PackPolicy::fgd) return name_rank_[a] < name_rank_[b];
   const auto state = [&](std::size_t n) {
     const NodeFree& free = free_[n];
@@ -144,17 +144,17 @@ bool NodeScorer::goes_first(std::size_t a, std::size_t b) {
   return state(a) < state(b);
 }
 
-void NodeScorer::learn() {
+void TaskPacker::learn() {
   worth_.learn(kinds_of(machine_.nodes(), free_), asked_ == 0 ? kFirstWorths : kLaterWorths);
   for (std::size_t n = 0; n < free_.size(); ++n) changed(n);
 }
 
-void NodeScorer::changed(std::size_t node) {
+void TaskPacker::changed(std::size_t node) {
   potential_[node] = potential(machine_.nodes()[node], free_[node]);
   ++version_[node];
 }
 
-std::optional<Slot> NodeScorer::place_anywhere(const Request& request) {
+std::optional<Slot> TaskPacker::place_anywhere(const Request& request) {
   std::optional<Slot> slot;
   std::uint64_t seen = 0;
   for (std::uint32_t n = 0; n < free_.size(); ++n) {
@@ -173,7 +173,7 @@ std::optional<Slot> NodeScorer::place_anywhere(const Request& request) {
   return chosen;
 }
 
-std::optional<Slot> NodeScorer::place(const Request& request) {
+std::optional<Slot> TaskPacker::place(const Request& request) {
   if (policy_ == PackPolicy::weft && asked_ % kLearnEvery == 0) learn();
   ++asked_;
   std::optional<Slot> slot;
@@ -206,7 +206,7 @@ std::optional<Slot> NodeScorer::place(const Request& request) {
   return slot;
 }
 
-void NodeScorer::give_back(const Request& request, const Slot& slot) {
+void TaskPacker::give_back(const Request& request, const Slot& slot) {
   const std::size_t node = index_of(slot.node);
   sched::give_back(free_[node], request, slot);
   changed(node);

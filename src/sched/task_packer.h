@@ -29,10 +29,10 @@ inline constexpr int kPackPolicies = 6;
 [[nodiscard]] std::string_view to_text(PackPolicy policy);
 [[nodiscard]] std::optional<PackPolicy> pack_policy_named(std::string_view name);
 
-class NodeScorer {
+class TaskPacker {
  public:
   // `mix`: what is known of the tasks to come.
-  NodeScorer(const Machine& machine, std::vector<TaskType> mix, PackPolicy policy, std::uint64_t seed);
+  TaskPacker(const Machine& machine, std::vector<TaskType> mix, PackPolicy policy, std::uint64_t seed);
 
   // Places one task, or says that it fits nowhere.
   std::optional<Slot> place(const Request& request);

@@ -1,4 +1,4 @@
-#include "sched/node_score.h"
+#include "sched/task_packer.h"
 
 #include <gtest/gtest.h>
 
@@ -53,23 +53,23 @@ std::vector<Request> tasks_of(std::size_t count, std::uint64_t seed) {
 
 std::int64_t given_out(const Machine& machine, const std::vector<Request>& tasks, PackPolicy policy,
                        std::uint64_t seed = 1) {
-  NodeScorer scorer(machine, task_types(tasks), policy, seed);
+  TaskPacker scorer(machine, task_types(tasks), policy, seed);
   std::int64_t sum = 0;
   for (const Request& task : tasks) sum += scorer.place(task) ? task.gpu_total() : 0;
   return sum;
 }
 
-TEST(NodeScore, NamesGoBothWays) {
+TEST(TaskPacker, NamesGoBothWays) {
   for (const PackPolicy policy : kAll) EXPECT_EQ(pack_policy_named(to_text(policy)), policy);
   EXPECT_EQ(pack_policy_named("best"), std::nullopt);
 }
 
 // Nothing that fits is turned away, nothing is placed where it does not fit, GPUs are the right ones.
-TEST(NodeScore, EveryPolicyPlacesWhatFits) {
+TEST(TaskPacker, EveryPolicyPlacesWhatFits) {
   const Machine machine = machine_of(12, 3);
   const std::vector<Request> tasks = tasks_of(200, 5);
   for (const PackPolicy policy : kAll) {
-    NodeScorer scorer(machine, task_types(tasks), policy, 9);
+    TaskPacker scorer(machine, task_types(tasks), policy, 9);
     int refused = 0;
     for (Request task : tasks) {
       const std::vector<NodeFree> before(scorer.free().begin(), scorer.free().end());
@@ -91,10 +91,10 @@ TEST(NodeScore, EveryPolicyPlacesWhatFits) {
   }
 }
 
-TEST(NodeScore, GivesBackWhatWasTaken) {
+TEST(TaskPacker, GivesBackWhatWasTaken) {
   const Machine machine = machine_of(3, 3);
   const std::vector<Request> tasks = tasks_of(20, 5);
-  NodeScorer scorer(machine, task_types(tasks), PackPolicy::weft, 9);
+  TaskPacker scorer(machine, task_types(tasks), PackPolicy::weft, 9);
   const std::vector<NodeFree> before(scorer.free().begin(), scorer.free().end());
   std::vector<std::pair<Request, Slot>> placed;
   for (const Request& task : tasks) {
@@ -105,7 +105,7 @@ TEST(NodeScore, GivesBackWhatWasTaken) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), scorer.free().begin()));
 }
 
-TEST(NodeScore, WeftDoesNotDependOnNamesNorOnTheOrderOfServers) {
+TEST(TaskPacker, WeftDoesNotDependOnNamesNorOnTheOrderOfServers) {
   const std::vector<Request> tasks = tasks_of(400, 11);
   const std::int64_t first = given_out(machine_of(40, 1), tasks, PackPolicy::weft);
   for (const std::uint64_t names : {2U, 3U, 4U, 5U}) {
@@ -113,10 +113,10 @@ TEST(NodeScore, WeftDoesNotDependOnNamesNorOnTheOrderOfServers) {
   }
 }
 
-TEST(NodeScore, FgdTakesTheFirstNameAmongEquals) {
+TEST(TaskPacker, FgdTakesTheFirstNameAmongEquals) {
   const Machine machine = machine_of(9, 2);
   const std::vector<Request> tasks = {asks(1000, 1, 1000)};
-  NodeScorer scorer(machine, task_types(tasks), PackPolicy::fgd, 1);
+  TaskPacker scorer(machine, task_types(tasks), PackPolicy::fgd, 1);
   const auto slot = scorer.place(tasks[0]);
   ASSERT_TRUE(slot);
   // A single type leaves no fragments: all scores are equal.
@@ -124,7 +124,7 @@ TEST(NodeScore, FgdTakesTheFirstNameAmongEquals) {
 }
 
 // Two parts of 650 and two of 320: only the pairs fill both GPUs.
-TEST(NodeScore, WeftPairsPartsThatFillAGpu) {
+TEST(TaskPacker, WeftPairsPartsThatFillAGpu) {
   NodeShape shape;
   shape.name = "a";
   shape.cpu = 100'000;
