@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <set>
@@ -80,24 +78,6 @@ class RandomRun {
 
   bool decide() {
     const Decisions decisions = scheduler.decide(now);
-    if (std::getenv("ROOM_LOG") != nullptr) {
-      const auto show = [&](JobId id) {
-        const JobRecord& r = scheduler.record(id);
-        return r.job.name + "(" + r.job.tenant + " p" + std::to_string(r.job.priority) + " c" +
-               std::to_string(static_cast<int>(r.charge)) + " " + std::to_string(r.running_tasks()) + "/" +
-               std::to_string(r.job.fewest()) + "-" + std::to_string(r.job.tasks) + "x" +
-               std::to_string(r.job.task.gpus) + " req" + std::to_string(static_cast<int>(r.job.required)) + " seg" +
-               std::to_string(r.job.segment) + ")";
-      };
-      std::printf("t=%g\n", now.seconds());
-      for (const Start& x : decisions.starts) std::printf("  start %s\n", show(x.job).c_str());
-      for (const Preempt& x : decisions.preempts)
-        std::printf("  preempt %s by %s\n", show(x.victim).c_str(), show(x.by).c_str());
-      for (const Resize& x : decisions.resizes)
-        std::printf("  resize %s by %s\n", show(x.job).c_str(), show(x.by).c_str());
-      for (const Reservation& x : scheduler.reservations())
-        std::printf("  promise %s at %g\n", show(x.job).c_str(), x.start.seconds());
-    }
     for (const Preempt& preempt : decisions.preempts) {
       ++preemptions;
       const JobRecord& victim = scheduler.record(preempt.victim);
@@ -144,7 +124,7 @@ class RandomRun {
       for (const JobId id : stopping) stop(id);
       if (!decide()) return;
       if (stopping.empty() && preemptions == preempted) return;
-      // What happened before may have broken promises; reservations that are planned anew may, too.
+      // What happened before may have broken promises, and so may a reservation of a job ahead that is planned anew.
       if (round == 0 || scheduler.policy().backfill == Backfill::reserved) continue;
       ASSERT_LE(before, scheduler.committed_ranks()) << "round " << round;
       ASSERT_TRUE(preemptions == preempted || before < scheduler.committed_ranks()) << "round " << round;
