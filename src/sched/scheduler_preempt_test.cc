@@ -151,8 +151,7 @@ TEST(SchedulerPreempt, QuotaAloneIsAReasonToo) {
 // whatever the state, preemption comes to rest.
 TEST(SchedulerPreempt, RandomEventsKeepTheOrderAndComeToRest) {
   int served = 0;
-  for (std::uint64_t seed = std::getenv("SEED") ? std::strtoul(std::getenv("SEED"), nullptr, 10) : 1; seed <= 300;
-       ++seed) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     Policy policy;
     policy.exempt = seconds(seed % 3 == 0 ? 40 : 0);
     policy.order = seed % 2 == 0 ? Order::fifo : Order::fair;
@@ -166,6 +165,7 @@ TEST(SchedulerPreempt, RandomEventsKeepTheOrderAndComeToRest) {
       }
     }
     served += run.served;
+    EXPECT_LT(run.longest_settling, 40U);
   }
   EXPECT_GT(served, 100);
 }

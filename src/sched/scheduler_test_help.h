@@ -25,6 +25,8 @@ inline std::shared_ptr<const Machine> servers(std::int32_t nodes, std::int32_t g
   plain.nodes = nodes;
   plain.gpus = gpus;
   plain.rack = rack;
+  plain.leaf = 0;
+  plain.pod = 0;
   return std::make_shared<const Machine>(plain_machine(plain));
 }
 
@@ -109,25 +111,30 @@ class RandomRun {
 
   void stop(JobId id) { scheduler.stopped(id, now); }
 
-  // Everything that was told to go has gone, and nothing else happens: preemption must come to an end, and every round
-  // of it must leave higher ranks than it found.
+  // Everything that was told to go has gone, and nothing else happens: preemption must come to an end, and the ranks
+  // that are left must be higher than those that were there when it began.
   void settle() {
     const std::size_t most = scheduler.job_count() + 2;
+    std::vector<Rank> before;
+    int preempted = 0;
     for (std::size_t round = 0; round < most; ++round) {
       std::vector<JobId> stopping;
       for (const JobId id : scheduler.running()) {
         if (scheduler.record(id).phase == JobPhase::stopping) stopping.push_back(id);
       }
-      const std::vector<Rank> before = scheduler.committed_ranks();
-      const int preempted = preemptions;
       std::sort(stopping.begin(), stopping.end());
       for (const JobId id : stopping) stop(id);
+      const int known = preemptions;
       if (!decide()) return;
-      if (stopping.empty() && preemptions == preempted) return;
-      // What happened before may have broken promises, and so may a reservation of a job ahead that is planned anew.
-      if (round == 0 || scheduler.policy().backfill == Backfill::reserved) continue;
-      ASSERT_LE(before, scheduler.committed_ranks()) << "round " << round;
-      ASSERT_TRUE(preemptions == preempted || before < scheduler.committed_ranks()) << "round " << round;
+      longest_settling = std::max(longest_settling, round);
+      if (round == 0) {  // victims of before may have gone for a job that ended since
+        before = scheduler.committed_ranks();
+        preempted = preemptions;
+      }
+      if (!stopping.empty() || preemptions != known) continue;
+      ASSERT_LE(before, scheduler.committed_ranks());
+      ASSERT_TRUE(preemptions == preempted || before < scheduler.committed_ranks());
+      return;
     }
     FAIL() << "preemption does not end";
   }
@@ -216,6 +223,7 @@ class RandomRun {
   int moved = 0;
   int swapped = 0;
   int requeued = 0;
+  std::size_t longest_settling = 0;  // rounds
 };
 
 }  // namespace weft::sched
