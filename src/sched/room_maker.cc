@@ -127,8 +127,8 @@ Scheduler::RoomMaker::NodeRoom Scheduler::RoomMaker::room_of(NodeId node) const 
   std::set<Moment> moments{now_};
   for (const JobId other : s_.promised_on_[index_of(node)]) {
     const Promise& promise = s_.promises_.at(other);
-    if (!promise.active || promise.reservation.start >= end_) continue;
-    const Moment start = std::max(now_, promise.reservation.start);
+    if (!promise.active || promise.begins() >= end_) continue;
+    const Moment start = std::max(now_, promise.begins());
     moments.insert(start);
     for (const Slot& slot : promise.reservation.placement.slots) {
       if (slot.node != node) continue;

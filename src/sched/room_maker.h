@@ -80,7 +80,7 @@ class Scheduler::RoomMaker {
   Decisions& decisions_;
   const FitClass* fits_ = nullptr;
   std::int32_t most_ = 0;
-  Moment end_{};  // it is gone by then, even if the last victim takes all its grace
+  Moment end_{};       // it is gone by then, even if the last victim takes all its grace
   bool waits_ = true;  // for jobs on their way out; else what they hold is taken
   RoomProblem problem_;
   std::vector<Source> sources_;  // by item

@@ -182,6 +182,9 @@ class Scheduler {
     bool active = false;                 // passed by the walk under way: jobs behind must respect it
     bool preempting = false;             // of room that victims make: kept until the job starts
     Charge charge = Charge::guaranteed;  // what it will be charged as; of use where preempting
+    // From when on others keep off. What victims leave before they have to is not for others, not even for a while:
+    // the victim itself would be back.
+    [[nodiscard]] Moment begins() const { return preempting ? Moment{} : reservation.start; }
   };
 
   // scheduler.cc: events and books

@@ -75,7 +75,7 @@ NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now
     for (const JobId id : promised_on_[index_of(node)]) {
       const Promise& promise = promises_.at(id);
       const Reservation& kept = promise.reservation;
-      if (!promise.active || kept.start > when || kept.end <= when) continue;
+      if (!promise.active || promise.begins() > when || kept.end <= when) continue;
       for (const Slot& slot : kept.placement.slots) {
         if (slot.node == node) subtract(free, jobs_[index_of(id)].job.task, slot);
       }
@@ -85,7 +85,7 @@ NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now
   NodeFree least = state_at(from);
   for (const JobId id : promised_on_[index_of(node)]) {
     const Promise& promise = promises_.at(id);
-    if (!promise.active || promise.reservation.start <= from || promise.reservation.start >= until) continue;
+    if (!promise.active || promise.begins() <= from || promise.reservation.start >= until) continue;
     least = least_of(least, state_at(promise.reservation.start));
   }
   return least;
@@ -93,12 +93,12 @@ NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now
 
 std::span<const NodeLimit> Scheduler::limits_for(Moment now, Moment end, Walk& walk) const {
   std::size_t concerned = 0;
-  for (const Promise* promise : walk.active) concerned += promise->reservation.start < end ? 1U : 0U;
+  for (const Promise* promise : walk.active) concerned += promise->begins() < end ? 1U : 0U;
   if (concerned == 0) return {};
   if (!walk.limits_stale && walk.limits_promises == concerned) return walk.limits;
   std::vector<NodeId> nodes;
   for (const Promise* promise : walk.active) {
-    if (promise->reservation.start >= end) continue;
+    if (promise->begins() >= end) continue;
     for (const Slot& slot : promise->reservation.placement.slots) nodes.push_back(slot.node);
   }
   std::sort(nodes.begin(), nodes.end());

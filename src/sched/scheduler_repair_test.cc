@@ -1,0 +1,98 @@
+#include "sched/scheduler_test_help.h"
+
+namespace weft::sched {
+namespace {
+
+TEST(SchedulerRepair, AJobOfFiveHundredNodesOutlivesTwo) {
+  Scheduler scheduler(servers(520, 8, 20), {});
+  scheduler.submit(job_of("a", 500, 8), at(0));
+  ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
+  const std::vector<Slot> before = scheduler.record(JobId{0}).placement.slots;
+  const std::vector<NodeId> lost{before[7].node, before[311].node};
+  const Scheduler::Repair repair = scheduler.repair(lost, at(100));
+  EXPECT_TRUE(repair.requeued.empty());
+  ASSERT_EQ(repair.moves.size(), 1U);
+  EXPECT_EQ(repair.moves[0].tasks, (std::vector<std::uint32_t>{7, 311}));
+  EXPECT_DOUBLE_EQ(repair.moves[0].cost_gpu_seconds, 500.0 * 8 * 100);  // it writes no checkpoints
+  const std::vector<Slot>& after = scheduler.record(JobId{0}).placement.slots;
+  for (std::size_t task = 0; task < after.size(); ++task) {
+    if (task == 7 || task == 311) {
+      EXPECT_NE(after[task].node, before[task].node);
+    } else {
+      EXPECT_EQ(after[task], before[task]);
+    }
+  }
+  EXPECT_EQ(scheduler.broken_invariant(), "");
+}
+
+TEST(SchedulerRepair, TheReplacementIsAsNearAsCanBe) {
+  Scheduler scheduler(servers(12, 8, 4), {});
+  scheduler.submit(job_of("a", 6, 8), at(0));  // a rack and a half
+  ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
+  const std::vector<Slot> before = scheduler.record(JobId{0}).placement.slots;
+  const NodeId lost = before[5].node;  // in the rack that is half free
+  const Scheduler::Repair repair = scheduler.repair(std::vector<NodeId>{lost}, at(1));
+  ASSERT_EQ(repair.moves.size(), 1U);
+  EXPECT_EQ(scheduler.machine().domain_of(Level::rack, repair.moves[0].to[0].node),
+            scheduler.machine().domain_of(Level::rack, lost));
+}
+
+TEST(SchedulerRepair, TheRequiredDomainIsKeptOrTheJobWaits) {
+  Scheduler scheduler(servers(8, 8, 4), {});
+  Job job = job_of("a", 4, 8);
+  job.required = Level::rack;
+  scheduler.submit(job, at(0));
+  Job elastic = job_of("b", 4, 8);
+  elastic.required = Level::rack;
+  elastic.min_tasks = 3;
+  scheduler.submit(elastic, at(0));
+  ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 2U);
+  const std::vector<NodeId> lost{scheduler.record(JobId{0}).placement.slots[1].node,
+                                 scheduler.record(JobId{1}).placement.slots[2].node};
+  const Scheduler::Repair repair = scheduler.repair(lost, at(5));
+  EXPECT_TRUE(repair.moves.empty());
+  ASSERT_EQ(repair.requeued.size(), 1U);
+  EXPECT_EQ(repair.requeued[0], JobId{0});
+  ASSERT_EQ(repair.resizes.size(), 1U);
+  EXPECT_EQ(repair.resizes[0].job, JobId{1});
+  EXPECT_EQ(scheduler.record(JobId{1}).running_tasks(), 3);
+  EXPECT_EQ(scheduler.record(JobId{0}).job.submitted, Moment{});
+  EXPECT_EQ(scheduler.record(JobId{0}).phase, JobPhase::waiting);
+  EXPECT_EQ(scheduler.broken_invariant(), "");
+}
+
+TEST(SchedulerRepair, SegmentsStayTogether) {
+  Scheduler scheduler(servers(12, 8, 4), {});
+  Job job = job_of("a", 6, 8);
+  job.segment = 3;
+  job.segment_level = Level::rack;
+  scheduler.submit(job, at(0));
+  ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
+  const NodeId lost = scheduler.record(JobId{0}).placement.slots[1].node;
+  const Scheduler::Repair repair = scheduler.repair(std::vector<NodeId>{lost}, at(1));
+  ASSERT_EQ(repair.moves.size(), 1U);
+  const std::vector<Slot>& slots = scheduler.record(JobId{0}).placement.slots;
+  for (std::size_t first = 0; first < 6; first += 3) {
+    EXPECT_LE(tightest_level(scheduler.machine(), {&slots[first], 3}), Level::rack);
+  }
+}
+
+TEST(SchedulerRepair, RandomFailuresNeverBreakTheBooks) {
+  int swapped = 0;
+  int requeued = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    Policy policy;
+    policy.backfill = seed % 2 == 0 ? Backfill::greedy : Backfill::reserved;
+    policy.defragment = seed % 3 == 0;
+    RandomRun run(seed, servers(12, 8, 4), policy, {tenant_of("a", 32), tenant_of("b", 40)});
+    run.failures = true;
+    for (int i = 0; i < 150; ++i) ASSERT_TRUE(run.step()) << "seed " << seed << " step " << i;
+    swapped += run.swapped;
+    requeued += run.requeued;
+  }
+  EXPECT_GT(swapped, 20);
+  EXPECT_GT(requeued, 5);
+}
+
+}  // namespace
+}  // namespace weft::sched
