@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sched/machine.h"
-#include "sched/task_packer.h"
 #include "sched/pack_bound.h"
+#include "sched/task_packer.h"
 
 namespace weft::sched {
 

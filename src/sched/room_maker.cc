@@ -306,6 +306,7 @@ std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::solve(Charge cha
   add_nodes();
   std::optional<RoomAnswer> answer = find_victims(problem_);
   if (!answer) return std::nullopt;
+  CHECK(!problem_.admits || problem_.admits(answer->items), "room is made within quotas");
   return plan_of(std::move(*answer), charge);
 }
 
@@ -383,7 +384,11 @@ bool Scheduler::RoomMaker::start_now(const Plan& plan) {
 
 void Scheduler::RoomMaker::carry_out(const Plan& plan) {
   for (const JobId victim : plan.evicted) tell(victim);
-  std::optional<Moment> deadline;  // of the last to go from where the job will stand
+  std::optional<Moment> deadline;  // of the last to go from where the job will stand, or from the quota it needs
+  const std::optional<Charge> at_once =
+      s_.tenants_.admits(record_.tenant, amounts_of(record_.job.task, record_.job.fewest()));
+  const bool needs_quota = !at_once || *at_once < plan.charge;
+  const std::string& cohort = s_.tenants_.policy(record_.tenant).cohort;
   std::set<NodeId> nodes;
   for (const Slot& slot : plan.placement.slots) nodes.insert(slot.node);
   for (const JobId other : s_.running_) {
@@ -392,7 +397,9 @@ void Scheduler::RoomMaker::carry_out(const Plan& plan) {
     const bool ours = going.being_preempted && going.preempted_by == id_;
     const bool here = std::any_of(going.placement.slots.begin(), going.placement.slots.end(),
                                   [&](const Slot& slot) { return nodes.count(slot.node) > 0; });
-    if (ours || here) deadline = deadline ? std::max(*deadline, going.stops_by) : going.stops_by;
+    const bool lends = !cohort.empty() && s_.tenants_.policy(going.tenant).cohort == cohort;
+    const bool frees_quota = needs_quota && (lends || going.tenant == record_.tenant);
+    if (ours || here || frees_quota) deadline = deadline ? std::max(*deadline, going.stops_by) : going.stops_by;
   }
   std::set<TenantId> gave;
   for (const auto& [job, tasks] : plan.shed) {

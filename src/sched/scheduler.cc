@@ -1,5 +1,4 @@
 // Events and books: who waits, who runs, who is charged.
-#include "sched/scheduler.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "sched/scheduler_walk.h"
 
 namespace weft::sched {
 
@@ -77,6 +77,7 @@ bool Scheduler::possible(const Job& job) {
 }
 
 JobId Scheduler::submit(Job job, Moment now) {
+  ++events_;
   CHECK(now >= now_, "time never goes back");
   now_ = now;
   CHECK(problem_of(job).empty(), "a job is checked before it is submitted");
@@ -203,6 +204,7 @@ void Scheduler::promote_borrowers(TenantId tenant) {
 }
 
 void Scheduler::finish(JobId id, Moment now) {
+  ++events_;
   CHECK(now >= now_, "time never goes back");
   now_ = now;
   JobRecord& record = jobs_[index_of(id)];
@@ -233,6 +235,7 @@ void Scheduler::stopped(JobId id, Moment now) {
 void Scheduler::checkpointed(JobId id, Moment now) { jobs_[index_of(id)].checkpointed = now; }
 
 void Scheduler::hold(JobId id, Moment until, Moment now) {
+  ++events_;
   now_ = std::max(now_, now);
   JobRecord& record = jobs_[index_of(id)];
   if (record.phase != JobPhase::waiting) return;
@@ -243,6 +246,7 @@ void Scheduler::hold(JobId id, Moment until, Moment now) {
 }
 
 void Scheduler::replace(JobId id, Job job, Moment now) {
+  ++events_;
   now_ = std::max(now_, now);
   JobRecord& record = jobs_[index_of(id)];
   CHECK(record.phase == JobPhase::waiting, "only a waiting job can be changed");
@@ -255,6 +259,7 @@ void Scheduler::replace(JobId id, Job job, Moment now) {
 }
 
 void Scheduler::node_down(NodeId node, Moment now) {
+  ++events_;
   now_ = std::max(now_, now);
   state_.set_up(node, false);
   for (const JobId id : promised_on_[index_of(node)]) promises_.at(id).checked = false;
@@ -262,6 +267,7 @@ void Scheduler::node_down(NodeId node, Moment now) {
 }
 
 void Scheduler::node_up(NodeId node, Moment now) {
+  ++events_;
   now_ = std::max(now_, now);
   if (spare_[index_of(node)] != 0 || becomes_spare(node)) return;
   state_.set_up(node, true);
@@ -303,6 +309,7 @@ void Scheduler::keep_promise(JobId id, Promise promise) {
 void Scheduler::drop_promise(JobId id) {
   const auto found = promises_.find(id);
   if (found == promises_.end()) return;
+  if (walk_ != nullptr && found->second.active) walk_->deactivate(found->second);
   for (const Slot& slot : found->second.reservation.placement.slots) {
     std::vector<JobId>& here = promised_on_[index_of(slot.node)];
     here.erase(std::remove(here.begin(), here.end(), id), here.end());

@@ -3,9 +3,11 @@
 // decisions, byte for byte. A copy of a Scheduler is a what-if: ask it anything, throw it away.
 //
 // The order that rules preemption: a running job has a Rank (charge, priority). A job takes resources only from jobs of
-// strictly lower Rank, and gets them at its own. Each preemption therefore replaces lower elements of the multiset of
-// running ranks by a higher one: the multiset, sorted from the top and compared lexicographically, strictly grows, and
-// there are finitely many of them. Between two events from outside, preemption ends.
+// strictly lower Rank, and what it takes is committed to it at its own until it starts. Each preemption therefore
+// replaces lower elements of the multiset of committed ranks by a higher one: the multiset, sorted from the top and
+// compared lexicographically, strictly grows, and there are finitely many of them. It can shrink only where a
+// commitment is given up because quota or room went another way; who gave one up makes nobody go again before the next
+// event from outside, so that happens at most once a job. Between two events from outside, preemption ends.
 #pragma once
 
 #include <compare>
@@ -84,7 +86,8 @@ struct JobRecord {
   JobId preempted_by{};                // likewise
   bool being_preempted = false;
   std::uint32_t preemptions = 0;
-  std::uint32_t group = 0;  // the queue's
+  std::uint64_t barred = UINT64_MAX;  // the event since which it may not make others go: it did and could not start
+  std::uint32_t group = 0;            // the queue's
   [[nodiscard]] Rank rank() const { return {charge, job.priority}; }
   // When its resources are free at the latest.
   [[nodiscard]] Moment ends() const { return started + job.limit; }
@@ -95,8 +98,8 @@ class Scheduler {
  public:
   Scheduler(std::shared_ptr<const Machine> machine, Policy policy, std::vector<TenantPolicy> tenants = {});
 
-  // Events. Times never go back. Ids are given out in order of submission, from 0. A job that says when it was submitted
-  // (to whoever hands it over) keeps that moment; others are submitted now.
+  // Events. Times never go back. Ids are given out in order of submission, from 0. A job that says when it was
+  // submitted (to whoever hands it over) keeps that moment; others are submitted now.
   JobId submit(Job job, Moment now);
   void finish(JobId id, Moment now);   // ended by itself, failed or was cancelled; waiting jobs too
   void stopped(JobId id, Moment now);  // a victim is gone: it waits again
@@ -299,7 +302,9 @@ class Scheduler {
   FitIndex empty_index_;
   Scratch scratch_;
   std::size_t waiting_ = 0;
-  Amounts capacity_;  // of the whole machine, for dominant shares
+  Amounts capacity_;          // of the whole machine, for dominant shares
+  Walk* walk_ = nullptr;      // the one under way
+  std::uint64_t events_ = 0;  // from outside: all but victims that stop and checkpoints
   Moment now_{};
   Moment wake_{};
   Moment exempt_until_ = kNever;  // when the first job that would have been a victim becomes one

@@ -57,13 +57,13 @@ std::vector<JobId> Scheduler::queue(Moment now, std::size_t limit) const {
 
 std::int32_t Scheduler::admitted_tasks(JobId id, Walk& walk) const {
   const JobRecord& record = jobs_[index_of(id)];
-  // A job for which others had to go gets no more tasks than leave it above them.
+  // A job for which others had to go starts above them or waits: below, the next would take its room again.
   const auto promised = promises_.find(id);
   const Charge least =
       promised != promises_.end() && promised->second.preempting ? promised->second.charge : Charge::surplus;
   const auto allowed = [&](std::int32_t tasks) {
     const std::optional<Charge> charge = admits(record, tasks, walk);
-    return charge && (*charge >= least || tasks == record.job.fewest());
+    return charge && *charge >= least;
   };
   if (allowed(record.job.tasks)) return record.job.tasks;
   const std::int32_t step = std::max(1, record.job.segment);
@@ -133,6 +133,7 @@ Decisions Scheduler::decide(Moment now) {
 
 void Scheduler::walk_queue(Moment now, Decisions& decisions) {
   Walk walk;
+  walk_ = &walk;
   for (auto& [id, promise] : promises_) {
     promise.active = false;
     if (promise.preempting) walk.preempting.push_back(id);
@@ -194,6 +195,7 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     if (!promise.active && !promise.preempting) old.push_back(id);
   }
   for (const JobId id : old) drop_promise(id);
+  walk_ = nullptr;
 }
 
 // A job cannot start now. Makes room for it or promises it some. False: nobody behind it may start.
@@ -214,6 +216,7 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
   }
   if (const auto broken = promises_.find(id); broken != promises_.end() && broken->second.preempting) {
     drop_promise(id);  // what its victims left is not enough any more: it holds nothing back
+    jobs_[index_of(id)].barred = events_;
   }
   if (reason == Reason::quota) return true;
   if (policy_.defragment && reason == Reason::capacity && consolidate(id, now, walk, decisions)) {

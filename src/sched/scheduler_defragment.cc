@@ -57,6 +57,8 @@ bool Scheduler::consolidate(JobId id, Moment now, Walk& walk, Decisions& decisio
   const Job& job = record.job;
   const std::int64_t needed = std::int64_t{job.task.gpu_total()} * job.fewest();
   if (needed == 0 || state_.free_gpu_milli() < needed) return false;  // not a matter of pieces
+  if (!walk.preempting.empty()) mind_preemptions(id, kLowestRank, walk);
+  if (!admits(record, job.fewest(), walk)) return false;
   const std::optional<Promise> planned = earliest(id, now);
   if (!planned) return false;
   const double saved =

@@ -86,6 +86,7 @@ Rank Scheduler::rank_now(JobId id) const {
 bool Scheduler::make_room(JobId id, Moment now, Walk& walk, Decisions& decisions) {
   JobRecord& record = jobs_[index_of(id)];
   const Job& job = record.job;
+  if (record.barred == events_) return false;
   if (!walk.prey) {
     Walk::Prey prey;
     for (const JobId other : running_) {
@@ -116,7 +117,10 @@ bool Scheduler::make_room(JobId id, Moment now, Walk& walk, Decisions& decisions
     walk.borrowers.push_back(id);
     return false;
   }
+  const auto promised = promises_.find(id);
+  const bool again = promised != promises_.end() && promised->second.preempting;
   maker.carry_out(*plan);
+  if (again && !plan->evicted.empty()) record.barred = events_;
   return true;
 }
 

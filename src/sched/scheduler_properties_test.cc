@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include "base/random.h"
 #include "sched/scheduler.h"
@@ -58,6 +59,11 @@ class World {
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] std::uint64_t starts() const { return starts_; }
   [[nodiscard]] std::uint64_t preempts() const { return preempts_; }
+  [[nodiscard]] std::uint64_t served() const { return served_; }  // jobs that made others go and started
+  [[nodiscard]] std::uint64_t unserved() const {                  // that did and still wait
+    return static_cast<std::uint64_t>(std::count_if(
+        takers_.begin(), takers_.end(), [&](JobId id) { return scheduler_.record(id).phase == JobPhase::waiting; }));
+  }
 
  private:
   static std::shared_ptr<const Machine> machine(RandomStream& random) {
@@ -165,6 +171,7 @@ class World {
     for (const Start& start : decisions.starts) {
       const JobRecord& record = scheduler_.record(start.job);
       ++starts_;
+      served_ += takers_.erase(start.job);
       EXPECT_GE(static_cast<std::int32_t>(start.placement.slots.size()), record.job.fewest());
       EXPECT_LE(static_cast<std::int32_t>(start.placement.slots.size()), record.job.tasks);
     }
@@ -172,6 +179,7 @@ class World {
       ++preempts_;
       const JobRecord& victim = scheduler_.record(preempt.victim);
       const JobRecord& by = scheduler_.record(preempt.by);
+      takers_.insert(preempt.by);
       EXPECT_FALSE(victim.job.inference);
       EXPECT_TRUE(victim.job.preemptible);
       // Strictly lower: a lower charge, or the same and a lower priority.
@@ -207,12 +215,16 @@ class World {
   bool failures_ = false;
   std::uint64_t starts_ = 0;
   std::uint64_t preempts_ = 0;
+  std::uint64_t served_ = 0;
+  std::set<JobId> takers_;
 };
 
 TEST(SchedulerProperties, HoldInRandomWorlds) {
   const std::int64_t wanted = steps_wanted();
   std::uint64_t starts = 0;
   std::uint64_t preempts = 0;
+  std::uint64_t served = 0;
+  std::uint64_t unserved = 0;
   std::int64_t steps = 0;
   for (std::uint64_t seed = 1; steps < wanted && !testing::Test::HasFailure(); ++seed) {
     RandomStream random(seed, "policy");
@@ -229,10 +241,14 @@ TEST(SchedulerProperties, HoldInRandomWorlds) {
     if (testing::Test::HasFailure()) ADD_FAILURE() << "seed " << seed;
     starts += world.starts();
     preempts += world.preempts();
+    served += world.served();
+    unserved += world.unserved();
   }
   RecordProperty("steps", std::to_string(steps));
-  std::printf("%lld steps, %llu starts, %llu preemptions\n", static_cast<long long>(steps),
-              static_cast<unsigned long long>(starts), static_cast<unsigned long long>(preempts));
+  std::printf("%lld steps, %llu starts, %llu preemptions for %llu jobs that started and %llu that still waited\n",
+              static_cast<long long>(steps), static_cast<unsigned long long>(starts),
+              static_cast<unsigned long long>(preempts), static_cast<unsigned long long>(served),
+              static_cast<unsigned long long>(unserved));
   EXPECT_GT(starts, static_cast<std::uint64_t>(wanted) / 20);
 }
 

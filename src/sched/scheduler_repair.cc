@@ -204,6 +204,7 @@ bool Scheduler::shrink_lost(JobId id, const std::vector<char>& is_lost, Moment n
 }
 
 Scheduler::Repair Scheduler::repair(std::span<const NodeId> lost, Moment now) {
+  ++events_;
   Repair repair;
   std::vector<char> is_lost(machine().nodes().size(), 0);
   std::vector<JobId> jobs;
