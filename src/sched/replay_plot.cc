@@ -101,7 +101,7 @@ class Frame {
   }
   void curve(const std::vector<Point>& points, std::size_t policy) {
     const Paint paint = {"none", kColors[policy % kColors.size()], 1.6, 1, kDashes[policy % kDashes.size()], 0};
-    for (std::size_t i = 1; i < points.size(); ++i) svg_.line(points[i - 1], points[i], paint);
+    svg_.polyline(points, paint);
   }
 
  private:
@@ -190,7 +190,7 @@ void draw_waiting(Svg& svg, const Box& box, const ReplayReport& report) {
 }
 
 void draw_wait_distribution(Svg& svg, const Box& box, const ReplayReport& report) {
-  Frame frame(svg, box, "Jobs that waited no longer than ...", wait_axis(report, "wait (logarithmic)"),
+  Frame frame(svg, box, "Share of jobs by wait", wait_axis(report, "waited no longer than (logarithmic)"),
               linear_axis(100, "jobs (%)", 5), report);
   for (std::size_t policy = 0; policy < report.runs.size(); ++policy) {
     std::vector<double> waits;
@@ -241,11 +241,6 @@ void draw_wait_by_size(Svg& svg, const Box& box, const ReplayReport& report) {
             {top.x + 1, frame.area().bottom() - height, width - 2, height},
             {kColors[policy % kColors.size()], "none", 1, 0.9, "", 1},
             fmt::format("{}, {}: {} mean wait of {} jobs", each.name, metrics.policy, span_text(each.mean), each.jobs));
-        const std::string value = span_text(each.mean);
-        if (picture::text_width(value, 10) < width * 1.2) {
-          svg.text({top.x + width / 2, frame.area().bottom() - height - 4}, value,
-                   {10, kSoft, Anchor::middle, false, 0});
-        }
       }
     }
   }

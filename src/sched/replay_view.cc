@@ -96,7 +96,7 @@ bool says_something(const Measure& measure, const ReplayReport& report) {
 TableSection comparison_for_people(const ReplayReport& report) {
   TableSection table{"policies", "Policies, the best marked *", {{"measure", "measure", Align::left, false}}, {}};
   for (const ReplayRun& run : report.runs) {
-    table.columns.push_back({run.metrics.policy, run.metrics.policy, Align::right, false});
+    table.columns.push_back({run.metrics.policy, run.metrics.policy + "  ", Align::right, false});
   }
   for (const Measure& measure : measures()) {
     if (!says_something(measure, report)) continue;
