@@ -226,8 +226,7 @@ void draw_wait_by_size(Svg& svg, const Box& box, const ReplayReport& report) {
   x.high = std::max(1.0, real(classes.size()));
   x.title = "GPUs that the job asks for";
   for (std::size_t i = 0; i < classes.size(); ++i) x.ticks.emplace_back(real(i) + 0.5, classes[i]);
-  Frame frame(svg, box, "Mean wait by size of the job", std::move(x), wait_axis(report, "mean wait (logarithmic)"),
-              report);
+  Frame frame(svg, box, "Mean wait by size", std::move(x), wait_axis(report, "mean wait (logarithmic)"), report);
   const double bar = 0.8 / std::max(1.0, real(report.runs.size()));
   for (std::size_t i = 0; i < classes.size(); ++i) {
     for (std::size_t policy = 0; policy < report.runs.size(); ++policy) {

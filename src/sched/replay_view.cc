@@ -284,9 +284,11 @@ Document replay_document(const ReplayReport& report, bool by_policy) {
 
 bool write_jobs(const ReplayReport& report, const ReplayRun& run, const Machine& machine,
                 const std::function<bool(std::string_view)>& write) {
-  const auto seconds_or_null = [](Moment at) {
-    return at == kNever ? std::string("null") : fmt::format("{}", at.seconds());
+  // Divided, not multiplied: whole seconds stay whole.
+  const auto seconds_text = [](std::int64_t nanoseconds) {
+    return fmt::format("{}", static_cast<double>(nanoseconds) / 1e9);
   };
+  const auto moment_text = [&](Moment at) { return at == kNever ? std::string("null") : seconds_text(at.count()); };
   std::string lines;
   for (std::size_t i = 0; i < report.jobs.size(); ++i) {
     const Job& job = report.jobs[i];
@@ -300,9 +302,9 @@ bool write_jobs(const ReplayReport& report, const ReplayRun& run, const Machine&
         "\n",
         json_quote(run.metrics.policy), json_quote(job.name), json_quote(job.tenant),
         static_cast<double>(job.gpu_milli()) / 1000.0, outcome.tasks > 0 ? outcome.tasks : job.tasks,
-        outcome.submitted.seconds(), seconds_or_null(outcome.first_start), seconds_or_null(outcome.end),
-        seconds_of(outcome.waited), outcome.gpu_seconds / 3600, outcome.lost_gpu_seconds / 3600, outcome.preemptions,
-        outcome.failures, outcome.backfilled, outcome.killed,
+        moment_text(outcome.submitted), moment_text(outcome.first_start), moment_text(outcome.end),
+        seconds_text(outcome.waited.count()), outcome.gpu_seconds / 3600, outcome.lost_gpu_seconds / 3600,
+        outcome.preemptions, outcome.failures, outcome.backfilled, outcome.killed,
         outcome.first_reason == Reason::none ? "null" : json_quote(to_text(outcome.first_reason)),
         outcome.first_start == kNever ? "null" : json_quote(to_text(outcome.level)), json_quote(fold_hosts(hosts)));
     if (lines.size() < (1U << 20U)) continue;
