@@ -96,6 +96,41 @@ TEST_F(SchedTest, AClusterFileIsAMachine) {
   EXPECT_EQ(all.at("replay").at("gpus"), 256);
 }
 
+// Servers in units of 8 with 4:1 between them. A gang of two pipeline stages that gets half of two units sends every
+// activation over the uplinks and runs longer than in the trace; in one unit it runs as long.
+TEST_F(SchedTest, ATrainingJobRunsAsFastAsItsPlacementLets) {
+  std::string cluster = contents(WEFT_SOURCE_DIR "/examples/pod32.yaml");
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"unit: 32", "unit: 8"}, {"spines: 4, ", ""}, {"oversubscription: 1:1", "oversubscription: 8:1"}}) {
+    const std::size_t at = cluster.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    cluster.replace(at, from.size(), to);
+  }
+  (void)file("gang.job.yaml",
+             "job: 1\nname: gang\npool: train\nnodes: 8\ncommand: [train.py]\ntraining:\n  model: llama-3.1-70b\n"
+             "  sequence: 4096\n  global_batch: 64\n  micro_batch: 1\n  parallel: {tensor: 8, pipeline: 2}\n"
+             "  overlap: {data: false}\n  steps: 1000\n  data: {volume: datasets}\n"
+             "  checkpoint: {volume: checkpoints, interval: 30m}\n");
+  // Fillers take the 31 servers that are not spares in order; those of servers 5 to 12 end first.
+  std::string rows = "name,submit,gpus,tasks,run_time,limit,job_file\n";
+  for (int i = 0; i < 31; ++i) {
+    rows += "filler,0,8,1," + std::string(i >= 4 && i < 12 ? "100" : "5000") + ",6000,\n";
+  }
+  rows += "halves,200,8,8,1000,3000,gang.job.yaml\nunit,6000,8,8,1000,3000,gang.job.yaml\n";
+  const Outcome outcome = replay(
+      {file("units.yaml", cluster), file("gangs.csv", rows), "--policy", "easy", "--jobs", in_folder("gangs.ndjson")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string lines = contents(in_folder("gangs.ndjson"));
+  const auto end_of = [&](const std::string& job) {
+    const std::size_t name = lines.find("\"job\":\"" + job + "\"");
+    const std::size_t begin = lines.rfind('\n', name) + 1;
+    return Json::parse(lines.substr(begin, lines.find('\n', name) - begin)).at("end_s").get<double>();
+  };
+  EXPECT_GT(end_of("halves"), 1200.5);
+  EXPECT_LT(end_of("halves"), 1300);
+  EXPECT_DOUBLE_EQ(end_of("unit"), 7000);
+}
+
 TEST_F(SchedTest, RefusesWhatMakesNoSense) {
   const auto refused = [&](const Words& words, const std::string& problem) {
     const Outcome outcome = replay(words);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/sched_input.h"
+#include "cli/sched_pace.h"
 #include "cli/sim_progress.h"
 #include "sched/replay_page.h"
 #include "sched/replay_plot.h"
@@ -116,6 +117,13 @@ Exit run_replay(Context& context) {
   options.keep_nodes = context.arguments().has("jobs");
   if (const auto every = reader.time("sample")) options.sample_every = *every;
   if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  SchedPace pace;
+  if (const std::optional<Exit> exit = pace.open(context, input)) return *exit;
+  if (pace.any()) {
+    options.pace = [&](const sched::Job& job, const sched::Machine& machine, const sched::Placement& placement) {
+      return pace.of(job, machine, placement);
+    };
+  }
   const InterruptGuard guard;
   sched::ReplayReport report;
   report.trace = std::filesystem::path(input.trace_name).filename().string();
@@ -134,6 +142,7 @@ Exit run_replay(Context& context) {
   }
   if (!whole) context.remark("stopped: only the policies that were finished are shown");
   if (report.runs.empty()) return Exit::partial;
+  for (std::string& note : pace.notes()) report.notes.push_back(std::move(note));
   if (const std::optional<Exit> exit = write_files(context, input, report)) return *exit;
   const OutputFormat format = context.output_format();
   const bool people = format == OutputFormat::table || format == OutputFormat::wide;
