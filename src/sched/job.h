@@ -36,11 +36,12 @@ struct Job {
   Duration run_time = kUnlimited;  // how long it really runs; for replay alone, the scheduler never looks at it
 
   bool preemptible = true;
-  bool inference = false;          // a service: never preempted, never moved
-  Duration grace{};                // between the notice and the end of a preemption
-  Duration checkpoint_interval{};  // 0: writes none, all its work is lost
-  Duration restart_cost{};         // start-up until it computes again
-  std::string job_file;            // a job file whose training section gives its step times; "" for none
+  bool inference = false;             // a service: never preempted, never moved
+  Duration grace{};                   // between the notice and the end of a preemption
+  Duration checkpoint_interval{};     // 0: writes none, all its work is lost
+  Duration restart_cost{};            // start-up until it computes again
+  bool checkpoint_on_notice = false;  // writes one within its grace when told to go: then only the restart is lost
+  std::string job_file;               // a job file whose training section gives its step times; "" for none
 
   [[nodiscard]] std::int32_t fewest() const { return min_tasks > 0 ? min_tasks : tasks; }
   [[nodiscard]] std::int64_t gpu_milli() const { return std::int64_t{task.gpu_total()} * tasks; }

@@ -97,6 +97,10 @@ void Replay::handle(const Event& event, std::vector<NodeId>& lost) {
       return;
     case EventKind::stop:
       if (event.version != courses_[event.index].runs) return;
+      if (jobs_[event.index].checkpoint_on_notice && jobs_[event.index].grace.count() > 0) {
+        settle(event.index);
+        courses_[event.index].safe = courses_[event.index].done;
+      }
       end_run(event.index, false);
       ++so_far_.jobs[event.index].preemptions;
       ++so_far_.preemptions;

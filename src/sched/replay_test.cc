@@ -168,6 +168,61 @@ TEST(Replay, AFailureElsewhereHurtsNobody) {
   EXPECT_EQ(result.jobs[0].failures, 0U);
 }
 
+// One server. The job that runs since 0 s is told to go at 25 s; a more important one of 20 s takes its place.
+struct Preempted {
+  ReplayResult result;
+  explicit Preempted(std::int64_t grace, bool on_notice) {
+    std::vector<Job> jobs = {whole("low", 0, 1, 100, 1000), whole("high", 25, 1, 20)};
+    jobs[0].checkpoint_interval = seconds(10);
+    jobs[0].restart_cost = seconds(5);
+    jobs[0].grace = seconds(grace);
+    jobs[0].checkpoint_on_notice = on_notice;
+    jobs[1].priority = 10;
+    ReplayOptions options = with(Backfill::reserved);
+    options.policy.preemption = true;
+    result = replay(servers(1), jobs, options);
+  }
+};
+
+TEST(Replay, APreemptedJobGoesOnFromItsCheckpoint) {
+  // Gone at 28 s, back at 48 s with the work of 20 s: 48 + 5 + 80.
+  const ReplayResult result = Preempted(3, false).result;
+  EXPECT_EQ(starts_of(result), (Seconds{0, 28}));
+  EXPECT_EQ(result.preemptions, 1U);
+  EXPECT_EQ(result.jobs[0].end, Moment() + seconds(133));
+  EXPECT_EQ(result.jobs[0].waited, seconds(20));
+  EXPECT_DOUBLE_EQ(result.jobs[0].lost_gpu_seconds, 8.0 * (8 + 5));
+  EXPECT_DOUBLE_EQ(result.jobs[0].gpu_seconds, 8.0 * (28 + 85));
+}
+
+TEST(Replay, AVictimWithoutGraceIsGoneAtOnce) {
+  const ReplayResult result = Preempted(0, false).result;
+  EXPECT_EQ(starts_of(result), (Seconds{0, 25}));
+  EXPECT_EQ(result.jobs[0].end, Moment() + seconds(45 + 5 + 80));
+}
+
+TEST(Replay, ACheckpointOnNoticeSavesTheWork) {
+  const ReplayResult result = Preempted(3, true).result;
+  EXPECT_EQ(result.jobs[0].end, Moment() + seconds(48 + 5 + 72));
+  EXPECT_DOUBLE_EQ(result.jobs[0].lost_gpu_seconds, 8.0 * 5);
+}
+
+// Four servers, an elastic job of 2 to 4. From 40 s to 60 s another takes two of them: 40 + 20 / 2 + 50 at full size.
+TEST(Replay, AnElasticJobSlowsDownAndSpeedsUp) {
+  std::vector<Job> jobs = {whole("elastic", 0, 4, 100, 200), whole("other", 40, 2, 20)};
+  jobs[0].min_tasks = 2;
+  jobs[1].priority = 10;
+  ReplayOptions options = with(Backfill::reserved);
+  options.policy.preemption = true;
+  options.policy.elastic = true;
+  const ReplayResult result = replay(servers(4), jobs, options);
+  EXPECT_EQ(starts_of(result), (Seconds{0, 40}));
+  EXPECT_EQ(result.resizes, 2U);
+  EXPECT_EQ(result.jobs[0].end, Moment() + seconds(110));
+  EXPECT_DOUBLE_EQ(result.jobs[0].gpu_seconds, 8.0 * (4 * 40 + 2 * 20 + 4 * 50));
+  EXPECT_DOUBLE_EQ(result.jobs[0].lost_gpu_seconds, 0);
+}
+
 TEST(Replay, PaceStretchesARun) {
   std::vector<Job> jobs = {whole("a", 0, 2, 100, 1000)};
   ReplayOptions options = with(Backfill::none);
