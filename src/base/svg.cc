@@ -129,6 +129,15 @@ void Svg::line(const Point& from, const Point& to, const Paint& style, std::stri
   close_shape("line", tooltip);
 }
 
+void Svg::polyline(std::span<const Point> points, const Paint& style, std::string_view tooltip) {
+  if (points.size() < 2) return;
+  body_ += "<polyline points=\"";
+  for (const Point& point : points) append(body_, "{},{} ", short_number(point.x), short_number(point.y));
+  body_.back() = '"';
+  paint(style);
+  close_shape("polyline", tooltip);
+}
+
 void Svg::link(const Point& from, const Point& to, const Paint& style, std::string_view tooltip) {
   const double middle = (from.y + to.y) / 2;
   append(body_, "<path d=\"M{} {}C{} {} {} {} {} {}\"", short_number(from.x), short_number(from.y),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -56,6 +57,8 @@ class Svg {
   // A tooltip, where given, becomes the shape's <title>.
   void rect(const Box& box, const Paint& style, std::string_view tooltip = {});
   void line(const Point& from, const Point& to, const Paint& style, std::string_view tooltip = {});
+  // A line through all the points: one mark, and dashes that run on past the corners.
+  void polyline(std::span<const Point> points, const Paint& style, std::string_view tooltip = {});
   // A curve that leaves and arrives vertically, for links between tiers.
   void link(const Point& from, const Point& to, const Paint& style, std::string_view tooltip = {});
   // The baseline is at `at.y`.

@@ -122,6 +122,7 @@ struct OptionSection {
 [[nodiscard]] Command sim_compare_command();
 [[nodiscard]] Command sim_sweep_command();
 [[nodiscard]] Command sim_workload_command();
+[[nodiscard]] Command sched_replay_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version

@@ -85,7 +85,7 @@ class Life {
   std::unique_ptr<FabricTimer> timer_;
 };
 
-// The first servers of the pool, in the order in which they are cabled to the leaves.
+// Those given, or the first servers of the pool, in the order in which they are cabled to the leaves.
 bool Life::find_servers() {
   const Cluster& cluster = parts_.cluster;
   for (const DeviceGroup& group : cluster.groups()) {
@@ -97,6 +97,7 @@ bool Life::find_servers() {
     }
     parts_.server = group.server;
   }
+  if (!parts_.options.hosts.empty()) parts_.hosts = parts_.options.hosts;
   if (parts_.server == nullptr || parts_.server->gpus.value < 1) {
     diagnostics_.error(parts_.job.pool.place, fmt::format("pool `{}` has no GPUs to train on", parts_.job.pool.value),
                        "name a pool of GPU servers");

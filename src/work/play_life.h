@@ -32,6 +32,8 @@ struct LifeOptions {
   bool timeline = true;
   bool heat_maps = true;
   double image_cached = 0;  // share of the servers that hold the image
+  // Servers of the job's pool to run on, in rank order, as many as the job has nodes. Empty: the first of the pool.
+  std::vector<DeviceId> hosts;
   // Links that break during the simulation, once the network is known; may be empty.
   std::function<Status(const net::Network&, net::SimOptions&)> faults;
   // Told what is being done now, for people who wait; may be empty.
