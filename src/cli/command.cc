@@ -27,6 +27,8 @@ std::vector<Command> make_commands() {
   commands.push_back(sim_models_command());
   commands.push_back(sim_nccl_command());
   commands.push_back(sched_replay_command());
+  commands.push_back(sched_explain_command());
+  commands.push_back(sched_status_command());
   commands.push_back(sched_pack_command());
   commands.push_back(checklist_command());
   for (Command& command : catalog_commands()) commands.push_back(std::move(command));

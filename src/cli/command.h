@@ -123,6 +123,8 @@ struct OptionSection {
 [[nodiscard]] Command sim_sweep_command();
 [[nodiscard]] Command sim_workload_command();
 [[nodiscard]] Command sched_replay_command();
+[[nodiscard]] Command sched_explain_command();
+[[nodiscard]] Command sched_status_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version

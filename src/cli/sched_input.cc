@@ -274,24 +274,24 @@ std::vector<Option> sched_input_options() {
   };
 }
 
-std::optional<Exit> open_sched(Context& context, SchedInput& input) {
+std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t skipped) {
   const Arguments& arguments = context.arguments();
   OptionReader reader(arguments);
   const bool described = arguments.has("nodes") || arguments.has("plain");
   if (arguments.has("nodes") && arguments.has("plain")) {
     return context.misused("--nodes and --plain both say what the machine is", {"give one of them"});
   }
-  if (described && arguments.words().size() > 1) {
+  if (described && arguments.words().size() > skipped + 1) {
     return context.misused("a cluster file and --nodes or --plain both say what the machine is",
                            {"leave CLUSTER out, or the option"});
   }
-  if (!described && arguments.words().size() < 2) {
+  if (!described && arguments.words().size() < skipped + 2) {
     return context.misused("there is no machine to schedule on", {"name a cluster file before the trace, or give "
                                                                   "--nodes FILE or --plain SERVERSxGPUS"});
   }
   const sched::TraceOptions options = trace_options(reader);
   input.trace_name = arguments.words().back();
-  input.loaded = described ? std::make_unique<Loaded>() : context.open_cluster(arguments.word(0));
+  input.loaded = described ? std::make_unique<Loaded>() : context.open_cluster(arguments.word(skipped));
   if (!described && !context.report(*input.loaded)) return Exit::usage;
   if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
   input.loaded->diagnostics = Diagnostics();  // what the cluster file had to say is said

@@ -28,8 +28,9 @@ struct SchedInput {
 [[nodiscard]] std::vector<Argument> sched_arguments();
 [[nodiscard]] std::vector<Option> sched_input_options();
 
-// Reads everything and says what is wrong. Gives the exit code when it cannot be used.
-[[nodiscard]] std::optional<Exit> open_sched(Context& context, SchedInput& input);
+// Reads everything and says what is wrong. Gives the exit code when it cannot be used. The first `skipped` words of the
+// line are not CLUSTER and TRACE.
+[[nodiscard]] std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t skipped = 0);
 
 // NODES@TIME[+DURATION] of --lose: the nodes are lost at that time of the trace.
 [[nodiscard]] std::vector<sched::NodeFailure> read_failures(OptionReader& reader, const sched::Machine& machine);

@@ -315,6 +315,8 @@ void Scheduler::drop_promise(JobId id) {
     here.erase(std::remove(here.begin(), here.end(), id), here.end());
   }
   promises_.erase(found);
+  // What it held may let the others start sooner, and they must be planned as they will start.
+  for (auto& [other, promise] : promises_) promise.shortfall = 0;
 }
 
 Moment Scheduler::next_wake(Moment now) const {

@@ -132,11 +132,38 @@ class Scheduler {
   [[nodiscard]] const std::vector<Reservation>& reservations() const { return plan_; }
   // Waiting jobs in the order in which they are considered at `now`; at most `limit`.
   [[nodiscard]] std::vector<JobId> queue(Moment now, std::size_t limit = SIZE_MAX) const;
-  // Why a job waits, as of the last decide().
+  // Why a job waits, as of the last decide(). Reason::none for a job that does not wait.
   [[nodiscard]] Waiting why(JobId id, Moment now) const;
+  // A moment to ask about: what is free then if every running job uses its whole limit and nothing new starts. One for
+  // many questions, since what is free at a later moment is worked out once.
+  class Outlook {
+   public:
+    Outlook(const Scheduler& scheduler, Moment now, Moment at);
+    [[nodiscard]] Moment at() const { return at_; }
+    [[nodiscard]] const State& state() const { return later_ ? *later_ : scheduler_->state(); }
+    const FitClass& fits(const Request& request) { return index_.of(request, state()); }
 
-  // For what-ifs: change a waiting job. The next decide() sees the new one.
+   private:
+    const Scheduler* scheduler_;
+    Moment at_;
+    std::shared_ptr<State> later_;  // none: the present
+    FitIndex index_;
+  };
+  // What would keep `job` from starting at the outlook's moment if it stood in the place of the waiting job `id`, all
+  // promises to others kept; none: nothing but the order of the queue. Quotas are those of the present.
+  [[nodiscard]] Reason reason_for(JobId id, const Job& job, Moment now, Outlook& outlook) const;
+  // The promise a waiting job has; null: none.
+  [[nodiscard]] const Reservation* reservation_of(JobId id) const;
+  // The running or stopping job whose limit (or grace) ends first, and when.
+  [[nodiscard]] std::optional<std::pair<Moment, JobId>> next_end() const {
+    return ends_.empty() ? std::nullopt : std::optional(*ends_.begin());
+  }
+  // How many of those end up to `when`, counted as far as `most`.
+  [[nodiscard]] std::uint32_t ends_by(Moment when, std::uint32_t most) const;
+
+  // For what-ifs: change a waiting job, or what a tenant may use. The next decide() sees the new one.
   void replace(JobId id, Job job, Moment now);
+  void set_limits(TenantId tenant, const Amounts& quota, const Amounts& borrow, Moment now);
 
   // The next moment at which decide() may act without an event: a hold ends, a preference has waited long enough.
   [[nodiscard]] Moment next_wake(Moment now) const;
@@ -249,10 +276,16 @@ class Scheduler {
   void promise(JobId id, Moment now, Walk& walk);
   [[nodiscard]] bool still_holds(const Promise& promise, Moment now) const;
   [[nodiscard]] std::optional<Promise> earliest(JobId id, Moment now);
-  // The least that is free on a node during [from, until), with the active promises kept.
-  [[nodiscard]] NodeFree free_from(NodeId node, Moment from, Moment until, Moment now) const;
+  // The least that is free on a node during [from, until), with the active promises kept, but for one job's.
+  [[nodiscard]] NodeFree free_from(NodeId node, Moment from, Moment until, Moment now,
+                                   std::optional<JobId> but = std::nullopt) const;
   // Limits for a job that would run in [now, end): the nodes of active promises that begin before it ends.
   [[nodiscard]] std::span<const NodeLimit> limits_for(Moment now, Moment end, Walk& walk) const;
+
+  // scheduler_why.cc
+  [[nodiscard]] Reason reason_at(JobId id, const Job& job, Moment now, Moment at, const State& state,
+                                 const FitClass& fits) const;
+  [[nodiscard]] std::vector<NodeLimit> limits_against(JobId id, Moment from, Moment until, Moment now) const;
 
   // scheduler_preempt.cc, scheduler_elastic.cc, scheduler_defragment.cc
   class RoomMaker;
@@ -280,7 +313,7 @@ class Scheduler {
   bool shrink_lost(JobId id, const std::vector<char>& is_lost, Moment now, Repair& repair);
 
   State state_;
-  FitIndex index_;
+  mutable FitIndex index_;  // a cache
   Policy policy_;
   Tenants tenants_;
   std::vector<JobRecord> jobs_;

@@ -62,7 +62,7 @@ NodeFree& Scheduler::Scratch::at(NodeId node, const NodeFree& at_first) {
   return free_[index_of(node)];
 }
 
-NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now) const {
+NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now, std::optional<JobId> but) const {
   const auto state_at = [&](Moment when) {
     NodeFree free = state_.free(node);
     if (when > now) {
@@ -75,7 +75,7 @@ NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now
     for (const JobId id : promised_on_[index_of(node)]) {
       const Promise& promise = promises_.at(id);
       const Reservation& kept = promise.reservation;
-      if (!promise.active || promise.begins() > when || kept.end <= when) continue;
+      if (!promise.active || promise.begins() > when || kept.end <= when || but == id) continue;
       for (const Slot& slot : kept.placement.slots) {
         if (slot.node == node) subtract(free, jobs_[index_of(id)].job.task, slot);
       }
@@ -85,7 +85,7 @@ NodeFree Scheduler::free_from(NodeId node, Moment from, Moment until, Moment now
   NodeFree least = state_at(from);
   for (const JobId id : promised_on_[index_of(node)]) {
     const Promise& promise = promises_.at(id);
-    if (!promise.active || promise.begins() <= from || promise.reservation.start >= until) continue;
+    if (!promise.active || promise.begins() <= from || promise.reservation.start >= until || but == id) continue;
     least = least_of(least, state_at(promise.reservation.start));
   }
   return least;

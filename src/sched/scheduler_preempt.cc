@@ -149,6 +149,4 @@ std::vector<Rank> Scheduler::committed_ranks() const {
   return ranks;
 }
 
-Waiting Scheduler::why(JobId id, Moment) const { return {id, Reason::none, kNever}; }
-
 }  // namespace weft::sched

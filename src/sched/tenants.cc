@@ -74,6 +74,11 @@ TenantId Tenants::id_of(std::string_view name) {
   return id;
 }
 
+void Tenants::set_limits(TenantId id, const Amounts& quota, const Amounts& borrow) {
+  tenants_[id].policy.quota = quota;
+  tenants_[id].policy.borrow = borrow;
+}
+
 bool Tenants::covered(std::uint32_t cohort, TenantId changed, const Amounts& used,
                       const std::vector<GivenBack>& given_back) const {
   for (const auto part : kParts) {

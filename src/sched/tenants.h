@@ -55,6 +55,9 @@ class Tenants {
   [[nodiscard]] const TenantPolicy& policy(TenantId id) const { return tenants_[id].policy; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(tenants_.size()); }
 
+  // For what-ifs.
+  void set_limits(TenantId id, const Amounts& quota, const Amounts& borrow);
+
   // As what a job of this size could start now; none: its quota and what others lend do not allow it.
   [[nodiscard]] std::optional<Charge> admits(TenantId id, const Amounts& amounts) const;
   // The same after `given_back` of each listed tenant's usage has gone.
@@ -72,6 +75,8 @@ class Tenants {
   [[nodiscard]] const Amounts& used(TenantId id) const { return tenants_[id].used; }
   // What jobs charged as guaranteed use: never beyond the tenant's own quota.
   [[nodiscard]] const Amounts& guaranteed(TenantId id) const { return tenants_[id].guaranteed; }
+  // The tenants that lend to each other, itself included.
+  [[nodiscard]] const std::vector<TenantId>& cohort_of(TenantId id) const { return cohorts_[tenants_[id].cohort]; }
   // How much of `used` lies beyond the tenant's own quota.
   [[nodiscard]] Amounts borrowed(TenantId id) const;
   // Whether the quota of the tenant limits anything at all.
