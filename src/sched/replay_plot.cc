@@ -15,7 +15,6 @@ using picture::Paint;
 using picture::Point;
 using picture::real;
 using picture::Svg;
-using picture::TextStyle;
 
 // Okabe and Ito's palette, told apart with any colour vision; yellow left out, too pale for a line on white.
 constexpr std::array<std::string_view, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
