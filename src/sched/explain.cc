@@ -343,6 +343,17 @@ void find_start(const Scheduler& scheduler, const ExplainOptions& options, Expla
   const Foreseen foreseen = foresee(what_if, result.job, result.now, options, what_if.decide(result.now));
   result.expected = foreseen.start;
   result.known = foreseen.known;
+  const bool room = result.reason == Reason::capacity || result.reason == Reason::fragmented ||
+                    result.reason == Reason::topology || result.reason == Reason::nodes_down;
+  if (foreseen.known != Known::forecast || !room) return;
+  // Where it was seen to start says better than the plan whose end it waits for.
+  const JobRecord& started = what_if.record(result.job);
+  std::vector<Blocker> found =
+      holders_on(scheduler, started.placement.slots, started.job.task.gpus > 0, foreseen.start);
+  if (found.empty()) return;
+  std::sort(found.begin(), found.end(), later);
+  if (found.size() > options.most_blockers) found.resize(options.most_blockers);
+  result.blockers = std::move(found);
 }
 
 std::string start_text(const Scheduler& scheduler, const Explanation& result) {
