@@ -130,7 +130,7 @@ void Scheduler::set_limits(TenantId tenant, const Amounts& quota, const Amounts&
 std::vector<NodeLimit> Scheduler::limits_against(JobId id, Moment from, Moment until, Moment now) const {
   std::vector<NodeId> nodes;
   for (const auto& [other, promise] : promises_) {
-    if (other == id || promise.reservation.start >= until) continue;
+    if (other == id || promise.begins() >= until) continue;
     for (const Slot& slot : promise.reservation.placement.slots) nodes.push_back(slot.node);
   }
   std::sort(nodes.begin(), nodes.end());
