@@ -17,6 +17,12 @@ Policy plain(Order order, Backfill backfill, std::int32_t reservations) {
   return policy;
 }
 
+Policy weft_policy() {
+  Policy policy;
+  policy.patience = seconds(86'400);  // a day
+  return policy;
+}
+
 std::vector<NamedPolicy> make_policies() {
   // Conservative backfill promises every waiting job a start (Mu'alem and Feitelson, 2001); the time that takes grows
   // with their number. The first eight are those that backfill could delay soonest.
@@ -31,7 +37,9 @@ std::vector<NamedPolicy> make_policies() {
       {"shortest", "the smallest time limit first, one reservation", plain(Order::shortest, Backfill::reserved, 1)},
       {"drf", "the tenant with the smallest dominant share first, no reservations",
        plain(Order::dominant, Backfill::greedy, 0)},
-      {"weft", "fair share, reservations, topology, preemption, elastic jobs", Policy()},
+      {"weft",
+       "fair share, reservations, topology, preemption, elastic jobs; whoever waited longest goes first after a day",
+       weft_policy()},
   };
 }
 

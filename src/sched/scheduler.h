@@ -55,6 +55,9 @@ struct Policy {
   bool defragment = false;     // move jobs where that pays
   double defragment_gain = 2;  // GPU-seconds of waiting saved for each one spent on moves
   PlacementPolicy placement{};
+  // The job of each priority that has waited longest, once it has waited this long, goes before the others of its
+  // priority and so holds a reservation: shares and sizes decide who waits, not who waits for ever.
+  Duration patience = kUnlimited;
   // Weights of the multifactor priority; all zero: Order alone decides between jobs of equal priority.
   double age_weight = 0;  // for max_age of waiting
   Duration max_age = seconds(7 * 86'400);
@@ -232,6 +235,7 @@ class Scheduler {
   [[nodiscard]] std::int64_t order_in_group(const JobRecord& record) const;
 
   // scheduler_decide.cc: the walk over the queue
+  void find_eldest(Moment now);
   struct HeadKey {
     double first = 0;  // lower goes first
     double second = 0;
@@ -334,6 +338,7 @@ class Scheduler {
   std::shared_ptr<const State> empty_state_;     // what `possible` asks
   FitIndex empty_index_;
   Scratch scratch_;
+  std::map<std::int32_t, JobId> eldest_;  // by priority: who has waited longest, beyond the patience
   std::size_t waiting_ = 0;
   Amounts capacity_;          // of the whole machine, for dominant shares
   Walk* walk_ = nullptr;      // the one under way

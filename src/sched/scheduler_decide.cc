@@ -23,6 +23,11 @@ Scheduler::HeadKey Scheduler::head_key(JobId id, Moment now) const {
   }
   if (policy_.fair_weight != 0) priority += policy_.fair_weight * tenants_.fair_share(record.tenant, now);
   key.first = -priority;
+  const auto eldest = eldest_.find(job.priority);
+  if (eldest != eldest_.end() && eldest->second == id) {
+    key.second = -1;  // before every share, size or limit
+    return key;
+  }
   switch (policy_.order) {
     case Order::fifo:
       break;
@@ -37,6 +42,23 @@ Scheduler::HeadKey Scheduler::head_key(JobId id, Moment now) const {
       break;
   }
   return key;
+}
+
+void Scheduler::find_eldest(Moment now) {
+  eldest_.clear();
+  if (policy_.patience == kUnlimited) return;
+  for (const std::uint32_t g : active_groups_) {
+    const Group& group = groups_[g];
+    if (!group.possible || group.reason == Reason::quota) continue;  // room alone does not help it
+    for (const auto& [order, id] : group.jobs) {
+      const Moment submitted = jobs_[index_of(id)].job.submitted;
+      if (now - submitted >= policy_.patience) {
+        const auto [found, added] = eldest_.emplace(group.key.priority, id);
+        if (!added && submitted < jobs_[index_of(found->second)].job.submitted) found->second = id;
+      }
+      if (policy_.order != Order::shortest) break;  // the first of a group is its oldest
+    }
+  }
 }
 
 std::vector<JobId> Scheduler::queue(Moment now, std::size_t limit) const {
@@ -146,6 +168,7 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     bool operator<(const Head& other) const { return other.key < key; }  // std heaps keep the largest on top
   };
   std::vector<Head> heads;
+  find_eldest(now);
   for (const std::uint32_t g : active_groups_) {
     if (groups_[g].possible) heads.push_back({head_key(groups_[g].jobs.begin()->second, now), g});
   }
