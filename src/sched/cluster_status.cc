@@ -44,7 +44,7 @@ ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const Statu
   const State& state = scheduler.state();
   status.now = now;
   status.nodes = static_cast<std::uint32_t>(scheduler.machine().nodes().size());
-  status.nodes_down = state.nodes_down();
+  status.nodes_down = scheduler.nodes_lost();
   status.running = static_cast<std::uint32_t>(scheduler.running().size());
   status.up_gpu_milli = state.total_gpu_milli();
   status.used_gpu_milli = state.total_gpu_milli() - state.free_gpu_milli();

@@ -223,7 +223,7 @@ std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, 
     case Reason::held:
       return "held: may start " + text_of_wait(record.not_before, now) + " at the earliest";
     case Reason::nodes_down:
-      return fmt::format("waits for nodes: {} of {} are down, with them it would fit", scheduler.state().nodes_down(),
+      return fmt::format("waits for nodes: {} of {} are down, with them it would fit", scheduler.nodes_lost(),
                          scheduler.machine().nodes().size());
     case Reason::quota:
       return quota_sentence(scheduler, record);

@@ -408,10 +408,11 @@ bool ChangeSearch::fits_with(const std::vector<std::pair<NodeId, NodeFree>>& cha
 void ChangeSearch::nodes_change() {
   const State& state = scheduler_.state();
   const Machine& machine = scheduler_.machine();
-  if (state.nodes_down() == 0) return;
+  if (scheduler_.nodes_lost() == 0) return;
   std::vector<NodeId> down;
   for (std::uint32_t n = 0; n < machine.nodes().size(); ++n) {
-    if (!state.free(static_cast<NodeId>(n)).up) down.push_back(static_cast<NodeId>(n));
+    const auto node = static_cast<NodeId>(n);
+    if (!state.free(node).up && !scheduler_.kept_aside(node)) down.push_back(node);
   }
   struct Group {
     std::vector<NodeId> nodes;

@@ -154,20 +154,20 @@ Document pack_document(const std::vector<PackWorkload>& workloads, double demand
   TableSection table;
   table.key = "packing";
   using Align = Column::Align;
-  table.columns = {{"workload", "WORKLOAD"},
-                   {"policy", "POLICY"},
-                   {"allocated_percent", "ALLOCATED %", Align::right},
+  table.columns = {{"workload", "Workload"},
+                   {"policy", "Policy"},
+                   {"allocated_percent", "Allocated %", Align::right},
                    {"deviation_percent", "+-", Align::right},
-                   {"allocated_at_100_percent", "AT 100 %", Align::right},
-                   {"unallocated_percent", "UNALLOCATED %", Align::right},
-                   {"fragmented_percent", "FRAGMENTED %", Align::right},
-                   {"bound_percent", "BOUND %", Align::right},
-                   {"gap_percent", "GAP", Align::right},
-                   {"bound_any_percent", "BOUND, ANY CHOICE %", Align::right, true},
+                   {"allocated_at_100_percent", "At 100 %", Align::right},
+                   {"unallocated_percent", "Unallocated %", Align::right},
+                   {"fragmented_percent", "Fragmented %", Align::right},
+                   {"bound_percent", "Bound %", Align::right},
+                   {"gap_percent", "Gap", Align::right},
+                   {"bound_any_percent", "Bound, any choice %", Align::right, true},
                    {"cpu_percent", "CPU %", Align::right, true},
-                   {"memory_percent", "MEMORY %", Align::right, true},
-                   {"placed", "PLACED", Align::right, true},
-                   {"asked", "ASKED", Align::right, true}};
+                   {"memory_percent", "Memory %", Align::right, true},
+                   {"placed", "Placed", Align::right, true},
+                   {"asked", "Asked", Align::right, true}};
   std::size_t seeds = 0;
   for (const PackWorkload& workload : workloads) {
     for (const PackResult& result : workload.results) {
@@ -182,8 +182,9 @@ Document pack_document(const std::vector<PackWorkload>& workloads, double demand
                   demand * 100, seeds));
   if (!workloads.empty() && !workloads.front().bounds.empty()) {
     document.notes.emplace_back(
-        "No policy that places every task that fits can pass BOUND (weak duality of a linear program; memory is left "
-        "out of it); GAP is the distance to it.");
+        "No policy that places every task that fits can pass the bound (weak duality of a linear program; memory is "
+        "left "
+        "out of it); Gap is the distance to it.");
   }
   return document;
 }

@@ -14,6 +14,7 @@ Replay::Replay(std::shared_ptr<const Machine> machine, std::span<const Job> jobs
       options_(std::move(options)),
       courses_(jobs.size()),
       down_(scheduler_.machine().nodes().size(), 0),
+      fragmentation_(natural_demand(scheduler_.machine())),
       sample_every_(std::max(options_.sample_every, Duration(1))) {
   const auto earlier = [](const Job& a, const Job& b) { return a.submitted < b.submitted; };
   CHECK(std::is_sorted(jobs.begin(), jobs.end(), earlier), "the jobs of a workload are in order of submission");

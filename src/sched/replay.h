@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sched/cluster_fragmentation.h"
 #include "sched/scheduler.h"
 #include "sched/workload.h"
 
@@ -32,9 +33,6 @@ struct ReplayOptions {
   // How much longer than in the trace a job takes with this placement (1: as long). None: always 1.
   std::function<double(const Job& job, const Machine& machine, const Placement& placement)> pace;
   Duration sample_every = seconds(600);
-  // What share of the idle GPUs cannot serve a job like this one, that waits. None: idle GPUs beyond the tasks that
-  // fit.
-  std::function<double(const State& state, const Job& waiting)> fragmentation;
   bool keep_nodes = false;  // JobOutcome::nodes is filled
 };
 
@@ -64,6 +62,7 @@ struct Sample {
   std::uint32_t waiting_jobs = 0;
   std::uint32_t running_jobs = 0;
   std::uint32_t fragment_permille = 0;  // of what is idle: cannot serve the job that has waited longest
+  std::uint32_t score_permille = 0;     // ClusterFragmentation, for the sizes the machine is made for
   // Jain's index, in thousandths, of GPUs in use over weight of the tenants that have work waiting; 0: fewer than two.
   std::uint32_t fairness_permille = 0;
 };
@@ -199,6 +198,7 @@ class Replay {
   std::vector<std::uint32_t> waiting_of_;          // of those, by tenant
   std::int64_t waiting_milli_ = 0;
   std::int64_t used_milli_ = 0;
+  ClusterFragmentation fragmentation_;
   Duration sample_every_{};
   Moment sampled_{};
   ReplaySums at_sample_;

@@ -58,6 +58,8 @@ void Replay::take_sample(Moment at) {
   sample.waiting_jobs = static_cast<std::uint32_t>(waiting_.size());
   sample.running_jobs = static_cast<std::uint32_t>(scheduler_.running().size());
   sample.fragment_permille = fragments();
+  const double score = fragmentation_.measure(scheduler_.state()).total;
+  sample.score_permille = static_cast<std::uint32_t>(std::llround(score * 1000.0));
   sample.fairness_permille = fairness();
   so_far_.samples.push_back(sample);
   sampled_ = at;
@@ -76,9 +78,6 @@ std::uint32_t Replay::fragments() const {
   const std::int64_t idle = state.free_gpu_milli();
   if (waiting_.empty() || idle == 0) return 0;
   const Job& job = jobs_[*waiting_.begin()];
-  if (options_.fragmentation) {
-    return static_cast<std::uint32_t>(std::llround(options_.fragmentation(state, job) * 1000.0));
-  }
   std::int64_t useful = 0;
   for (std::uint32_t node = 0; node < down_.size(); ++node) {
     const NodeFree& free = state.free(static_cast<NodeId>(node));

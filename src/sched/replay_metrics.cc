@@ -56,12 +56,14 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 void measure_samples(const ReplayResult& result, ReplayMetrics& metrics) {
   double broken = 0;
+  double score = 0;
   double fair = 0;
   std::uint64_t waiting = 0;
   std::uint64_t several = 0;
   for (const Sample& sample : result.samples) {
     if (sample.waiting_jobs > 0) {
       broken += sample.fragment_permille / 1000.0;
+      score += sample.score_permille / 1000.0;
       ++waiting;
     }
     if (sample.fairness_permille > 0) {
@@ -70,6 +72,7 @@ void measure_samples(const ReplayResult& result, ReplayMetrics& metrics) {
     }
   }
   metrics.fragmentation = share(broken, static_cast<double>(waiting));
+  metrics.score = share(score, static_cast<double>(waiting));
   metrics.fairness = share(fair, static_cast<double>(several));
 }
 

@@ -61,6 +61,7 @@ struct ReplayMetrics {
   // part that jobs which passed others made use of.
   double backfill_efficiency = 0;
   double fragmentation = 0;  // of the idle GPUs, mean over the time with work waiting
+  double score = 0;          // the one score over all levels, likewise
   double fairness = 0;       // Jain's index over tenants that want more, mean over the time with several; 0: never
   double waiting_share = 0;  // of the time, work waited
   double enough_share = 0;   // of that, enough GPUs for one of the jobs idled in sum

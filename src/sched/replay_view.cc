@@ -51,38 +51,39 @@ double number(std::uint64_t count) { return static_cast<double>(count); }
 std::vector<Measure> measures() {
   using M = ReplayMetrics;
   return {
-      {"utilisation", "utilisation", Unit::share, 1, [](const M& m) { return m.utilisation; }},
+      {"utilisation", "Utilisation", Unit::share, 1, [](const M& m) { return m.utilisation; }},
       {"utilisation_arriving", "  while jobs arrive", Unit::share, 1,
        [](const M& m) { return m.utilisation_arriving; }},
-      {"makespan_s", "makespan", Unit::time, -1, [](const M& m) { return m.makespan; }},
-      {"wait_mean_s", "wait, mean", Unit::time, -1, [](const M& m) { return m.all.mean; }},
+      {"makespan_s", "Makespan", Unit::time, -1, [](const M& m) { return m.makespan; }},
+      {"wait_mean_s", "Wait, mean", Unit::time, -1, [](const M& m) { return m.all.mean; }},
       {"wait_median_s", "  median", Unit::time, -1, [](const M& m) { return m.all.median; }},
       {"wait_p90_s", "  p90", Unit::time, -1, [](const M& m) { return m.all.p90; }},
       {"wait_p99_s", "  p99", Unit::time, -1, [](const M& m) { return m.all.p99; }},
       {"wait_longest_s", "  longest", Unit::time, -1, [](const M& m) { return m.all.longest; }},
-      {"slowdown_mean", "bounded slowdown, mean", Unit::ratio, -1, [](const M& m) { return m.all.slowdown; }},
+      {"slowdown_mean", "Bounded slowdown, mean", Unit::ratio, -1, [](const M& m) { return m.all.slowdown; }},
       {"slowdown_median", "  median", Unit::ratio, -1, [](const M& m) { return m.slowdown_median; }},
       {"slowdown_p99", "  p99", Unit::ratio, -1, [](const M& m) { return m.slowdown_p99; }},
-      {"fairness", "fairness between tenants (Jain)", Unit::ratio, 1, [](const M& m) { return m.fairness; }},
-      {"waiting_share", "time with work waiting", Unit::share, -1, [](const M& m) { return m.waiting_share; }},
+      {"fairness", "Fairness between tenants (Jain)", Unit::ratio, 1, [](const M& m) { return m.fairness; }},
+      {"waiting_share", "Time with work waiting", Unit::share, -1, [](const M& m) { return m.waiting_share; }},
       {"enough_share", "  of it, enough idle in sum for one", Unit::share, -1,
        [](const M& m) { return m.enough_share; }},
       {"oldest_enough_share", "  of it, enough idle for the oldest", Unit::share, -1,
        [](const M& m) { return m.oldest_enough_share; }},
-      {"fragmentation", "idle GPUs of no use to the oldest", Unit::share, -1,
+      {"fragmentation", "Idle GPUs of no use to the oldest", Unit::share, -1,
        [](const M& m) { return m.fragmentation; }},
-      {"backfilled_starts", "starts that passed others", Unit::share, 0,
+      {"fragmentation_score", "  fragmentation, all levels", Unit::share, -1, [](const M& m) { return m.score; }},
+      {"backfilled_starts", "Starts that passed others", Unit::share, 0,
        [](const M& m) { return m.backfilled_starts; }},
       {"backfilled_gpu_hours", "  of the GPU-hours", Unit::share, 0, [](const M& m) { return m.backfilled_gpu_hours; }},
       {"backfill_efficiency", "  of the GPU time left to them", Unit::share, 1,
        [](const M& m) { return m.backfill_efficiency; }},
-      {"lost_gpu_hours", "work lost", Unit::hours, -1, [](const M& m) { return m.lost_gpu_hours; }},
-      {"preemptions", "preemptions", Unit::count, 0, [](const M& m) { return number(m.preemptions); }},
-      {"failures", "jobs thrown back by failures", Unit::count, -1, [](const M& m) { return number(m.failures); }},
-      {"moves", "moves", Unit::count, 0, [](const M& m) { return number(m.moves); }},
-      {"resizes", "resizes", Unit::count, 0, [](const M& m) { return number(m.resizes); }},
-      {"killed", "killed at their limit", Unit::count, -1, [](const M& m) { return number(m.killed); }},
-      {"never_started", "never started", Unit::count, -1, [](const M& m) { return number(m.never_started); }},
+      {"lost_gpu_hours", "Work lost", Unit::hours, -1, [](const M& m) { return m.lost_gpu_hours; }},
+      {"preemptions", "Preemptions", Unit::count, 0, [](const M& m) { return number(m.preemptions); }},
+      {"failures", "Jobs thrown back by failures", Unit::count, -1, [](const M& m) { return number(m.failures); }},
+      {"moves", "Moves", Unit::count, 0, [](const M& m) { return number(m.moves); }},
+      {"resizes", "Resizes", Unit::count, 0, [](const M& m) { return number(m.resizes); }},
+      {"killed", "Killed at their limit", Unit::count, -1, [](const M& m) { return number(m.killed); }},
+      {"never_started", "Never started", Unit::count, -1, [](const M& m) { return number(m.never_started); }},
   };
 }
 
@@ -94,7 +95,7 @@ bool says_something(const Measure& measure, const ReplayReport& report) {
 }
 
 TableSection comparison_for_people(const ReplayReport& report) {
-  TableSection table{"policies", "Policies, the best marked *", {{"measure", "measure", Align::left, false}}, {}};
+  TableSection table{"policies", "Policies, the best marked *", {{"measure", "Measure", Align::left, false}}, {}};
   for (const ReplayRun& run : report.runs) {
     table.columns.push_back({run.metrics.policy, run.metrics.policy + "  ", Align::right, false});
   }
@@ -122,12 +123,12 @@ TableSection comparison_for_people(const ReplayReport& report) {
 }
 
 TableSection comparison_for_programs(const ReplayReport& report) {
-  TableSection table{"policies", "Policies", {{"policy", "policy", Align::left, false}}, {}};
+  TableSection table{"policies", "Policies", {{"policy", "Policy", Align::left, false}}, {}};
   for (const Measure& measure : measures()) table.columns.push_back({measure.key, measure.key, Align::right, false});
   table.columns.push_back({"used_gpu_hours", "used_gpu_hours", Align::right, false});
-  table.columns.push_back({"started", "started", Align::right, false});
-  table.columns.push_back({"decisions", "decisions", Align::right, false});
-  table.columns.push_back({"hash", "hash", Align::right, false});
+  table.columns.push_back({"started", "Started", Align::right, false});
+  table.columns.push_back({"decisions", "Decisions", Align::right, false});
+  table.columns.push_back({"hash", "Hash", Align::right, false});
   for (const ReplayRun& run : report.runs) {
     std::vector<Cell> row = {Cell(run.metrics.policy)};
     for (const Measure& measure : measures()) {
@@ -149,16 +150,18 @@ Cell time_cell(double seconds) { return {seconds, span_text(seconds)}; }
 TableSection waits_table(const ReplayReport& report, std::string key, std::string title, std::string what,
                          std::vector<WaitFigures> ReplayMetrics::*classes, std::size_t most) {
   TableSection table{std::move(key), std::move(title), {}, {}};
-  table.columns = {{what, what, Align::left, false},
-                   {"policy", "policy", Align::left, false},
-                   {"jobs", "jobs", Align::right, false},
+  std::string shown = what == "run_time" ? "run time" : what;
+  shown.front() = static_cast<char>(shown.front() - 'a' + 'A');
+  table.columns = {{what, shown, Align::left, false},
+                   {"policy", "Policy", Align::left, false},
+                   {"jobs", "Jobs", Align::right, false},
                    {"gpu_hours", "GPU-h", Align::right, false},
-                   {"wait_mean_s", "mean", Align::right, false},
-                   {"wait_median_s", "median", Align::right, false},
-                   {"wait_p90_s", "p90", Align::right, false},
-                   {"wait_p99_s", "p99", Align::right, false},
-                   {"wait_longest_s", "longest", Align::right, false},
-                   {"slowdown_mean", "slowdown", Align::right, false}};
+                   {"wait_mean_s", "Mean", Align::right, false},
+                   {"wait_median_s", "Median", Align::right, false},
+                   {"wait_p90_s", "P90", Align::right, false},
+                   {"wait_p99_s", "P99", Align::right, false},
+                   {"wait_longest_s", "Longest", Align::right, false},
+                   {"slowdown_mean", "Slowdown", Align::right, false}};
   std::vector<std::string> names;
   for (const ReplayRun& run : report.runs) {
     for (const WaitFigures& each : run.metrics.*classes) {
@@ -182,11 +185,11 @@ TableSection waits_table(const ReplayReport& report, std::string key, std::strin
 
 TableSection levels_table(const ReplayReport& report) {
   TableSection table{"spread", "How widely jobs of several servers were spread (last run of each)", {}, {}};
-  table.columns = {{"policy", "policy", Align::left, false},
-                   {"level", "inside one", Align::left, false},
-                   {"jobs", "jobs", Align::right, false},
+  table.columns = {{"policy", "Policy", Align::left, false},
+                   {"level", "Inside one", Align::left, false},
+                   {"jobs", "Jobs", Align::right, false},
                    {"gpu_hours", "GPU-h", Align::right, false},
-                   {"share", "of the GPU-h", Align::right, false}};
+                   {"share", "Of the GPU-h", Align::right, false}};
   for (const ReplayRun& run : report.runs) {
     double sum = 0;
     for (const LevelFigures& each : run.metrics.levels) sum += each.gpu_hours;
@@ -201,11 +204,11 @@ TableSection levels_table(const ReplayReport& report) {
 
 TableSection reasons_table(const ReplayReport& report) {
   TableSection table{"reasons", "Why jobs did not start at once", {}, {}};
-  table.columns = {{"policy", "policy", Align::left, false},
-                   {"reason", "reason", Align::left, false},
-                   {"jobs", "jobs", Align::right, false},
+  table.columns = {{"policy", "Policy", Align::left, false},
+                   {"reason", "Reason", Align::left, false},
+                   {"jobs", "Jobs", Align::right, false},
                    {"waited_gpu_hours", "GPU-h waited", Align::right, false},
-                   {"share", "share", Align::right, false}};
+                   {"share", "Share", Align::right, false}};
   for (const ReplayRun& run : report.runs) {
     double sum = 0;
     for (const ReasonFigures& each : run.metrics.reasons) sum += each.waited_gpu_hours;
@@ -221,17 +224,17 @@ TableSection reasons_table(const ReplayReport& report) {
 
 FactsSection facts_of(const ReplayReport& report) {
   FactsSection facts{"replay", "Replay", {}};
-  facts.facts.push_back({"trace", "trace", Cell(fmt::format("{} ({})", report.trace, report.format))});
-  facts.facts.push_back({"jobs", "jobs", Cell(static_cast<std::uint64_t>(report.jobs.size()))});
-  facts.facts.push_back({"machine", "machine", Cell(report.machine)});
-  facts.facts.push_back({"nodes", "servers", Cell(report.nodes)});
+  facts.facts.push_back({"trace", "Trace", Cell(fmt::format("{} ({})", report.trace, report.format))});
+  facts.facts.push_back({"jobs", "Jobs", Cell(static_cast<std::uint64_t>(report.jobs.size()))});
+  facts.facts.push_back({"machine", "Machine", Cell(report.machine)});
+  facts.facts.push_back({"nodes", "Servers", Cell(report.nodes)});
   facts.facts.push_back({"gpus", "GPUs", Cell(report.gpus)});
   if (!report.jobs.empty()) {
     const double span = seconds_of(report.jobs.back().submitted - report.jobs.front().submitted);
-    facts.facts.push_back({"arrivals_s", "jobs arrive during", Cell(span, span_text(span))});
+    facts.facts.push_back({"arrivals_s", "Jobs arrive during", Cell(span, span_text(span))});
   }
   const double load = offered_load(report);
-  if (load > 0) facts.facts.push_back({"load", "load", Cell(load, percent_text(load) + " of the GPUs")});
+  if (load > 0) facts.facts.push_back({"load", "Load", Cell(load, percent_text(load) + " of the GPUs")});
   return facts;
 }
 

@@ -132,7 +132,7 @@ TEST(ReplayPage, AnEmptyReplayHasAPictureToo) {
   ReplayReport report;
   report.runs.resize(1);
   EXPECT_THAT(replay_picture(report), HasSubstr("<svg"));
-  EXPECT_THAT(write(replay_document(report, false), {}), HasSubstr("utilisation"));
+  EXPECT_THAT(write(replay_document(report, false), {}), HasSubstr("Utilisation"));
 }
 
 }  // namespace

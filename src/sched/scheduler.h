@@ -127,6 +127,10 @@ class Scheduler {
   [[nodiscard]] const State& state() const { return state_; }
   [[nodiscard]] const Machine& machine() const { return state_.machine(); }
   [[nodiscard]] const Tenants& tenants() const { return tenants_; }
+  // A spare that no job has needed yet: it takes nothing, though nothing is wrong with it.
+  [[nodiscard]] bool kept_aside(NodeId node) const { return spare_[index_of(node)] != 0; }
+  // Nodes that are out of order; State::nodes_down() counts spares too.
+  [[nodiscard]] std::uint32_t nodes_lost() const;
   [[nodiscard]] const Policy& policy() const { return policy_; }
   [[nodiscard]] const JobRecord& record(JobId id) const { return jobs_[index_of(id)]; }
   [[nodiscard]] std::size_t job_count() const { return jobs_.size(); }

@@ -1,3 +1,6 @@
+#include <set>
+
+#include "model/load.h"
 #include "sched/scheduler_test_help.h"
 
 namespace weft::sched {
@@ -92,6 +95,44 @@ TEST(SchedulerRepair, RandomFailuresNeverBreakTheBooks) {
   }
   EXPECT_GT(swapped, 20);
   EXPECT_GT(requeued, 5);
+}
+
+// Two servers of the pool are kept aside. A job on all the others loses two at once and goes on with the spares; those
+// that come back are kept in their place.
+TEST(SchedulerRepair, SparesTakeThePlaceOfLostNodes) {
+  const auto loaded = load_cluster(WEFT_SOURCE_DIR "/examples/pod32.yaml", {});
+  ASSERT_TRUE(loaded->cluster != nullptr);
+  Spec spec = *loaded->spec;
+  for (PoolSpec& pool : spec.pools.value) {
+    if (pool.role.value == PoolRole::training) pool.spares = std::int64_t{2};
+  }
+  Diagnostics diagnostics;
+  const auto cluster = compile(std::move(spec), loaded->catalog, diagnostics);
+  ASSERT_TRUE(cluster != nullptr);
+  const auto machine = std::make_shared<const Machine>(*Machine::of(*cluster));
+  ASSERT_EQ(machine->spares().size(), 2U);
+  const auto count = static_cast<std::int32_t>(machine->nodes().size());
+  Scheduler scheduler(machine, {});
+  EXPECT_EQ(scheduler.nodes_lost(), 0U);
+  const JobId whole = scheduler.submit(job_of("t", count - 1, 8), at(0));
+  EXPECT_EQ(scheduler.why(whole, at(0)).reason, Reason::impossible);  // spares are not for ordinary starts
+  const JobId id = scheduler.submit(job_of("t", count - 2, 8), at(0));
+  ASSERT_EQ(scheduler.decide(at(0)).starts.size(), 1U);
+  const std::vector<Slot> before = scheduler.record(id).placement.slots;
+  const std::vector<NodeId> lost{before[3].node, before[7].node};
+  const Scheduler::Repair repair = scheduler.repair(lost, at(10));
+  ASSERT_EQ(repair.moves.size(), 1U);
+  EXPECT_TRUE(repair.requeued.empty());
+  EXPECT_EQ(scheduler.record(id).running_tasks(), count - 2);
+  std::set<NodeId> used;
+  for (const Slot& slot : scheduler.record(id).placement.slots) used.insert(slot.node);
+  for (const NodeId spare : machine->spares()) EXPECT_EQ(used.count(spare), 1U);
+  for (const NodeId node : lost) EXPECT_EQ(used.count(node), 0U);
+  EXPECT_EQ(scheduler.nodes_lost(), 2U);
+  EXPECT_EQ(scheduler.broken_invariant(), "");
+  for (const NodeId node : lost) scheduler.node_up(node, at(20));
+  EXPECT_EQ(scheduler.nodes_lost(), 0U);
+  for (const NodeId node : lost) EXPECT_TRUE(scheduler.kept_aside(node));
 }
 
 }  // namespace

@@ -33,17 +33,17 @@ bool enough_in_sum(const State& state, const Request& task, std::int64_t tasks) 
   return covered();
 }
 
-bool fits_with_all_up(const State& state, const FitClass& fits, const Gang& gang, const PlacementPolicy& policy) {
+bool fits_with_all_up(const Scheduler& scheduler, const State& state, const FitClass& fits, const Gang& gang) {
   FitView view(state.machine(), fits);
   const std::span<const NodeShape> shapes = state.machine().nodes();
   for (std::uint32_t n = 0; n < shapes.size(); ++n) {
     const auto node = static_cast<NodeId>(n);
-    if (state.free(node).up || !accepts(fits.request, shapes[n])) continue;
+    if (state.free(node).up || scheduler.kept_aside(node) || !accepts(fits.request, shapes[n])) continue;
     NodeFree up = state.free(node);
     up.up = true;
     view.set(node, static_cast<std::uint16_t>(count_fits(fits.request, up, fits.most)));
   }
-  return find_nodes(view, gang, policy).has_value();
+  return find_nodes(view, gang, scheduler.policy().placement).has_value();
 }
 
 // The most tasks, between the job's fewest and its most, that quotas allow; 0: not even the fewest.
@@ -109,6 +109,10 @@ Scheduler::Outlook::Outlook(const Scheduler& scheduler, Moment now, Moment at)
   }
 }
 
+std::uint32_t Scheduler::nodes_lost() const {
+  return state_.nodes_down() - static_cast<std::uint32_t>(std::count(spare_.begin(), spare_.end(), 1));
+}
+
 const Reservation* Scheduler::reservation_of(JobId id) const {
   const auto found = promises_.find(id);
   return found == promises_.end() ? nullptr : &found->second.reservation;
@@ -153,7 +157,7 @@ Reason Scheduler::reason_at(JobId id, const Job& job, Moment now, Moment at, con
   gang.tasks = job.fewest();
   const FitView free_now(machine(), fits);
   const bool fits_now = find_nodes(free_now, gang, policy_.placement).has_value();
-  if (!fits_now && state.nodes_down() > 0 && fits_with_all_up(state, fits, gang, policy_.placement)) {
+  if (!fits_now && state.nodes_down() > 0 && fits_with_all_up(*this, state, fits, gang)) {
     return Reason::nodes_down;
   }
   const std::int32_t admitted = tasks_within_quota(tenants_, record.tenant, job);
