@@ -31,8 +31,11 @@ sed 's/dscp: 26/dscp: 28/' examples/pod16.yaml >out/changed.yaml
 show diff out/changed.yaml out/rendered --job examples/train.job.yaml -f out/diff.txt || [[ $? == 1 ]]
 tail -n 40 out/diff.txt
 show sim life examples/pod32.yaml examples/llama-70b.job.yaml --page out/life.html --trace out/life.json
+show sched replay examples/pod32.yaml examples/week.jobs.csv --page out/schedule.html -f out/schedule.txt
+head -n 30 out/schedule.txt
+show sched explain pretrain-20 examples/pod32.yaml examples/week.jobs.csv
 echo
 echo "out/ holds the cluster file, the bill of materials, the cabling and address plans, five pictures, the"
 echo "resiliency matrix and the findings of the check; out/rendered every configuration of examples/pod16.yaml, and"
 echo "out/diff.txt what another DSCP would change, in a safe order. out/life.html is the life of a 70B training job as a"
-echo "page, out/life.json its timeline for ui.perfetto.dev."
+echo "page, out/life.json its timeline for ui.perfetto.dev, out/schedule.html a week of jobs under three policies."

@@ -183,6 +183,35 @@ TEST(Scheduler, MultifactorWeighsAgeAndFairShare) {
   EXPECT_EQ(scheduler.queue(at(32)).size(), 2U);
 }
 
+// A tenant that has used much waits behind those that have not, but not for ever: after a day its oldest job goes
+// first.
+TEST(Scheduler, PatienceEnds) {
+  Policy policy = policy_of(Backfill::reserved, Order::fair);
+  policy.patience = seconds(86'400);
+  Scheduler scheduler(plain(1), policy);
+  Job heavy = gang("heavy", 1, 600);
+  heavy.tenant = "heavy";
+  scheduler.submit(heavy, at(0));
+  scheduler.decide(at(0));
+  heavy.name = "again";
+  const JobId again = scheduler.submit(heavy, at(1));
+  Moment started = kNever;
+  JobId running{0};
+  for (int minute = 10; minute < 3000; minute += 10) {  // a light tenant always has a short job waiting
+    Job light = gang("light", 1, 10);
+    light.tenant = "light" + std::to_string(minute);
+    scheduler.submit(light, at(minute));
+    scheduler.finish(running, at(minute));
+    for (const Start& start : scheduler.decide(at(minute)).starts) {
+      running = start.job;
+      if (start.job == again) started = at(minute);
+    }
+    if (started != kNever) break;
+  }
+  EXPECT_GT(started, at(24 * 60));
+  EXPECT_LE(started, at(24 * 60 + 20));
+}
+
 TEST(Scheduler, QuotasHoldAndBorrowingIsBounded) {
   TenantPolicy a;
   a.name = "a";
