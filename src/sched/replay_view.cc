@@ -150,9 +150,9 @@ Cell time_cell(double seconds) { return {seconds, span_text(seconds)}; }
 TableSection waits_table(const ReplayReport& report, std::string key, std::string title, std::string what,
                          std::vector<WaitFigures> ReplayMetrics::*classes, std::size_t most) {
   TableSection table{std::move(key), std::move(title), {}, {}};
-  std::string shown = what == "run_time" ? "run time" : what;
-  shown.front() = static_cast<char>(shown.front() - 'a' + 'A');
-  table.columns = {{what, shown, Align::left, false},
+  std::string heading = what == "run_time" ? "run time" : what;
+  heading.front() = static_cast<char>(heading.front() - 'a' + 'A');
+  table.columns = {{what, heading, Align::left, false},
                    {"policy", "Policy", Align::left, false},
                    {"jobs", "Jobs", Align::right, false},
                    {"gpu_hours", "GPU-h", Align::right, false},
