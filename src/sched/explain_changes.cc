@@ -29,7 +29,6 @@ double base_size(ChangeKind kind) {
     case ChangeKind::no_segments:
     case ChangeKind::other_model:
     case ChangeKind::any_pool:
-      return 0.1;
     case ChangeKind::shorter_limit:
     case ChangeKind::fewer_tasks:
       return 0.1;
@@ -419,6 +418,7 @@ void ChangeSearch::nodes_change() {
     std::string name;
   };
   std::vector<Group> groups;
+  groups.reserve(down.size());
   for (const NodeId node : down) groups.push_back({{node}, "node " + machine.node(node).name});
   for (std::size_t level = static_cast<std::size_t>(Level::nvlink); level < kLevels; ++level) {
     const auto at = static_cast<Level>(level);

@@ -3,6 +3,7 @@
 // a walk over a domain is a walk over an array. Built from a compiled Cluster or from the node list of a trace.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -72,8 +73,8 @@ class Machine {
 
  private:
   std::vector<NodeShape> nodes_;
-  std::vector<Domain> domains_[kLevels];
-  std::vector<std::uint32_t> domain_of_[kLevels];
+  std::array<std::vector<Domain>, kLevels> domains_;
+  std::array<std::vector<std::uint32_t>, kLevels> domain_of_;
   std::vector<std::uint32_t> by_name_;  // node ids in order of name
   std::vector<NodeId> spares_;
   std::int64_t gpus_ = 0;

@@ -17,7 +17,7 @@ class ClusterMachine {
     for (const DeviceGroup& group : cluster_.groups()) {
       if (group.server == nullptr || group.pool < 0 || group.manager) continue;
       if (group.server->gpus.value == 0) continue;
-      if (const Status added = add_pool(group); !added.ok()) return added;
+      if (Status added = add_pool(group); !added.ok()) return added;
     }
     if (nodes.empty()) return Error{ErrorCode::invalid_input, "the cluster has no GPU servers to schedule on", {}};
     return {};

@@ -8,8 +8,8 @@
 
 namespace weft::sched {
 
-Replay::Replay(std::shared_ptr<const Machine> machine, std::span<const Job> jobs, ReplayOptions options)
-    : scheduler_(std::move(machine), options.policy, options.tenants),
+Replay::Replay(const std::shared_ptr<const Machine>& machine, std::span<const Job> jobs, ReplayOptions options)
+    : scheduler_(machine, options.policy, options.tenants),
       jobs_(jobs),
       options_(std::move(options)),
       courses_(jobs.size()),
@@ -236,8 +236,9 @@ void Replay::mix(EventKind kind, std::uint32_t job, std::uint64_t more) {
   }
 }
 
-ReplayResult replay(std::shared_ptr<const Machine> machine, std::span<const Job> jobs, const ReplayOptions& options) {
-  Replay whole(std::move(machine), jobs, options);
+ReplayResult replay(const std::shared_ptr<const Machine>& machine, std::span<const Job> jobs,
+                    const ReplayOptions& options) {
+  Replay whole(machine, jobs, options);
   (void)whole.run_until(kNever);
   return whole.result();
 }

@@ -95,7 +95,7 @@ struct ReplayResult {
 
 class Replay {
  public:
-  Replay(std::shared_ptr<const Machine> machine, std::span<const Job> jobs, ReplayOptions options);
+  Replay(const std::shared_ptr<const Machine>& machine, std::span<const Job> jobs, ReplayOptions options);
 
   // Plays every event up to and including `until`. False when nothing is left to happen.
   bool run_until(Moment until);
@@ -207,7 +207,7 @@ class Replay {
 };
 
 // The whole trace.
-[[nodiscard]] ReplayResult replay(std::shared_ptr<const Machine> machine, std::span<const Job> jobs,
+[[nodiscard]] ReplayResult replay(const std::shared_ptr<const Machine>& machine, std::span<const Job> jobs,
                                   const ReplayOptions& options);
 
 }  // namespace weft::sched

@@ -238,6 +238,7 @@ void Scheduler::RoomMaker::add_quota(Charge charge) {
       back[{record.tenant, record.charge}] += amounts_of(record.job.task, static_cast<std::int64_t>(tasks));
     }
     std::vector<Tenants::GivenBack> given;
+    given.reserve(back.size());
     for (const auto& [whose, amounts] : back) given.push_back({whose.first, amounts, whose.second});
     const std::optional<Charge> as =
         s_.tenants_.admits_after(record_.tenant, amounts_of(record_.job.task, record_.job.fewest()), given);

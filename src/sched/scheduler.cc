@@ -36,7 +36,7 @@ std::string_view to_text(Backfill backfill) {
   return "?";
 }
 
-Scheduler::Scheduler(std::shared_ptr<const Machine> machine, Policy policy, std::vector<TenantPolicy> tenants)
+Scheduler::Scheduler(const std::shared_ptr<const Machine>& machine, Policy policy, std::vector<TenantPolicy> tenants)
     : state_(machine),
       index_(policy.placement.scorer ? policy.placement.scorer : std::make_shared<BestFitScorer>()),
       policy_(std::move(policy)),

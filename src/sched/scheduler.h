@@ -99,7 +99,7 @@ struct JobRecord {
 
 class Scheduler {
  public:
-  Scheduler(std::shared_ptr<const Machine> machine, Policy policy, std::vector<TenantPolicy> tenants = {});
+  Scheduler(const std::shared_ptr<const Machine>& machine, Policy policy, std::vector<TenantPolicy> tenants = {});
 
   // Events. Times never go back. Ids are given out in order of submission, from 0. A job that says when it was
   // submitted (to whoever hands it over) keeps that moment; others are submitted now.

@@ -487,6 +487,7 @@ void DomainSearch::exact(const Region& region, const std::vector<std::uint32_t>&
            static_cast<double>(std::max<std::int64_t>(1, gain(item)));
   };
   std::vector<std::pair<double, std::uint32_t>> order;
+  order.reserve(items.size());
   for (const std::uint32_t item : items) order.emplace_back(dear(item), item);
   std::sort(order.begin(), order.end());
   tree.items.clear();
