@@ -14,6 +14,11 @@
 namespace weft::sched {
 namespace {
 
+std::uint64_t first_seed() {                           // WEFT_SCHED_SEED: begin with this world, to see a failure again
+  const char* given = std::getenv("WEFT_SCHED_SEED");  // NOLINT(concurrency-mt-unsafe): before any thread
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+}
+
 std::int64_t steps_wanted() {
   const char* given = std::getenv("WEFT_SCHED_STEPS");  // NOLINT(concurrency-mt-unsafe): before any thread
   return given != nullptr ? std::atoll(given) : 4'000;
@@ -200,7 +205,11 @@ class World {
                            other.required == waiting.required && other.segment == waiting.segment &&
                            other.segment_level == waiting.segment_level && waiting.preference_wait.count() == 0 &&
                            waiting.limit <= other.limit;
-        EXPECT_FALSE(alike && waiting.priority > other.priority)
+        if (!alike || waiting.priority <= other.priority) continue;
+        // Moves pay for the job that would wait longer; one for which others have been told to go starts above them.
+        const bool moved = std::any_of(decisions.moves.begin(), decisions.moves.end(),
+                                       [&](const Move& move) { return move.by == start.job; });
+        EXPECT_TRUE(moved || scheduler_.why(id, now_).reason == Reason::preempting)
             << other.name << " started before " << waiting.name << " at " << now_.seconds();
       }
     }
@@ -226,7 +235,7 @@ TEST(SchedulerProperties, HoldInRandomWorlds) {
   std::uint64_t served = 0;
   std::uint64_t unserved = 0;
   std::int64_t steps = 0;
-  for (std::uint64_t seed = 1; steps < wanted && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = first_seed(); steps < wanted && !testing::Test::HasFailure(); ++seed) {
     RandomStream random(seed, "policy");
     Policy policy;
     policy.order = static_cast<Order>(random.below(4));
