@@ -181,11 +181,12 @@ void kai_scenarios() {
 }
 
 // A busy machine: one job ends, one arrives, one decision. The mix is Kalos's: mostly 1 to 8 GPUs, a few large gangs.
-void growth() {
-  fmt::print("one job ends, one arrives, at 95 % load, with a queue:\n");
+void growth(std::size_t queue) {
+  fmt::print("one job ends, one arrives, {}:\n", queue == 0 ? "at 95 % load" : "full, with a queue that preempts");
   fmt::print("  {:>8} {:>9} {:>9} {:>10} {:>10} {:>10}\n", "nodes", "running", "waiting", "median us", "p99 us",
              "most us");
   for (const std::int32_t nodes : {1'000, 10'000, 100'000}) {
+    if (queue > 0 && nodes > 10'000) break;  // filling it up takes minutes
     Policy policy;
     Scheduler scheduler(plain(nodes, 4, 32, 256), policy);
     RandomStream random(1, "growth");
@@ -201,13 +202,14 @@ void growth() {
       job.limit = seconds(random.between(600, 86'400));
       scheduler.submit(job, now);
     };
-    while (scheduler.state().free_gpu_milli() > scheduler.state().total_gpu_milli() / 20) {
+    while (scheduler.state().free_gpu_milli() > scheduler.state().total_gpu_milli() / 20 ||
+           scheduler.waiting_count() < queue) {
       for (int i = 0; i < 64; ++i) arrive();
       now = now + milliseconds(1);
       scheduler.decide(now);
     }
     std::vector<double> times;
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < (queue > 0 ? 500 : 2000); ++i) {
       now = now + milliseconds(10);
       const JobId ended = scheduler.running()[random.below(scheduler.running().size())];
       const auto began = Clock::now();
@@ -234,6 +236,7 @@ int main() {
   kueue_baseline(false);
   gangs_of_four();
   kai_scenarios();
-  growth();
+  growth(0);
+  growth(100);
   return 0;
 }
