@@ -180,6 +180,33 @@ void kai_scenarios() {
              whole);
 }
 
+// Kueue #13148: a gang that outranks 700 running jobs on 2,000 nodes.
+void victims() {
+  Scheduler scheduler(plain(2000, 50, 500, 2000), {});
+  RandomStream random(5, "victims");
+  Job job;
+  job.name = "victim";
+  job.task.gpus = 8;
+  job.limit = seconds(86'400);
+  std::int32_t left = 2000;
+  for (int i = 0; i < 700; ++i) {
+    const std::int32_t most = std::min(6, left - (699 - i));
+    job.tasks = i == 699 ? left : static_cast<std::int32_t>(random.between(1, std::max(1, most)));
+    job.restart_cost = seconds(random.between(1, 100));
+    left -= job.tasks;
+    scheduler.submit(job, Moment(i));
+    scheduler.decide(Moment(i));
+  }
+  job.name = "urgent";
+  job.priority = 1;
+  job.tasks = 500;
+  const auto began = Clock::now();
+  scheduler.submit(job, Moment(1000));
+  const Decisions decisions = scheduler.decide(Moment(1000));
+  fmt::print("a gang of 500 nodes above {} running jobs on 2,000: {:.1f} ms to choose {} victims (published 40 s)\n",
+             scheduler.running().size(), seconds_since(began) * 1e3, decisions.preempts.size());
+}
+
 // A busy machine: one job ends, one arrives, one decision. The mix is Kalos's: mostly 1 to 8 GPUs, a few large gangs.
 void growth(std::size_t queue) {
   fmt::print("one job ends, one arrives, {}:\n", queue == 0 ? "at 95 % load" : "full, with a queue that preempts");
@@ -236,6 +263,7 @@ int main() {
   kueue_baseline(false);
   gangs_of_four();
   kai_scenarios();
+  victims();
   growth(0);
   growth(100);
   return 0;

@@ -11,6 +11,7 @@
 #include "base/gzip.h"
 #include "cli/context.h"
 #include "cli/option_reader.h"
+#include "cli/sched_input.h"
 #include "sched/pack_report.h"
 #include "sched/workload.h"
 
@@ -39,18 +40,6 @@ std::int64_t thread_time() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 void read_policies(OptionReader& reader, PackRequest& request) {
   using sched::PackPolicy;
   request.policies = {PackPolicy::random, PackPolicy::best_fit, PackPolicy::fgd, PackPolicy::weft};
@@ -60,7 +49,7 @@ void read_policies(OptionReader& reader, PackRequest& request) {
   std::vector<std::string_view> known;
   known.reserve(sched::kPackPolicies);
   for (int i = 0; i < sched::kPackPolicies; ++i) known.push_back(to_text(static_cast<PackPolicy>(i)));
-  for (const std::string& name : split(text)) {
+  for (const std::string& name : comma_parts(text)) {
     const std::optional<PackPolicy> policy = sched::pack_policy_named(name);
     if (!policy) {
       reader.bad("policy", fmt::format("there is no policy `{}`", name),
@@ -80,7 +69,7 @@ void read_seeds(OptionReader& reader, PackRequest& request) {
     for (std::int64_t i = 0; i < count; ++i) request.seeds.push_back(kFirstSeed + static_cast<std::uint64_t>(i));
     return;
   }
-  for (const std::string& part : split(text)) {
+  for (const std::string& part : comma_parts(text)) {
     const bool digits = !part.empty() && part.size() <= 18 && part.find_first_not_of("0123456789") == std::string::npos;
     if (!digits) {
       reader.bad("seeds", fmt::format("`{}` is not a seed", part), "a count, or seeds separated by commas: 1,2,3");
