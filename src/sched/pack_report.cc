@@ -178,8 +178,8 @@ Document pack_document(const std::vector<PackWorkload>& workloads, double demand
   document.sections.emplace_back(std::move(table));
   document.notes.push_back(
       fmt::format("Tasks come until they have asked for {:.0f} % of the GPUs, none leaves, one that fits nowhere is "
-                  "dropped; mean and standard deviation over {} orders of arrival, the same for every policy.",
-                  demand * 100, seeds));
+                  "dropped; mean and standard deviation over {} of arrival, the same for every policy.",
+                  demand * 100, seeds == 1 ? "1 order" : fmt::format("{} orders", seeds)));
   if (!workloads.empty() && !workloads.front().bounds.empty()) {
     document.notes.emplace_back(
         "No policy that places every task that fits can pass the bound (weak duality of a linear program; memory is "

@@ -135,8 +135,8 @@ void TraceBuilder::set_limits() {
     ++count;
   }
   if (count > 0)
-    note(fmt::format("{} jobs have no limit of their own: theirs is {:g} times their run time", count,
-                     options_->limit_factor));
+    note(fmt::format("{} no limit of their own: theirs is {:g} times their run time",
+                     count == 1 ? "1 job has" : fmt::format("{} jobs have", count), options_->limit_factor));
 }
 
 std::optional<Workload> TraceBuilder::finish(bool unique_names) {
