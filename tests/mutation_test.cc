@@ -12,7 +12,7 @@
 #include <iostream>
 #include <map>
 
-#include "check/match.h"
+#include "base/wildcard.h"
 #include "example_runner.h"
 
 namespace weft {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/wildcard.h"
 #include "check/match.h"
 
 namespace weft {

@@ -45,7 +45,7 @@ bool some_have_maps(const SwitchConfig& config) {
 // Turns routes of the model into plans: every hop with the port settings that its file, or the cluster file, gives it.
 class Planner {
  public:
-  Planner(const Cluster& cluster, const ConfigSet& config) : cluster_(cluster), config_(config) {
+  Planner(const Cluster& cluster, const ConfigSet& config) : cluster_(cluster) {
     for (const SwitchConfig& one : config.switches) {
       for (const DeviceId device : devices_of(cluster, config, one)) files_.emplace(device, &one);
     }
@@ -89,7 +89,6 @@ class Planner {
 
  private:
   const Cluster& cluster_;
-  const ConfigSet& config_;
   std::map<DeviceId, const SwitchConfig*> files_;
   std::deque<PortQos> intents_;  // of the route at hand
 };

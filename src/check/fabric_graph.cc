@@ -5,7 +5,7 @@
 
 namespace weft {
 
-FabricGraph::FabricGraph(const Cluster& cluster, FabricKind fabric) : node_of_(cluster.devices().size(), kNoNode) {
+FabricGraph::FabricGraph(const Cluster& cluster, FabricKind fabric) : node_of_(cluster.devices().size(), kNotInGraph) {
   const bool over_frontend = fabric == FabricKind::oob && *cluster.spec().fabrics->oob->uplink_to_frontend;
   const auto belongs = [&](FabricKind other) {
     return other == fabric || (over_frontend && other == FabricKind::frontend);
@@ -26,8 +26,8 @@ FabricGraph::FabricGraph(const Cluster& cluster, FabricKind fabric) : node_of_(c
     const std::uint32_t a = node_of(cluster.port(cable.a).device);
     const std::uint32_t b = node_of(cluster.port(cable.b).device);
     if (ends_on_host(cable.role)) {
-      if (b != kNoNode && cable.fabric == fabric) ++hosts_[b];
-    } else if (a != kNoNode && b != kNoNode) {
+      if (b != kNotInGraph && cable.fabric == fabric) ++hosts_[b];
+    } else if (a != kNotInGraph && b != kNotInGraph) {
       links.emplace_back(std::min(a, b), std::max(a, b), c);
     }
   }

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-inline constexpr std::uint32_t kNoNode = 0xFFFFFFFFU;
+inline constexpr std::uint32_t kNotInGraph = 0xFFFFFFFFU;
 
 class FabricGraph {
  public:
@@ -26,7 +26,7 @@ class FabricGraph {
   [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] const CutPoints& cuts() const { return cuts_; }
   [[nodiscard]] std::span<const DeviceId> switches() const { return switches_; }
-  [[nodiscard]] std::uint32_t node_of(DeviceId id) const { return node_of_[index_of(id)]; }  // kNoNode: not in it
+  [[nodiscard]] std::uint32_t node_of(DeviceId id) const { return node_of_[index_of(id)]; }  // kNotInGraph: not in it
   [[nodiscard]] const Trunk& trunk(std::uint32_t edge) const { return trunks_[edge]; }
   // Cables of hosts that end on a switch.
   [[nodiscard]] std::uint32_t hosts_on(std::uint32_t node) const { return hosts_[node]; }

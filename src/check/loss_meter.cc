@@ -126,22 +126,22 @@ void LossMeter::cut_detached(std::size_t fabric, std::span<const DeviceId> faile
   bool apart = false;
   for (const DeviceId id : failed) {
     const std::uint32_t node = fabric_graph.node_of(id);
-    if (node == kNoNode) continue;
+    if (node == kNotInGraph) continue;
     apart = apart || fabric_graph.cuts().nodes[node];
     ++switches;
   }
   bool trunk_cut = false;
   for (const CableId id : cut) {
     trunk_cut = trunk_cut || (!ends_on_host(cluster_.cable(id).role) &&
-                              fabric_graph.node_of(cluster_.port(cluster_.cable(id).a).device) != kNoNode);
+                              fabric_graph.node_of(cluster_.port(cluster_.cable(id).a).device) != kNotInGraph);
   }
   if (switches < 2 && !apart && !trunk_cut) return;
-  std::vector<std::uint32_t> part(graph.nodes(), kNoNode);
+  std::vector<std::uint32_t> part(graph.nodes(), kNotInGraph);
   std::vector<std::uint64_t> hosts;  // of each part
-  std::vector<std::uint32_t> best(fabric_graph.cuts().pieces, kNoNode);
+  std::vector<std::uint32_t> best(fabric_graph.cuts().pieces, kNotInGraph);
   std::vector<std::uint32_t> queue;
   for (std::uint32_t start = 0; start < graph.nodes(); ++start) {
-    if (part[start] != kNoNode || failed_[index_of(fabric_graph.switches()[start])] == question_) continue;
+    if (part[start] != kNotInGraph || failed_[index_of(fabric_graph.switches()[start])] == question_) continue;
     const auto number = static_cast<std::uint32_t>(hosts.size());
     hosts.push_back(0);
     queue.assign(1, start);
@@ -149,7 +149,7 @@ void LossMeter::cut_detached(std::size_t fabric, std::span<const DeviceId> faile
     for (std::size_t head = 0; head < queue.size(); ++head) {
       hosts[number] += fabric_graph.hosts_on(queue[head]);
       for (const Graph::Arc& arc : graph.arcs(queue[head])) {
-        if (part[arc.to] != kNoNode || failed_[index_of(fabric_graph.switches()[arc.to])] == question_) continue;
+        if (part[arc.to] != kNotInGraph || failed_[index_of(fabric_graph.switches()[arc.to])] == question_) continue;
         const FabricGraph::Trunk& trunk = fabric_graph.trunk(arc.edge);
         if (trunk.cables == 1 && cut_[index_of(trunk.first)] == question_) continue;
         part[arc.to] = number;
@@ -157,10 +157,10 @@ void LossMeter::cut_detached(std::size_t fabric, std::span<const DeviceId> faile
       }
     }
     std::uint32_t& most = best[fabric_graph.cuts().piece[start]];
-    if (most == kNoNode || hosts[number] > hosts[most]) most = number;
+    if (most == kNotInGraph || hosts[number] > hosts[most]) most = number;
   }
   for (std::uint32_t node = 0; node < graph.nodes(); ++node) {
-    if (part[node] == kNoNode || best[fabric_graph.cuts().piece[node]] == part[node]) continue;
+    if (part[node] == kNotInGraph || best[fabric_graph.cuts().piece[node]] == part[node]) continue;
     cut_hosts_of(fabric_graph.switches()[node], static_cast<FabricKind>(fabric));
   }
 }

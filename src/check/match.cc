@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/wildcard.h"
+
 namespace weft {
 
 namespace {
@@ -210,30 +212,6 @@ DeviceId by_file_name(const Cluster& cluster, std::string_view path) {
 }
 
 }  // namespace
-
-bool wildcard_match(std::string_view pattern, std::string_view text) {
-  // Greedy with one point to come back to: linear in practice, at worst pattern times text.
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 std::vector<DeviceId> devices_of(const Cluster& cluster, const ConfigSet& set, const SwitchConfig& config) {
   const ConfigSet::File* file = set.file(config.file);

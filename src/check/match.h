@@ -11,9 +11,6 @@
 
 namespace weft {
 
-// Text with * and ? as wildcards, whole and case-sensitive.
-[[nodiscard]] bool wildcard_match(std::string_view pattern, std::string_view text);
-
 // Devices that a switch configuration stands for: those that DEVICE=PATH names, else the one of its hostname, else the
 // one of its file name. Empty when none fits.
 [[nodiscard]] std::vector<DeviceId> devices_of(const Cluster& cluster, const ConfigSet& set,

@@ -26,20 +26,6 @@ InterfaceConfig front(std::string name, int cage, int part, int parts) {
   return interface;
 }
 
-TEST(WildcardMatch, IsWholeAndCaseSensitive) {
-  EXPECT_TRUE(wildcard_match("be-*-leaf?", "be-train-u001-leaf8"));
-  EXPECT_TRUE(wildcard_match("*", ""));
-  EXPECT_TRUE(wildcard_match("a*b*c", "axxbyybzzc"));
-  EXPECT_TRUE(wildcard_match("", ""));
-  EXPECT_FALSE(wildcard_match("", "a"));
-  EXPECT_FALSE(wildcard_match("be-*-leaf?", "be-train-u001-leaf12"));
-  EXPECT_FALSE(wildcard_match("leaf1", "LEAF1"));
-  EXPECT_FALSE(wildcard_match("leaf", "leaf1"));
-  EXPECT_FALSE(wildcard_match("?", ""));
-  // Many stars over a long text must not blow up.
-  EXPECT_FALSE(wildcard_match(std::string(40, '*') + "b", std::string(5000, 'a')));
-}
-
 // What each system calls the port that weft calls p2/2 of a 64-cage, 8-lane switch with the cage cut in two.
 TEST(PortNamed, KnowsTheDialectsNamesOfACutCage) {
   const auto loaded = pod();

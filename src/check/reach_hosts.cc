@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/host_range.h"
+#include "base/wildcard.h"
 #include "check/match.h"
 #include "check/reachability_model.h"
 

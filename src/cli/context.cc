@@ -8,6 +8,7 @@
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "base/wildcard.h"
 #include "check/match.h"
 #include "design/checklist.h"
 

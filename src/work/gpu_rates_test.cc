@@ -11,7 +11,7 @@
 namespace weft::work {
 namespace {
 
-class GpuRatesTest : public testing::Test {
+class GpuRatesTest : public ::testing::Test {
  protected:
   GpuRatesTest() : catalog_(Catalog::built_in(sources_, diagnostics_)) {}
   GpuRates rates(const char* gpu) const {

@@ -18,7 +18,7 @@ class FlatTimer : public CommunicationTimer {
   [[nodiscard]] SimTime message(Bytes bytes, const OpGroup& /*group*/) override { return SimTime(bytes.count() * 20); }
 };
 
-class LayerOpsTest : public testing::Test {
+class LayerOpsTest : public ::testing::Test {
  protected:
   LayerOpsTest() : rates_(GpuRates::of(PublishedMachine("h100-sxm").gpu()).value()) {}
 

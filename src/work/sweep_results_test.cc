@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-class SweepResults : public testing::Test {
+class SweepResults : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ =

@@ -1,0 +1,84 @@
+#include "base/process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Process, GivesOutputErrorsAndCode) {
+  const Result<ProcessOutcome> outcome = run_process({.words = {"sh", "-c", "echo out; echo bad >&2; exit 7"}});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->code, 7);
+  EXPECT_EQ(outcome->out, "out\n");
+  EXPECT_EQ(outcome->err, "bad\n");
+}
+
+TEST(Process, FeedsLargeInputThrough) {
+  const std::string input(3'000'000, 'x');
+  const Result<ProcessOutcome> outcome = run_process({.words = {"cat"}, .input = input});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->out, input);
+}
+
+TEST(Process, AProgramThatIgnoresItsInputIsNoError) {
+  const Result<ProcessOutcome> outcome = run_process({.words = {"true"}, .input = std::string(1'000'000, 'x')});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->code, 0);
+}
+
+TEST(Process, TellsOfWhatIsNotThere) {
+  const Result<ProcessOutcome> outcome = run_process({.words = {"no-such-program-here"}});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, ErrorCode::not_found);
+  EXPECT_EQ(run_process({}).error().code, ErrorCode::invalid_input);
+}
+
+TEST(Process, TheTimeLimitEndsTheWholeGroup) {
+  const std::string marker = testing::TempDir() + "process_marker_" + std::to_string(::getpid());
+  const auto began = std::chrono::steady_clock::now();
+  const Result<ProcessOutcome> outcome = run_process(
+      {.words = {"sh", "-c", "(sleep 1; echo late > " + marker + ") & sleep 60"}, .limit = milliseconds(200)});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, ErrorCode::timeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+  EXPECT_FALSE(std::ifstream(marker).good()) << "a grandchild outlived the limit";
+}
+
+TEST(Process, AChattyProgramIsCut) {
+  const Result<ProcessOutcome> outcome = run_process({.words = {"yes"}, .most_output = 100'000});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.error().message, HasSubstr("more than"));
+}
+
+TEST(Process, CanBeStopped) {
+  int asked = 0;
+  const Result<ProcessOutcome> outcome =
+      run_process({.words = {"sleep", "60"}, .stopped = [&] { return ++asked > 2; }});
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().message, "stopped");
+}
+
+TEST(Process, SignalsAndEnvironment) {
+  EXPECT_EQ(run_process({.words = {"sh", "-c", "kill -TERM $$"}})->code, 128 + SIGTERM);
+  EXPECT_EQ(run_process({.words = {"sh", "-c", "echo $A"}, .environment = {{"A", "b c"}}})->out, "b c\n");
+}
+
+TEST(Process, SplitsWordsLikeAShell) {
+  EXPECT_THAT(*split_words(" ssh -p 2200  'a b' \"c \\\" d\" e\\ f '' "),
+              ElementsAre("ssh", "-p", "2200", "a b", "c \" d", "e f", ""));
+  EXPECT_THAT(*split_words("$HOME `x` *"), ElementsAre("$HOME", "`x`", "*"));
+  EXPECT_FALSE(split_words("'open").ok());
+}
+
+}  // namespace
+}  // namespace weft
