@@ -2,7 +2,8 @@
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
+find_package(CURL REQUIRED)
 find_package(ZLIB REQUIRED)
 
 find_path(WEFT_YAML_INCLUDE yaml.h REQUIRED)
@@ -11,6 +12,16 @@ add_library(weft_libyaml INTERFACE IMPORTED)
 set_target_properties(weft_libyaml PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES "${WEFT_YAML_INCLUDE}" INTERFACE_LINK_LIBRARIES "${WEFT_YAML_LIBRARY}")
 
+# FreeIPMI has no CMake package and is under the GPL: see docs/adr/0017-out-of-band.md for what that means to binaries.
+if(WEFT_IPMI)
+  find_path(WEFT_FREEIPMI_INCLUDE freeipmi/freeipmi.h REQUIRED)
+  find_library(WEFT_FREEIPMI_LIBRARY freeipmi REQUIRED)
+  find_library(WEFT_IPMICONSOLE_LIBRARY ipmiconsole REQUIRED)
+  add_library(weft_freeipmi INTERFACE IMPORTED)
+  set_target_properties(weft_freeipmi PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "${WEFT_FREEIPMI_INCLUDE}"
+    INTERFACE_LINK_LIBRARIES "${WEFT_FREEIPMI_LIBRARY};${WEFT_IPMICONSOLE_LIBRARY}")
+endif()
 
 if(WEFT_TESTS)
   find_package(GTest REQUIRED)

@@ -1,20 +1,30 @@
-# Generates catalog.cc, which holds every catalog/**.yaml, so that the executable works away from the source tree. See
-# src/model/embedded.h for the names. weft_model compiles it.
-file(GLOB_RECURSE catalog_files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
-  "${PROJECT_SOURCE_DIR}/catalog/*.yaml")
-list(SORT catalog_files)
-list(TRANSFORM catalog_files PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE catalog_paths)
+# Generates C++ sources that hold every catalog/**.yaml and every runbooks/**.yaml, so that the executable works away from
+# the source tree. See src/model/embedded.h and src/oob/runbook_embedded.h for the names. weft_model and weft_oob compile
+# them.
 
-# The list is a file of its own: the output must be made anew when a file goes away, too.
-list(JOIN catalog_files "\n" catalog_manifest)
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/catalog.manifest" CONTENT "${catalog_manifest}" @ONLY)
+# weft_embed(FOLDER HEADER NAME VARIABLE): the source's path is left in VARIABLE.
+function(weft_embed folder header name variable)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${folder}/*.yaml")
+  list(SORT files)
+  list(TRANSFORM files PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE paths)
 
-set(WEFT_CATALOG_SOURCE "${PROJECT_BINARY_DIR}/catalog.cc")
-add_custom_command(
-  OUTPUT "${WEFT_CATALOG_SOURCE}"
-  COMMAND "${CMAKE_COMMAND}" -D "ROOT=${PROJECT_SOURCE_DIR}" -D "MANIFEST=${PROJECT_BINARY_DIR}/catalog.manifest"
-          -D "OUTPUT=${WEFT_CATALOG_SOURCE}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake"
-  DEPENDS ${catalog_paths} "${PROJECT_BINARY_DIR}/catalog.manifest" "${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake"
-  COMMENT "Embedding the catalogue"
-  VERBATIM)
-set_source_files_properties("${WEFT_CATALOG_SOURCE}" PROPERTIES COMPILE_OPTIONS "-w")
+  # The list is a file of its own: the output must be made anew when a file goes away, too.
+  list(JOIN files "\n" manifest)
+  set(manifest_path "${PROJECT_BINARY_DIR}/${folder}.manifest")
+  file(CONFIGURE OUTPUT "${manifest_path}" CONTENT "${manifest}" @ONLY)
+
+  set(source "${PROJECT_BINARY_DIR}/${folder}.cc")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake")
+  add_custom_command(
+    OUTPUT "${source}"
+    COMMAND "${CMAKE_COMMAND}" -D "ROOT=${PROJECT_SOURCE_DIR}" -D "MANIFEST=${manifest_path}" -D "OUTPUT=${source}"
+            -D "HEADER=${header}" -D "NAME=${name}" -P "${script}"
+    DEPENDS ${paths} "${manifest_path}" "${script}"
+    COMMENT "Embedding ${folder}"
+    VERBATIM)
+  set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "-w")
+  set(${variable} "${source}" PARENT_SCOPE)
+endfunction()
+
+weft_embed(catalog "model/embedded.h" kEmbeddedCatalog WEFT_CATALOG_SOURCE)
+weft_embed(runbooks "oob/runbook_embedded.h" kEmbeddedRunbooks WEFT_RUNBOOKS_SOURCE)

@@ -21,6 +21,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-restrict)  # GCC PR 105651: false reports from std::string's operator+
   endif()
 endif()
+if(WEFT_BUNDLE)
+  add_compile_options(-Wno-shadow)  # a local name may be that of another file in the bundle; clang-tidy has the warning
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # With more to inline GCC 12 has false reports about the standard library.
+    add_compile_options(-Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  endif()
+endif()
 if(WEFT_WERROR)
   add_compile_options(-Werror)
 endif()
@@ -35,6 +42,10 @@ endif()
 if(WEFT_SANITIZE)
   add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
+  find_program(WEFT_LLD NAMES ld.lld ld.lld-14)
+  if(WEFT_LLD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_link_options(-fuse-ld=lld)  # such objects are large, and there are many programs to link
+  endif()
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT WEFT_SANITIZE)

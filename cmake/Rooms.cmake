@@ -20,6 +20,10 @@ weft_room(cli ALL)
 weft_room_sources(base LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads
   ZLIB::ZLIB)
 weft_room_sources(model SOURCES ${WEFT_CATALOG_SOURCE})
+weft_room_sources(oob SOURCES ${WEFT_RUNBOOKS_SOURCE} LINK CURL::libcurl OpenSSL::SSL nlohmann_json::nlohmann_json)
+if(WEFT_IPMI)
+  weft_room_sources(oob LINK weft_freeipmi DEFINE WEFT_HAS_IPMI=1)
+endif()
 weft_room_sources(cli DEFINE WEFT_VERSION="${PROJECT_VERSION}")
 
 weft_finish_rooms()

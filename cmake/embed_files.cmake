@@ -1,6 +1,7 @@
-# cmake -D ROOT=... -D MANIFEST=... -D OUTPUT=... -P embed_files.cmake
-# Writes OUTPUT, a C++ source with the contents of the files named in MANIFEST (one per line, relative to ROOT). Bytes
-# are written as \x escapes in string literals: compilers read those much faster than arrays of numbers.
+# cmake -D ROOT=... -D MANIFEST=... -D OUTPUT=... -D HEADER=... -D NAME=... -P embed_files.cmake
+# Writes OUTPUT, a C++ source with the contents of the files named in MANIFEST (one per line, relative to ROOT), as the
+# array NAME and its size NAMESize that HEADER declares. Bytes are written as \x escapes in string literals: compilers
+# read those much faster than arrays of numbers.
 string(REPEAT "." 64 line_of_hex)
 set(table "")
 set(index 0)
@@ -19,8 +20,8 @@ endforeach()
 if(index EQUAL 0)
   set(table "    {\"\", \"\", 0},  // an array cannot be empty; the size below says that it is\n")
 endif()
-file(WRITE "${OUTPUT}.new" "// Generated from catalog/; do not edit.
-#include \"model/embedded.h\"
+file(WRITE "${OUTPUT}.new" "// Generated; do not edit.
+#include \"${HEADER}\"
 
 namespace weft {
 namespace {
@@ -28,9 +29,9 @@ namespace {
 ${arrays}
 }  // namespace
 
-extern const EmbeddedFile kEmbeddedCatalog[] = {
+extern const EmbeddedFile ${NAME}[] = {
 ${table}};
-extern const std::size_t kEmbeddedCatalogSize = ${index};
+extern const std::size_t ${NAME}Size = ${index};
 
 }  // namespace weft
 ")

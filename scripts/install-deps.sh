@@ -3,13 +3,15 @@
 # "run" is what `make run` needs; "test" (the default) is that and what `make test` needs.
 set -euo pipefail
 
-run_packages=(g++ make cmake ninja-build libyaml-dev libfmt-dev nlohmann-json3-dev libssl-dev zlib1g-dev)
-test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 clang-tidy-14 libclang-rt-14-dev
-  libgtest-dev libgmock-dev libbenchmark-dev python3 git
+run_packages=(g++ make cmake ninja-build python3 libyaml-dev libfmt-dev nlohmann-json3-dev libssl-dev zlib1g-dev
+  libcurl4-openssl-dev libfreeipmi-dev libipmiconsole-dev)
+test_packages=(build-essential ccache pkg-config clang-14 clang clang-format-14 clang-tidy-14 libclang-rt-14-dev lld-14
+  libgtest-dev libgmock-dev libbenchmark-dev git
   iproute2 lldpd ibsim-utils opensm infiniband-diags
   slurmctld slurmd slurm-client slurmrestd slurm-wlm-basic-plugins slurm-wlm-jwt-plugin munge
   slurmdbd mariadb-server fio shellcheck curl openssl
-  prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io chromium)
+  prometheus prometheus-alertmanager haproxy ansible-core frr libyang2-tools python3-jinja2 netplan.io chromium
+  openipmi ipmitool freeipmi-tools redfishtool python3-sushy openssh-client)
 
 case "${1:-test}" in
   run) packages=("${run_packages[@]}") ;;

@@ -4,9 +4,9 @@
 What a file's verdict depends on (the file, the headers of ours that it reaches, .clang-tidy, the compiler command) is
 hashed into a stamp under build/tidy. Needs build/dev/compile_commands.json: `cmake --preset dev` makes it.
 
-Nine tenths of the time goes into the headers of others, so files of a room that share no name at their outermost level
-are checked a bundle at a time, as one source that includes them. A bundle that does not pass is checked again file by
-file: what is reported, and what passes, is always a file by itself.
+Nine tenths of the time goes into the headers of others, so files are checked a bundle at a time (bundles.py), as one
+source that includes them. A bundle that does not pass is checked again file by file: what is reported, and what passes,
+is always a file by itself.
 """
 
 import concurrent.futures
@@ -19,15 +19,13 @@ import shutil
 import subprocess
 import sys
 
+from bundles import bundles
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src"
 STAMPS = ROOT / "build" / "tidy"
 PRECOMPILED = re.compile(r"\s-(Winvalid-pch|include\s+\S*cmake_pch\.hxx)(?=\s)")
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
-# A name that a line without indentation declares: a function's, a variable's, a type's, an alias's.
-DECLARED = re.compile(r"^(?!namespace|#|//|\}|return\b)[^\s(=;{][^(=;{]*?(\w+)\s*(?=[(=;{]|\[)", re.MULTILINE)
-BUNDLE = 8
-
 
 def reached(source):
     """The file and every header under src/ that it includes, directly or not."""
@@ -47,22 +45,6 @@ def fingerprint(source, command, tool_version):
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()
-
-
-def bundles(work):
-    """Groups (source, ...) jobs: one room, one command but for the names of files, no outermost name twice."""
-    groups = []
-    for job in work:
-        source, names = job[0], set(DECLARED.findall(job[0].read_text()))
-        for group in groups:
-            if group["room"] == source.parent and len(group["jobs"]) < BUNDLE and not names & group["names"]:
-                break
-        else:
-            group = {"room": source.parent, "jobs": [], "names": set()}
-            groups.append(group)
-        group["jobs"].append(job)
-        group["names"] |= names
-    return [group["jobs"] for group in groups]
 
 
 def main():
@@ -93,7 +75,8 @@ def main():
 
     # A bundle is compiled as its first file is.
     commands = {entry["file"]: entry for entry in entries}
-    groups = bundles(work)
+    jobs_of = {str(job[0]): job for job in work}
+    groups = [[jobs_of[path] for path in group] for group in bundles(sorted(jobs_of))]
     for number, group in enumerate(groups):
         first = commands[str(group[0][0])]
         bundle = STAMPS / f"bundle{number}.cc"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/run.sh: designs an example cluster into out/, compiles, shows and checks it, draws its racks and
-# four fabrics, renders every configuration of another, and plays the life of a training job.
+# four fabrics, renders every configuration of another, plays the life of a training job and a week of jobs, and power-cycles
+# simulated servers out of band.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,8 +35,25 @@ show sim life examples/pod32.yaml examples/llama-70b.job.yaml --page out/life.ht
 show sched replay examples/pod32.yaml examples/week.jobs.csv --page out/schedule.html -f out/schedule.txt
 head -n 30 out/schedule.txt
 show sched explain pretrain-20 examples/pod32.yaml examples/week.jobs.csv
+
+# Out of band, on simulated BMCs: one is dead, one knows no power cycle.
+rm -rf out/bmcs
+"$weft" oob sim examples/pod16.yaml --dir out/bmcs --fault train003=dead --fault train006=no_power_cycle --for 10m &
+simulator=$!
+trap 'kill "$simulator" 2>/dev/null || true' EXIT
+for ((i = 0; i < 100; i++)); do
+  [[ -s out/bmcs/credentials.yaml && -s out/bmcs/endpoints.yaml ]] && break
+  sleep 0.1
+done
+bmcs=(--endpoints out/bmcs/endpoints.yaml --credentials file:out/bmcs/credentials.yaml --state out/bmcs/state
+  --syslog none --timeout 2s)
+show oob status examples/pod16.yaml @train "${bmcs[@]}" || [[ $? == 3 ]]
+show oob power cycle examples/pod16.yaml 'train[004-006]' --reason 'a first look' --yes "${bmcs[@]}"
+show oob journal --state out/bmcs/state --verify
+show rescue pfc-storm examples/pod16.yaml --set tor=be-train-u001-leaf3 --plan -f out/rescue.txt "${bmcs[@]}"
 echo
 echo "out/ holds the cluster file, the bill of materials, the cabling and address plans, five pictures, the"
 echo "resiliency matrix and the findings of the check; out/rendered every configuration of examples/pod16.yaml, and"
 echo "out/diff.txt what another DSCP would change, in a safe order. out/life.html is the life of a 70B training job as a"
-echo "page, out/life.json its timeline for ui.perfetto.dev, out/schedule.html a week of jobs under three policies."
+echo "page, out/life.json its timeline for ui.perfetto.dev, out/schedule.html a week of jobs under three policies. out/bmcs"
+echo "holds the journal of the power cycle, out/rescue.txt the plan of a rescue."

@@ -67,9 +67,9 @@ has_thread_tests() {
 stage "dependencies" scripts/install-deps.sh test
 stage "format" scripts/format.sh --check
 stage "layers" python3 tests/layers.py
-stage "dev build" scripts/build.sh dev
-stage "dev tests" run_ctest dev
-count_tests dev
+stage "plain build" scripts/build.sh whole
+stage "plain tests" run_ctest whole
+count_tests whole
 stage "asan-ubsan build" scripts/build.sh asan-ubsan
 stage "asan-ubsan tests" run_ctest asan-ubsan
 count_tests asan-ubsan
@@ -78,7 +78,7 @@ if has_thread_tests; then
   stage "tsan tests" tsan_ctest
   count_tests tsan
 fi
-stage "clang-tidy" scripts/lint.py
+stage "clang-tidy" make lint
 stage "fuzz" scripts/fuzz.sh
 facts+=("$(find tests/fuzz -maxdepth 1 -name '*_fuzz.cc' | wc -l) fuzz targets for $FUZZ_SECONDS s each")
 
