@@ -30,6 +30,17 @@ std::vector<Command> make_commands() {
   commands.push_back(sched_explain_command());
   commands.push_back(sched_status_command());
   commands.push_back(sched_pack_command());
+  commands.push_back(oob_sim_command());
+  commands.push_back(oob_status_command());
+  commands.push_back(oob_power_command());
+  for (Command& command : oob_care_commands()) commands.push_back(std::move(command));
+  commands.push_back(oob_console_command());
+  commands.push_back(oob_backup_command());
+  commands.push_back(oob_drift_command());
+  commands.push_back(oob_restore_command());
+  commands.push_back(rescue_command());
+  commands.push_back(oob_rotate_command());
+  commands.push_back(oob_journal_command());
   commands.push_back(checklist_command());
   for (Command& command : catalog_commands()) commands.push_back(std::move(command));
   commands.push_back(schema_command());

@@ -125,6 +125,17 @@ struct OptionSection {
 [[nodiscard]] Command sched_replay_command();
 [[nodiscard]] Command sched_explain_command();
 [[nodiscard]] Command sched_status_command();
+[[nodiscard]] Command oob_sim_command();
+[[nodiscard]] Command oob_status_command();
+[[nodiscard]] Command oob_power_command();
+[[nodiscard]] Command rescue_command();
+[[nodiscard]] std::vector<Command> oob_care_commands();  // inventory, sensors, events, users, settings, audit
+[[nodiscard]] Command oob_console_command();
+[[nodiscard]] Command oob_backup_command();
+[[nodiscard]] Command oob_drift_command();
+[[nodiscard]] Command oob_restore_command();
+[[nodiscard]] Command oob_rotate_command();
+[[nodiscard]] Command oob_journal_command();
 [[nodiscard]] std::vector<Command> catalog_commands();
 [[nodiscard]] Command schema_command();
 [[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version

@@ -5,9 +5,11 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "base/wildcard.h"
 #include "check/checker.h"
 #include "cli/context.h"
 #include "cli/findings.h"
+#include "oob/audit.h"
 
 namespace weft {
 namespace {
@@ -205,9 +207,28 @@ std::string explained(const Rule& rule) {
   return out;
 }
 
+// Rules that only a live BMC can break have no example in a file; null when it is none of those.
+const oob::AuditRule* find_audit_rule(std::string_view id) {
+  const std::vector<oob::AuditRule>& rules = oob::audit_rules();
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const oob::AuditRule& rule) {
+    return wildcard_match(rule.id, id, LetterCase::ignored);
+  });
+  return found == rules.end() ? nullptr : &*found;
+}
+
 Exit run_explain(Context& context) {
   const std::string id = context.arguments().word(0);
   const Rule* rule = find_rule(id);
+  const oob::AuditRule* audit = rule == nullptr ? find_audit_rule(id) : nullptr;
+  if (audit != nullptr) {
+    const std::string_view weight = audit->severity == Severity::error     ? "error"
+                                    : audit->severity == Severity::warning ? "warning"
+                                                                           : "note";
+    return context.deliver(
+        fmt::format("{} ({}): {}\n\nFound on live controllers by `weft oob audit`, which says how to "
+                    "mend each finding.\n",
+                    audit->id, weight, audit->title));
+  }
   if (rule == nullptr) {
     ids_exist(context, {id.size() == 2 ? id + "?" : id});
     return Exit::usage;

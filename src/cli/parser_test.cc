@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/process.h"
 #include "base/random.h"
 #include "cli/completion.h"
 
@@ -155,12 +156,10 @@ TEST(CommandTableTest, CommandsAreComplete) {
 TEST(CommandTableTest, ExamplesParse) {
   for (const Command& command : all_commands()) {
     for (const Example& example : command.examples) {
-      std::vector<std::string> words;
-      std::string rest = example.line.substr(0, example.line.find_first_of("|>"));
-      for (std::size_t at = 0; (at = rest.find(' ')) != std::string::npos; rest.erase(0, at + 1)) {
-        if (at > 0) words.push_back(rest.substr(0, at));
-      }
-      if (!rest.empty()) words.push_back(rest);
+      const Result<std::vector<std::string>> split =
+          split_words(example.line.substr(0, example.line.find_first_of("|>")));
+      ASSERT_TRUE(split.ok()) << example.line;
+      std::vector<std::string> words = *split;
       ASSERT_EQ(words.front(), "weft");
       words.erase(words.begin());
       const ParsedLine line = parse_line(words);

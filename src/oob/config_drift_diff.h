@@ -1,0 +1,24 @@
+// Differences of two texts by lines, as `diff -u` shows them: Myers' O(ND) algorithm (Algorithmica 1, 1986). Bounded:
+// where the texts have little in common, the whole middle is shown as replaced, which is right but not the shortest.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace weft::oob {
+
+struct TextDiff {
+  std::size_t removed = 0;  // lines of the first that are not in the second
+  std::size_t added = 0;
+  std::string text;  // unified, 3 lines around; empty when the texts are equal
+  [[nodiscard]] bool empty() const { return removed == 0 && added == 0; }
+};
+
+// Edits beyond which the shortest way is no longer looked for: keeps the memory at 4 MiB.
+inline constexpr std::size_t kMostEdits = 1000;
+
+[[nodiscard]] TextDiff unified_diff(std::string_view before, std::string_view after, std::string_view before_name,
+                                    std::string_view after_name, std::size_t most_edits = kMostEdits);
+
+}  // namespace weft::oob

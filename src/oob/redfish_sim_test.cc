@@ -1,0 +1,238 @@
+// The Redfish client against simulated BMCs over real sockets: every verb, and every fault that a BMC's answers can
+// have. What comes out is a result or a clear error, never a hang, and no session is left behind.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <set>
+
+#include "oob/dialer.h"
+#include "oob/sim_fleet.h"
+
+namespace weft::oob {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class RedfishSim : public testing::Test {
+ protected:
+  void start(std::vector<NamedFault> faults = {}) {
+    SimOptions options;
+    options.power_time = milliseconds(20);
+    options.boot_time = milliseconds(60);
+    options.shutdown_time = milliseconds(40);
+    options.faults = std::move(faults);
+    Result<std::unique_ptr<SimFleet>> fleet = SimFleet::make({{.name = "node1"}}, options);
+    ASSERT_TRUE(fleet.ok()) << fleet.error().text();
+    fleet_ = std::move(fleet).value();
+    ASSERT_TRUE(fleet_->start().ok());
+    static int number = 0;
+    ca_file_ = fmt::format("{}/weft-redfish-sim-{}-{}.pem", testing::TempDir(), getpid(), number++);
+    std::ofstream(ca_file_) << fleet_->ca_pem();
+  }
+  Endpoint endpoint() const {
+    Endpoint endpoint;
+    endpoint.device = "node1";
+    endpoint.host = fleet_->address(0);
+    endpoint.port = fleet_->port();
+    endpoint.tls.ca_file = ca_file_;
+    endpoint.connect_limit = milliseconds(500);
+    endpoint.request_limit = limit_;
+    return endpoint;
+  }
+  Result<std::unique_ptr<Bmc>> dial(const std::string& password = "weft-simulated") {
+    return dial_redfish(endpoint(), "admin", Secret(password), clock_);
+  }
+  // Until the true state is that.
+  bool becomes(PowerState state) {
+    for (int i = 0; i < 100; ++i) {
+      if (fleet_->power(0) == state) return true;
+      clock_.sleep(milliseconds(10));
+    }
+    return false;
+  }
+
+  Duration limit_ = milliseconds(2'000);
+  SystemClock clock_;
+  std::unique_ptr<SimFleet> fleet_;
+  std::string ca_file_;
+};
+
+TEST_F(RedfishSim, EveryVerbOfAHealthyBmc) {
+  start();
+  {
+    Result<std::unique_ptr<Bmc>> bmc = dial();
+    ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+    const Result<BmcIdentity> identity = (*bmc)->identity();
+    ASSERT_TRUE(identity.ok()) << identity.error().text();
+    EXPECT_NE(identity->serial, "");
+    EXPECT_NE(identity->uuid, "");
+    EXPECT_NE(identity->firmware, "");
+    const Result<std::vector<SensorReading>> sensors = (*bmc)->sensors();
+    ASSERT_TRUE(sensors.ok()) << sensors.error().text();
+    std::set<std::string> kinds;
+    for (const SensorReading& sensor : *sensors) kinds.insert(sensor.kind);
+    EXPECT_THAT(kinds, Contains("temperature"));
+    EXPECT_THAT(kinds, Contains("fan"));
+    const Result<std::vector<BmcUser>> users = (*bmc)->users();
+    ASSERT_TRUE(users.ok()) << users.error().text();
+    ASSERT_FALSE(users->empty());
+    EXPECT_EQ(users->front().name, "admin");
+    EXPECT_EQ(users->front().role, UserRole::administrator);
+    ASSERT_TRUE((*bmc)->events().ok());
+    ASSERT_TRUE((*bmc)->clear_events().ok());
+    EXPECT_EQ((*bmc)->console().error().code, ErrorCode::not_found);
+  }
+  EXPECT_EQ(fleet_->totals().sessions, 0U);
+  EXPECT_EQ(fleet_->totals().logins, 1U);
+  EXPECT_LE(fleet_->totals().most_in_flight, 4U);
+}
+
+TEST_F(RedfishSim, PowerGoesOffAndOnWithANewBootId) {
+  start();
+  Result<std::unique_ptr<Bmc>> bmc = dial();
+  ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+  const Result<PowerReading> before = (*bmc)->power();
+  ASSERT_TRUE(before.ok());
+  EXPECT_EQ(before->state, PowerState::on);
+  ASSERT_TRUE((*bmc)->reset(ResetAction::force_off).ok());
+  EXPECT_TRUE(becomes(PowerState::off));
+  EXPECT_EQ((*bmc)->power()->state, PowerState::off);
+  ASSERT_TRUE((*bmc)->reset(ResetAction::on).ok());
+  EXPECT_TRUE(becomes(PowerState::on));
+  const Result<PowerReading> after = (*bmc)->power();
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(after->state, PowerState::on);
+  EXPECT_NE(after->boot_id, before->boot_id);
+}
+
+TEST_F(RedfishSim, SettingsAndPasswordsAreChanged) {
+  start();
+  {
+    Result<std::unique_ptr<Bmc>> bmc = dial();
+    ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+    SettingsChange change;
+    change.ipmi_over_lan = false;
+    change.syslog = {"10.0.0.9"};
+    change.firewall = {"10.0.0.0/8", "127.0.0.0/8"};
+    change.ntp = {"10.0.0.1", "10.0.0.2"};
+    const Status changed = (*bmc)->change(change);
+    ASSERT_TRUE(changed.ok()) << changed.error().text();
+    const Result<BmcSettings> now = (*bmc)->settings();
+    ASSERT_TRUE(now.ok());
+    EXPECT_EQ(now->ipmi_over_lan, false);
+    EXPECT_EQ(now->syslog, change.syslog);
+    EXPECT_EQ(now->ntp, change.ntp);
+    const Status password = (*bmc)->set_password("admin", Secret("N3w-and-longer"));
+    ASSERT_TRUE(password.ok()) << password.error().text();
+    EXPECT_TRUE(fleet_->opens(0, "admin", Secret("N3w-and-longer")));
+    EXPECT_TRUE((*bmc)->power().ok());
+  }
+  EXPECT_FALSE(dial().ok());
+  EXPECT_TRUE(dial("N3w-and-longer").ok());
+  EXPECT_EQ(fleet_->totals().sessions, 0U);
+}
+
+TEST_F(RedfishSim, ARestartedBmcIsLoggedInToAgain) {
+  start();
+  Result<std::unique_ptr<Bmc>> bmc = dial();
+  ASSERT_TRUE(bmc.ok());
+  ASSERT_TRUE((*bmc)->power().ok());
+  fleet_->restart_bmc(0);
+  const Result<PowerReading> power = (*bmc)->power();
+  EXPECT_TRUE(power.ok()) << power.error().text();
+  EXPECT_EQ(fleet_->totals().logins, 2U);
+}
+
+TEST_F(RedfishSim, TheFirstPasswordIsChangedBeforeAnythingElse) {
+  start({{"node1", FaultKind::password_change_required, rule_of(FaultKind::password_change_required).fallback}});
+  Result<std::unique_ptr<Bmc>> bmc = dial();
+  ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+  const Result<PowerReading> power = (*bmc)->power();
+  ASSERT_FALSE(power.ok());
+  EXPECT_EQ(power.error().code, ErrorCode::refused);
+  EXPECT_THAT(power.error().message, HasSubstr("password must be changed"));
+  const Status changed = (*bmc)->set_password("admin", Secret("N3w-and-longer"));
+  ASSERT_TRUE(changed.ok()) << changed.error().text();
+  EXPECT_TRUE((*bmc)->power().ok());
+}
+
+// What a look at the power of a BMC with each fault comes to.
+struct FaultCase {
+  FaultKind kind = FaultKind::slow;
+  std::optional<ErrorCode> code{};  // none: the look succeeds
+};
+
+TEST_F(RedfishSim, EveryFaultIsAResultOrAClearError) {
+  const std::vector<FaultCase> cases = {{FaultKind::dead, ErrorCode::timeout},
+                                        {FaultKind::malformed, ErrorCode::invalid_input},
+                                        {FaultKind::endless, ErrorCode::invalid_input},
+                                        {FaultKind::endless_headers, ErrorCode::invalid_input},
+                                        {FaultKind::truncated, ErrorCode::unavailable},
+                                        {FaultKind::wrong_certificate, ErrorCode::refused},
+                                        {FaultKind::expired_certificate, ErrorCode::refused},
+                                        {FaultKind::http_500, ErrorCode::unavailable},
+                                        {FaultKind::unauthorized_always, ErrorCode::refused},
+                                        {FaultKind::redirect, ErrorCode::refused},
+                                        {FaultKind::slow_trickle, ErrorCode::timeout},
+                                        {FaultKind::slow, ErrorCode::timeout},
+                                        {FaultKind::wrong_content_type, std::nullopt},
+                                        {FaultKind::session_limited, std::nullopt},
+                                        {FaultKind::no_boot_progress, std::nullopt},
+                                        {FaultKind::lying_state, std::nullopt}};
+  for (const FaultCase& one : cases) {
+    start({{"node1", one.kind, rule_of(one.kind).fallback}});
+    limit_ = milliseconds(one.code == ErrorCode::timeout ? 300 : 2'000);
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      Result<std::unique_ptr<Bmc>> bmc = dial();
+      std::optional<Error> error = bmc.ok() ? std::nullopt : std::optional(bmc.error());
+      if (bmc.ok()) {
+        const Result<PowerReading> power = (*bmc)->power();
+        if (!power.ok()) error = power.error();
+      }
+      EXPECT_EQ(error.has_value(), one.code.has_value()) << to_text(one.kind) << (error ? ": " + error->text() : "");
+      if (error && one.code) {
+        EXPECT_EQ(error->code, *one.code) << to_text(one.kind) << ": " << error->text();
+        EXPECT_EQ(error->where, "node1");
+        EXPECT_THAT(error->message, Not(HasSubstr("weft-simulated")));
+      }
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    EXPECT_LT(seconds, 6.0) << to_text(one.kind);
+    fleet_->stop();
+  }
+}
+
+TEST_F(RedfishSim, TasksOfAResetAreWaitedFor) {
+  start({{"node1", FaultKind::async_reset, rule_of(FaultKind::async_reset).fallback}});
+  {
+    Result<std::unique_ptr<Bmc>> bmc = dial();
+    ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+    const Status reset = (*bmc)->reset(ResetAction::force_off);
+    EXPECT_TRUE(reset.ok()) << reset.error().text();
+  }
+  fleet_->stop();
+  start({{"node1", FaultKind::task_never_ends, rule_of(FaultKind::task_never_ends).fallback}});
+  Result<std::unique_ptr<Bmc>> bmc = dial();
+  ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+  const Status reset = (*bmc)->reset(ResetAction::force_off);
+  EXPECT_TRUE(reset.ok()) << reset.error().text();
+}
+
+TEST_F(RedfishSim, AnEtagThatNeverMatchesIsLeftOut) {
+  start({{"node1", FaultKind::stale_etag, rule_of(FaultKind::stale_etag).fallback}});
+  Result<std::unique_ptr<Bmc>> bmc = dial();
+  ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+  const Status changed = (*bmc)->set_password("admin", Secret("N3w-and-longer"));
+  EXPECT_TRUE(changed.ok()) << changed.error().text();
+}
+
+}  // namespace
+}  // namespace weft::oob

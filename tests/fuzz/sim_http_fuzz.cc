@@ -1,0 +1,89 @@
+// Bytes as what a client sends to a simulated BMC: read whole and byte by byte with the same outcome, within bounds;
+// every request is answered, also when the client is let in, and every answer with a JSON type is JSON. The first byte
+// chooses a fault.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "oob/sim_http.h"
+#include "oob/sim_service.h"
+
+namespace weft::oob {
+namespace {
+
+struct Outcome {
+  std::vector<SimHttpRequest> requests;
+  int status = 0;  // of the bytes that were no request
+};
+
+Outcome read(std::string_view bytes, std::size_t step) {
+  Outcome outcome;
+  HttpReader reader;
+  for (std::size_t at = 0; at < bytes.size(); at += step) {
+    HttpReader::State state = reader.feed(bytes.substr(at, step));
+    while (state == HttpReader::State::complete) {
+      outcome.requests.push_back(reader.request());
+      state = reader.next();
+    }
+    if (state == HttpReader::State::bad) {
+      outcome.status = reader.status();
+      CHECK(outcome.status >= 400 && outcome.status < 600, "a status for what is wrong");
+      break;
+    }
+  }
+  return outcome;
+}
+
+void answer(const std::vector<SimHttpRequest>& requests, std::uint8_t choice, bool said) {
+  static const HttpLimits limits;
+  SimWorld world;
+  world.devices = {{.name = "train001", .kind = choice % 2 == 0 ? SimKind::server : SimKind::pdu}};
+  world.password = world.digest_of("secret-word");
+  SimBmc bmc(world, 0, Duration());
+  FaultSet faults;
+  const FaultRule& rule = fault_rules()[choice % kFaultKinds];
+  if (choice < kFaultKinds) faults.add(rule.kind, rule.fallback);
+  bmc.set_faults(faults);
+  Duration now;
+  for (SimHttpRequest request : requests) {
+    CHECK(request.body.size() <= limits.body_bytes && request.headers.size() <= limits.headers, "within bounds");
+    // Those who know no password are let in, or nothing behind it would be reached.
+    if (request.header("authorization").empty() && request.header("x-auth-token").empty()) {
+      request.headers.emplace_back("authorization", "Basic YWRtaW46c2VjcmV0LXdvcmQ=");
+    }
+    now += milliseconds(50);
+    bmc.advance(now);
+    const SimReply reply = sim_answer(bmc, request);
+    CHECK(reply.status >= 200 && reply.status < 600, "a status");
+    CHECK(to_wire(reply, true, true, 0).starts_with("HTTP/1.1 "), "an answer");
+    CHECK(said || reply.body.find("secret-word") == std::string::npos, "a password that nobody said stays unsaid");
+    if (!reply.body.empty() && reply.content_type.starts_with("application/json") &&
+        !faults.has(FaultKind::malformed)) {
+      CHECK(nlohmann::json::accept(reply.body), "JSON");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::oob
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace weft::oob;
+  if (size < 1 || size > 32768) return 0;
+  const std::string bytes(data + 1, data + size);
+  const Outcome whole = read(bytes, bytes.size() + 1);
+  const Outcome slow = read(bytes, size < 4096 ? 1 : 101);
+  CHECK(whole.requests.size() == slow.requests.size() && whole.status == slow.status, "however the bytes come");
+  for (std::size_t i = 0; i < whole.requests.size(); ++i) {
+    CHECK(whole.requests[i].path == slow.requests[i].path && whole.requests[i].body == slow.requests[i].body,
+          "the same");
+  }
+  answer(whole.requests, data[0], bytes.find("secret-word") != std::string::npos);
+  return 0;
+}
