@@ -10,7 +10,7 @@ set(WEFT_PLAIN_ONLY
   Designer.SizesFromOneServerToManyRows
   Dial.FlowFollowsPacketWhereItDoesNotWarn
   Document.WritesManyRowsInOneGo
-  ExplainProperty.ReservationsAreKept
+  ExplainProperty.*
   FailureAnalysis.CutSwitchesReallyCut
   FailureAnalysis.LossesAgreeWithTakingThingsAway
   FlowRepeat.BoundsLargeRingsThatMeet
@@ -25,9 +25,5 @@ set(WEFT_PLAIN_ONLY
   ReadPlan.ThreeFs
   StepPublished.*
   TransferGraphTest.LargeRingsCostLittle
-  Yaml.StaysLinearOnHostileFiles
-  # The examples of all rules run in tests/rules_test.cc.
-  IsolationRules.EachExampleTriggersItsRuleAlone
-  QosRules.EachExampleGivesExactlyItsRule
-  ResilienceRules.EachExampleTriggersItsRuleAlone)
+  Yaml.StaysLinearOnHostileFiles)
 list(JOIN WEFT_PLAIN_ONLY ":" WEFT_PLAIN_ONLY)

@@ -61,6 +61,7 @@ class FileCredentials final : public CredentialStore {
     if (!lock(lock_, LockKind::exclusive, lock_path(), kLockLimit).ok()) return;
     const HeldLock held(lock_);
     if (refresh().ok()) (void)merge();
+    log_.close();  // under the lock: whoever ends next must not find it held by one that is as good as gone
   }
 
   [[nodiscard]] Status begin() {

@@ -136,7 +136,7 @@ TEST(PowerProperty, RandomFaults) {
     EXPECT_TRUE(may_lie || machine.losses() == 1);
   }
   // Each of the three must have been tried, or the test shows nothing.
-  for (const int count : ends) EXPECT_GT(count, 100);
+  for (const int count : ends) EXPECT_GT(count, static_cast<int>(rounds(100)));
 }
 
 // A process that dies at a given step: from then on nothing is written and nothing is answered.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "base/rounds.h"
 #include "sched/scheduler.h"
 #include "sched/workload.h"
 
@@ -229,7 +230,7 @@ class World {
 };
 
 TEST(SchedulerProperties, HoldInRandomWorlds) {
-  const std::int64_t wanted = steps_wanted();
+  const auto wanted = static_cast<std::int64_t>(rounds(static_cast<std::uint64_t>(steps_wanted())));
   std::uint64_t starts = 0;
   std::uint64_t preempts = 0;
   std::uint64_t served = 0;
