@@ -22,6 +22,7 @@
 #include "base/random.h"
 #include "oob/credentials_book.h"
 #include "oob/credentials_log.h"
+#include "oob/kill_rounds.h"
 
 namespace weft::oob {
 namespace {
@@ -35,12 +36,6 @@ constexpr const char* kDocument =
     "devices:\n"
     "  \"train[001-003],login1\": {password: s3cretO}\n"
     "  train004: {user: op, password: s3cretP, pending: s3cretN}\n";
-
-// Few, so that the tests stay quick; WEFT_KILL_ROUNDS asks for more.
-int kill_rounds() {
-  const char* asked = std::getenv("WEFT_KILL_ROUNDS");
-  return asked == nullptr ? 25 : std::atoi(asked);  // NOLINT(cert-err34-c)
-}
 
 class CredentialsTest : public testing::Test {
  protected:

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "oob/ipmi_error.h"
+#include "oob/ipmi_health.h"
 
 namespace weft::oob {
 namespace {
@@ -51,16 +52,7 @@ Health severity_of(ipmi_interpret_ctx_t interpreter, const IpmiBytes& record) {
       ipmi_interpret_sel(interpreter, record.data(), static_cast<unsigned int>(record.size()), &state) < 0) {
     return Health::unknown;
   }
-  switch (state) {
-    case IPMI_INTERPRET_STATE_NOMINAL:
-      return Health::ok;
-    case IPMI_INTERPRET_STATE_WARNING:
-      return Health::warning;
-    case IPMI_INTERPRET_STATE_CRITICAL:
-      return Health::critical;
-    default:
-      return Health::unknown;
-  }
+  return health_of_state(state);
 }
 
 std::string words(ipmi_sel_ctx_t context, const char* format, const IpmiBytes& record) {

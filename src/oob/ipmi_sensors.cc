@@ -13,6 +13,7 @@
 
 #include "base/utf8.h"
 #include "oob/ipmi_error.h"
+#include "oob/ipmi_health.h"
 
 namespace weft::oob {
 namespace {
@@ -150,16 +151,7 @@ std::string kind_of(const IpmiSensor& sensor) {
 Health health_of(ipmi_interpret_ctx_t interpreter, const IpmiSensor& sensor, std::uint16_t states) {
   unsigned int state = IPMI_INTERPRET_STATE_UNKNOWN;
   if (ipmi_interpret_sensor(interpreter, sensor.event_type, sensor.type, states, &state) < 0) return Health::unknown;
-  switch (state) {
-    case IPMI_INTERPRET_STATE_NOMINAL:
-      return Health::ok;
-    case IPMI_INTERPRET_STATE_WARNING:
-      return Health::warning;
-    case IPMI_INTERPRET_STATE_CRITICAL:
-      return Health::critical;
-    default:
-      return Health::unknown;
-  }
+  return health_of_state(state);
 }
 
 // A sensor that cannot be read is listed without a value; only a session that fails ends the list.

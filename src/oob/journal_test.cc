@@ -20,15 +20,10 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "oob/journal_line.h"
+#include "oob/kill_rounds.h"
 
 namespace weft::oob {
 namespace {
-
-// Few, so that the tests stay quick; WEFT_KILL_ROUNDS asks for more.
-int kill_rounds() {
-  const char* asked = std::getenv("WEFT_KILL_ROUNDS");
-  return asked == nullptr ? 25 : std::atoi(asked);  // NOLINT(cert-err34-c)
-}
 
 class JournalTest : public testing::Test {
  protected:
