@@ -36,6 +36,9 @@ inline bool has_program(const std::string& name) {
   return false;
 }
 
+// Limits are there for what hangs: on a machine that is busy with other things a test takes longer, and is not wrong.
+constexpr int kPatience = 6;
+
 class Lab {
  public:
   explicit Lab(const std::string& name) {
@@ -62,14 +65,15 @@ class Lab {
   Outcome run(const Words& words, int seconds = 20, bool errors = false) {
     const std::filesystem::path out = folder_ / ("out" + std::to_string(++runs_));
     const pid_t pid = spawn(words, out, errors);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds * kPatience);
     Outcome outcome;
     int status = 0;
     while (::waitpid(pid, &status, WNOHANG) == 0) {
       if (std::chrono::steady_clock::now() > end) {
-        ::kill(pid, SIGKILL);
+        ::kill(-pid, SIGKILL);
         ::waitpid(pid, &status, 0);
         outcome.code = 124;
+        outcome.out = contents(out) + "\n(ended by the test: it took too long)\n";
         return outcome;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -105,7 +109,7 @@ class Lab {
   // Waits until `ready` says so.
   template <class Ready>
   static bool wait(int seconds, Ready ready) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds * kPatience);
     while (!ready()) {
       if (std::chrono::steady_clock::now() > end) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -119,7 +123,11 @@ class Lab {
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     const pid_t pid = ::fork();
-    if (pid != 0) return pid;
+    if (pid != 0) {
+      ::setpgid(pid, pid);  // a group of its own, as the child does: who comes first is chance
+      return pid;
+    }
+    ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (const auto& [name, value] : variables_) ::setenv(name.c_str(), value.c_str(), 1);
     const int to = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -131,15 +139,17 @@ class Lab {
     ::execvp(arguments[0], arguments.data());
     ::_exit(127);
   }
+  // It, and what is left of its group.
   static void stop(pid_t pid) {
     int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) != 0) return;
-    ::kill(pid, SIGTERM);
-    for (int i = 0; i < 100; ++i) {
-      if (::waitpid(pid, &status, WNOHANG) != 0) return;
+    pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended < 0) return;  // long gone: its number may be another's
+    if (ended == 0) ::kill(pid, SIGTERM);
+    for (int i = 0; i < 100 && ended == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ended = ::waitpid(pid, &status, WNOHANG);
     }
-    ::kill(pid, SIGKILL);
+    ::kill(-pid, SIGKILL);
     ::waitpid(pid, &status, 0);
   }
   // Daemons fork; what runs in a namespace of ours is ours.

@@ -11,16 +11,24 @@ RESULTS=${RESULTS:-results.jsonl}
 REMOTE=${REMOTE:-ssh -n -o BatchMode=yes -o ConnectTimeout=10}
 FAILED=0
 
-# quote TEXT: as a JSON string.
+# quote TEXT: as a JSON string, left in $quoted. Few texts need more than the marks around them, and a measurement must
+# not cost a dozen processes.
 quote() {
-  printf '"%s"' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g' | tr '\n\t\r' '   ')"
+  case "$1" in
+  *[\\\"[:cntrl:]]*) quoted="\"$(printf '%s' "$1" | sed 's/[\\"]/\\&/g' | tr '\n\t\r' '   ')\"" ;;
+  *) quoted="\"$1\"" ;;
+  esac
 }
 
 # record STEP SUBJECT VALUE UNIT LIMIT pass|fail
 record() {
   if [ "$6" = pass ]; then passed=true; else passed=false; fi
-  printf '{"time":%s,"step":%s,"subject":%s,"value":%s,"unit":%s,"limit":%s,"pass":%s}\n' \
-    "$(date +%s)" "$(quote "$1")" "$(quote "$2")" "$(quote "$3")" "$(quote "$4")" "$(quote "$5")" $passed >> "$RESULTS"
+  quote "$1" && line="\"step\":$quoted"
+  quote "$2" && line="$line,\"subject\":$quoted"
+  quote "$3" && line="$line,\"value\":$quoted"
+  quote "$4" && line="$line,\"unit\":$quoted"
+  quote "$5" && line="$line,\"limit\":$quoted"
+  printf '{"time":%s,%s,"pass":%s}\n' "$(date +%s)" "$line" "$passed" >> "$RESULTS"
   if [ $passed = false ]; then
     FAILED=1
     echo "FAIL $1: $2: $3 $4, wanted $5" >&2
@@ -61,12 +69,15 @@ units() { awk -F '\t' -v p="$1" '$2 == p && !seen[$3]++ { print $3 }' "$HERE/hos
 ports() {
   awk -F '\t' -v p="$1" '$2 == p { n = split($5, a, ","); for (i = 1; i <= n; i++) { split(a[i], b, "="); print b[1] } exit }' "$HERE/hosts.tsv"
 }
-# address HOST PORT: address train001 be1
-address() {
-  awk -F '\t' -v h="$1" -v p="$2" '$1 == h { n = split($5, a, ","); for (i = 1; i <= n; i++) { split(a[i], b, "="); if (b[1] == p) print b[2] } }' "$HERE/hosts.tsv"
-}
 # manage HOST: where it is reached for the test's own connection.
 manage() { awk -F '\t' -v h="$1" '$1 == h { print $4 }' "$HERE/hosts.tsv"; }
+# targets FILE-OF-PAIRS: for each pair FROM TO and each addressed port of TO, "FROM TO PORT ADDRESS", in one look at the
+# hosts.
+targets() {
+  awk -F '\t' 'NR == FNR { ports[$1] = $5; next }
+    { split($0, p, " "); n = split(ports[p[2]], a, ","); for (i = 1; i <= n; i++) { split(a[i], b, "="); print p[1], p[2], b[1], b[2] } }' \
+    "$HERE/hosts.tsv" "$1"
+}
 # named FILE-OF-NAMES: pairs of numbers on standard input become pairs of names.
 named() { awk 'NR == FNR { name[NR] = $1; next } { print name[$1], name[$2] }' "$1" -; }
 )sh";
@@ -162,6 +173,8 @@ HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 for pool in $(pools); do
   gpus=$(pool_value "$pool" 3)
   devices="$(pool_value "$pool" 4),$(pool_value "$pool" 7)"
+  backend=$(pool_value "$pool" 5)
+  other=$(pool_value "$pool" 8)
   for host in $(servers "$pool"); do
     if [ "$gpus" -gt 0 ]; then
       equals hosts "$host GPUs" "$(on "$host" 'nvidia-smi -L | wc -l' | tr -d ' ')" GPUs "$gpus"
@@ -169,12 +182,12 @@ for pool in $(pools); do
     for device in $(echo "$devices" | tr ',' ' '); do
       case "$device" in
       -) continue ;;
-      mlx5_be*) speed=$(pool_value "$pool" 5) ;;
-      *) speed=$(pool_value "$pool" 8) ;;
+      mlx5_be*) speed=$backend ;;
+      *) speed=$other ;;
       esac
       folder=/sys/class/infiniband/$device/ports/1
-      rate=$(on "$host" "cat $folder/rate $folder/state" | awk '{ print $1 }' | tr '\n' ' ')
-      equals hosts "$host $device" "${rate% }" "Gb/s, state" "$speed 4:"
+      rate=$(on "$host" "cat $folder/rate $folder/state" | awk '{ printf "%s%s", between, $1; between = " " }')
+      equals hosts "$host $device" "$rate" "Gb/s, state" "$speed 4:"
     done
   done
 done
@@ -216,8 +229,9 @@ HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 . "$HERE/lib.sh"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+# payload PORT: the bytes that fill a packet there, left in $size.
 payload() {
-  case "$1" in be*) echo "$BACKEND_PAYLOAD" ;; sto*) echo "$STORAGE_PAYLOAD" ;; *) echo "$FRONTEND_PAYLOAD" ;; esac
+  case "$1" in be*) size=$BACKEND_PAYLOAD ;; sto*) size=$STORAGE_PAYLOAD ;; *) size=$FRONTEND_PAYLOAD ;; esac
 }
 for pool in $(pools); do
   for unit in $(units "$pool"); do
@@ -228,18 +242,16 @@ for pool in $(pools); do
     round=1
     while [ "$round" -le "$rounds" ]; do
       sh "$HERE/pairs.sh" round "$round" "$count" | named "$out/servers" > "$out/pairs"
-      while read -r from to; do
-        for port in $(ports "$pool"); do
-          where=$(address "$to" "$port")
-          [ -n "$where" ] || continue
-          if on "$from" "ping -M do -s $(payload "$port") -c 2 -i 0.2 -W 2 -I $port $where" > /dev/null 2>&1 < /dev/null; then
-            got=passes
-          else
-            got=lost
-          fi
-          equals ping "$from to $to on $port" "$got" "" passes
-        done
-      done < "$out/pairs"
+      targets "$out/pairs" > "$out/targets"
+      while read -r from to port where; do
+        payload "$port"
+        if on "$from" "ping -M do -s $size -c 2 -i 0.2 -W 2 -I $port $where" > /dev/null 2>&1 < /dev/null; then
+          got=passes
+        else
+          got=lost
+        fi
+        equals ping "$from to $to on $port" "$got" "" passes
+      done < "$out/targets"
       round=$((round + 1))
     done
   done
