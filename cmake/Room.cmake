@@ -17,37 +17,20 @@ function(weft_instrument target)
   endif()
 endfunction()
 
-# Most of the time a file takes to compile goes into the standard library, {fmt} and GoogleTest. Headers of ours stay out
-# of it, so that a change of one does not rebuild everything. Only clang's builds use it: GCC 12 then warns about the
-# standard library's own code, and a build without it still finds a missing #include.
-if(WEFT_PCH)
-  set(WEFT_PCH_HEADERS <algorithm> <array> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <span>
-    <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
-  add_library(weft_pch OBJECT "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
-  target_link_libraries(weft_pch PRIVATE fmt::fmt)
-  target_precompile_headers(weft_pch PRIVATE ${WEFT_PCH_HEADERS})
-  weft_instrument(weft_pch)
-  if(WEFT_TESTS)
-    add_library(weft_test_pch OBJECT "${PROJECT_SOURCE_DIR}/cmake/empty.cc")
-    target_link_libraries(weft_test_pch PRIVATE fmt::fmt GTest::gmock GTest::gtest_main)
-    target_precompile_headers(weft_test_pch PRIVATE ${WEFT_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
-  endif()
-endif()
-
-# Several sources compiled as one, where scripts/bundles.py finds that no name of theirs clashes: at least twice as
-# fast as each by itself when all must be compiled. The everyday build goes without, so that a change compiles one
-# file, and a missing #include is seen.
-function(weft_bundle target)
+# weft_bundle(TARGET VARIABLE source...): several sources compiled as one, where scripts/bundles.py finds that no name of
+# theirs clashes: at least twice as fast as each by itself when all must be compiled. What is left to compile goes to
+# VARIABLE. A bundle names its members relative to src/, so that clones in different folders share the compiler cache.
+# The everyday build goes without, so that a change compiles one file, and a missing #include is seen.
+function(weft_bundle target variable)
+  set(${variable} ${ARGN} PARENT_SCOPE)
   find_program(WEFT_PYTHON python3)
   if(NOT WEFT_BUNDLE OR NOT WEFT_PYTHON)
     return()
   endif()
-  execute_process(COMMAND "${WEFT_PYTHON}" "${PROJECT_SOURCE_DIR}/scripts/bundles.py" ${ARGN}
-    OUTPUT_VARIABLE bundles COMMAND_ERROR_IS_FATAL ANY)
-  foreach(source bundle IN ZIP_LISTS ARGN bundles)
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${bundle}")
-  endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  execute_process(COMMAND "${WEFT_PYTHON}" "${PROJECT_SOURCE_DIR}/scripts/bundles.py"
+      --write "${PROJECT_BINARY_DIR}/bundles/${target}" ${ARGN}
+    OUTPUT_VARIABLE bundled COMMAND_ERROR_IS_FATAL ANY)
+  set(${variable} ${bundled} PARENT_SCOPE)
   # A name that one of the files begins or ends to use must bring a new look.
   set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/scripts/bundles.py" ${ARGN})
@@ -70,12 +53,9 @@ function(weft_room room)
   if(NOT sources)
     set(sources "${PROJECT_SOURCE_DIR}/cmake/empty.cc")  # only headers so far; an archive needs an object
   endif()
-  add_library(weft_${room} STATIC ${sources})
+  weft_bundle(weft_${room} compiled ${sources})
+  add_library(weft_${room} STATIC ${compiled})
   target_include_directories(weft_${room} PUBLIC "${PROJECT_SOURCE_DIR}/src")
-  if(WEFT_PCH)
-    target_precompile_headers(weft_${room} REUSE_FROM weft_pch)
-  endif()
-  weft_bundle(weft_${room} ${sources})
   weft_instrument(weft_${room})
   foreach(other IN LISTS allowed)
     if(TARGET weft_${other})
@@ -97,39 +77,43 @@ function(weft_room_sources room)
 endfunction()
 
 # weft_gtest(name [SPAWNS] PREFIX prefix SOURCES file... LINK target...): a test binary. ctest knows each of its tests
-# by name, except under AddressSanitizer: there a process ends with a search for leaks, which takes seconds on some
-# machines (3 s on aarch64 with clang 14), so the binary runs as two shards, and tests that spawn the executable, once
-# per test or more, do without the search on such a machine.
+# by name where they spawn the executable, and in the everyday build. Elsewhere WEFT_SHARDS processes share the tests of
+# a binary: thousands of processes of a few milliseconds' work each cost more than the work. Under AddressSanitizer all
+# binaries run so: there a process ends with a search for leaks, which takes seconds on some machines (3 s on aarch64
+# with clang 14); tests that spawn the executable do without the search on such a machine.
 function(weft_gtest name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SPAWNS" "PREFIX" "SOURCES;LINK")
-  add_executable(${name} ${arg_SOURCES})
-  weft_bundle(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
-  if(WEFT_PCH)
-    target_precompile_headers(${name} REUSE_FROM weft_test_pch)
-  endif()
-  target_compile_definitions(${name} PRIVATE "WEFT_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+  weft_bundle(${name} compiled ${arg_SOURCES})
+  add_executable(${name} ${compiled})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} weft_test_places GTest::gmock GTest::gtest_main)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${name} PRIVATE -Wno-gnu-zero-variadic-macro-arguments)  # TYPED_TEST_SUITE and its like
   endif()
   if(arg_SPAWNS)
-    target_compile_definitions(${name} PRIVATE "WEFT_BINARY=\"$<TARGET_FILE:weft>\"")
     add_dependencies(${name} weft)
   endif()
-  if(WEFT_SANITIZE MATCHES "address")
-    foreach(shard RANGE 1)
+  if(WEFT_SANITIZE MATCHES "address" OR (WEFT_SHARDS AND NOT arg_SPAWNS AND NOT WEFT_SANITIZE))
+    set(shards ${WEFT_SHARDS})
+    if(shards EQUAL 0)
+      set(shards 2)
+    endif()
+    math(EXPR last "${shards} - 1")
+    foreach(shard RANGE ${last})
       set(test "${name}.${shard}")
       add_test(NAME ${test} COMMAND ${name})
-      set_tests_properties(${test} PROPERTIES TIMEOUT 900
-        ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${shard};GTEST_FILTER=-${WEFT_PLAIN_ONLY}")
-      if(arg_SPAWNS AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+      set(environment "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+      if(WEFT_SANITIZE)
+        list(APPEND environment "GTEST_FILTER=-${WEFT_PLAIN_ONLY}")
+      endif()
+      set_tests_properties(${test} PROPERTIES TIMEOUT 1800 ENVIRONMENT "${environment}")
+      if(WEFT_SANITIZE AND arg_SPAWNS AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
         set_tests_properties(${test} PROPERTIES
           ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=string_append::detect_leaks=0")
       endif()
     endforeach()
   else()
-    gtest_discover_tests(${name} TEST_PREFIX "${arg_PREFIX}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 300)
+    gtest_discover_tests(${name} TEST_PREFIX "${arg_PREFIX}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
+      PROPERTIES TIMEOUT 900)
   endif()
   weft_note_thread_tests(${name} ${arg_SOURCES})
 endfunction()
@@ -149,6 +133,12 @@ function(weft_note_thread_tests name)
     endif()
   endforeach()
 endfunction()
+
+# See src/base/test_places.h.
+set(WEFT_EXECUTABLE "${PROJECT_BINARY_DIR}/weft")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/test_places.cc.in" "${PROJECT_BINARY_DIR}/test_places.cc" @ONLY)
+add_library(weft_test_places STATIC EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/test_places.cc")
+target_include_directories(weft_test_places PRIVATE "${PROJECT_SOURCE_DIR}/src")
 
 # The executable, then the unit tests of every room.
 function(weft_finish_rooms)

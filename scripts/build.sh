@@ -12,10 +12,6 @@ if ! cmake --preset "$preset" >"$log" 2>&1; then
   cat "$log"
   exit 1
 fi
-# ccache sees through precompiled headers only when told to.
-export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
-# Clones in different folders share what does not depend on where they lie.
-export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 arguments=(--build --preset "$preset" -j "${JOBS:-$(nproc)}")
 if (($# > 0)); then
   arguments+=(--target "$@")

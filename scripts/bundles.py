@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""scripts/bundles.py FILE...: which sources of a room may be compiled as one; prints the number of its bundle for each.
+"""scripts/bundles.py --write FOLDER FILE...: sources of a room that may be compiled as one, as sources in FOLDER that
+include them. Prints what is to be compiled, as a list of CMake's: those, and the files that stay by themselves.
 
 Most of the time a file takes goes into the headers it includes, so builds that compile everything anew (what users run,
 the tests, the sanitizers, clang-tidy) take several files at a time, as one source that includes them. That works where
@@ -95,9 +96,26 @@ def bundles(sources):
     return [[str(member[0]) for member in group] for group in groups]
 
 
+def write(path, text):
+    """Leaves a file alone that is as it should be: its time would have it compiled again."""
+    if not path.is_file() or path.read_text() != text:
+        path.write_text(text)
+
+
 def main():
-    number = {path: index for index, group in enumerate(bundles(sys.argv[1:])) for path in group}
-    print(";".join(str(number[str(pathlib.Path(path).resolve())]) for path in sys.argv[1:]), end="")
+    if len(sys.argv) < 3 or sys.argv[1] != "--write":
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    compiled = []
+    for number, group in enumerate(bundles(sys.argv[3:])):
+        if len(group) == 1 or (ROOT / "src") not in pathlib.Path(group[0]).parents:
+            compiled += group
+            continue
+        bundle = folder / f"{number}.cc"
+        write(bundle, "".join(f'#include "{pathlib.Path(path).relative_to(ROOT / "src")}"\n' for path in group))
+        compiled.append(str(bundle))
+    print(";".join(compiled), end="")
 
 
 if __name__ == "__main__":

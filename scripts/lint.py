@@ -2,7 +2,8 @@
 """Runs clang-tidy on the sources of src/ (tests and benchmarks aside), skipping what has not changed since it passed.
 
 What a file's verdict depends on (the file, the headers of ours that it reaches, .clang-tidy, the compiler command) is
-hashed into a stamp under build/tidy. Needs build/dev/compile_commands.json: `cmake --preset dev` makes it.
+hashed; what passed leaves an empty file of that name in the user's cache (WEFT_TIDY_CACHE, else ~/.cache/weft/tidy), so
+that clones share it as they share ccache's. Needs build/dev/compile_commands.json: `cmake --preset dev` makes it.
 
 Nine tenths of the time goes into the headers of others, so files are checked a bundle at a time (bundles.py), as one
 source that includes them. A bundle that does not pass is checked again file by file: what is reported, and what passes,
@@ -23,8 +24,8 @@ from bundles import bundles
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src"
-STAMPS = ROOT / "build" / "tidy"
-PRECOMPILED = re.compile(r"\s-(Winvalid-pch|include\s+\S*cmake_pch\.hxx)(?=\s)")
+BUNDLES = ROOT / "build" / "tidy"
+PASSED = pathlib.Path(os.environ.get("WEFT_TIDY_CACHE") or pathlib.Path.home() / ".cache" / "weft" / "tidy")
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 def reached(source):
@@ -41,7 +42,8 @@ def reached(source):
 
 def fingerprint(source, command, tool_version):
     digest = hashlib.sha256()
-    for part in [tool_version, command.encode(), (ROOT / ".clang-tidy").read_bytes(), *reached(source)]:
+    # Where the tree lies does not matter.
+    for part in [tool_version, command.replace(str(ROOT), "").encode(), (ROOT / ".clang-tidy").read_bytes(), *reached(source)]:
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()
@@ -56,11 +58,9 @@ def main():
         sys.exit("lint: no build/dev/compile_commands.json; run: cmake --preset dev")
     tool_version = subprocess.run([tool, "--version"], check=True, capture_output=True).stdout
 
-    # Precompiled headers are GCC's own, and would hide a missing #include.
     entries = json.loads(database.read_text())
-    for entry in entries:
-        entry["command"] = PRECOMPILED.sub(" ", entry["command"])
-    STAMPS.mkdir(parents=True, exist_ok=True)
+    BUNDLES.mkdir(parents=True, exist_ok=True)
+    PASSED.mkdir(parents=True, exist_ok=True)
 
     work, total = [], 0
     for entry in entries:
@@ -68,10 +68,9 @@ def main():
         if SOURCES not in source.parents or source.stem.endswith(("_test", "_bench")) or not source.is_file():
             continue
         total += 1
-        key = fingerprint(source, entry["command"], tool_version)
-        stamp = STAMPS / source.relative_to(SOURCES).with_suffix(".stamp")
-        if not stamp.is_file() or stamp.read_text() != key:
-            work.append((source, stamp, key))
+        stamp = PASSED / fingerprint(source, entry["command"], tool_version)
+        if not stamp.is_file():
+            work.append((source, stamp))
 
     # A bundle is compiled as its first file is.
     commands = {entry["file"]: entry for entry in entries}
@@ -79,26 +78,25 @@ def main():
     groups = [[jobs_of[path] for path in group] for group in bundles(sorted(jobs_of))]
     for number, group in enumerate(groups):
         first = commands[str(group[0][0])]
-        bundle = STAMPS / f"bundle{number}.cc"
+        bundle = BUNDLES / f"bundle{number}.cc"
         bundle.write_text("".join(f'#include "{job[0].relative_to(SOURCES)}"  // NOLINT(bugprone-suspicious-include)\n' for job in group))
         entries.append({**first, "file": str(bundle), "command": first["command"].replace(first["file"], str(bundle))})
-    (STAMPS / "compile_commands.json").write_text(json.dumps(entries))
+    (BUNDLES / "compile_commands.json").write_text(json.dumps(entries))
 
     def tidy(source):
         # The commands are GCC's; clang does not know all of its warnings.
         return subprocess.run(
-            [tool, "-p", str(STAMPS), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(source)],
+            [tool, "-p", str(BUNDLES), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(source)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
     def run(numbered):
         number, group = numbered
-        whole = len(group) > 1 and tidy(STAMPS / f"bundle{number}.cc").returncode == 0
+        whole = len(group) > 1 and tidy(BUNDLES / f"bundle{number}.cc").returncode == 0
         problems = []
-        for source, stamp, key in group:
+        for source, stamp in group:
             done = None if whole else tidy(source)
             if done is None or done.returncode == 0:
-                stamp.parent.mkdir(parents=True, exist_ok=True)
-                stamp.write_text(key)
+                stamp.touch()
             else:
                 problems.append(done.stdout if done.stdout.strip() else done.stderr)
         return problems

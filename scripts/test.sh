@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # scripts/test.sh: everything a change must pass. Stops at the first stage that fails, and shows its log; the logs stay
-# in build/logs. Quick stages come first. FUZZ_SECONDS (20) is the time given to each fuzz target. V=1 shows all output.
+# in build/logs. Quick stages come first. FUZZ_SECONDS (10) is the time given to each fuzz target. V=1 shows all output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export JOBS=${JOBS:-$(nproc)}
-export FUZZ_SECONDS=${FUZZ_SECONDS:-20}
+export FUZZ_SECONDS=${FUZZ_SECONDS:-10}
 mkdir -p build/logs
 began=$SECONDS
 stages=0
@@ -47,14 +47,29 @@ count_tests() {
   facts+=("$1 $count tests")
 }
 
+# The output of each test that failed, last, so that it is in the log's tail.
+show_failed() {
+  local folder=build/$1/Testing/Temporary
+  local name
+  while IFS=: read -r _ name; do
+    printf '\n==== %s\n' "$name"
+    awk -v test=" Test: $name" 'index($0, test) { seen = 1 } seen { print } seen && /^Test time =/ { exit }' \
+      "$folder/LastTest.log" | tail -n 60
+  done < <(head -n 8 "$folder/LastTestsFailed.log")
+}
+
 run_ctest() {
-  ctest --preset "$1" -j "$JOBS" --no-tests=error
+  ctest --preset "$1" -j "$JOBS" --no-tests=error || {
+    show_failed "$1"
+    return 1
+  }
 }
 
 # ThreadSanitizer of clang 14 cannot always cope with the address randomisation of newer kernels.
 tsan_ctest() {
   if setarch --addr-no-randomize true 2>/dev/null; then
-    setarch --addr-no-randomize ctest --preset tsan -j "$JOBS" --no-tests=error
+    export -f run_ctest show_failed
+    setarch --addr-no-randomize bash -c 'set -euo pipefail; run_ctest tsan'
   else
     run_ctest tsan
   fi

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft {
@@ -36,7 +37,7 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.file.filename().s
 
 bool updating() { return std::getenv("WEFT_UPDATE_GOLDEN") != nullptr; }  // NOLINT(concurrency-mt-unsafe): one thread
 
-fs::path folder() { return fs::path(WEFT_SOURCE_DIR) / "tests" / "broken"; }
+fs::path folder() { return fs::path(source_dir()) / "tests" / "broken"; }
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;

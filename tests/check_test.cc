@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/test_places.h"
 #include "check/rule.h"
 #include "cli/run.h"
 
@@ -19,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const std::string kPod16 = std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml";
+const std::string kPod16 = source_dir() + "/examples/pod16.yaml";
 
 struct Check : testing::Test {
   fs::path folder;
@@ -213,7 +214,7 @@ TEST_F(Check, NothingToCheckIsMisuse) {
   EXPECT_EQ(run({"check", "--live", kPod16}), 2);
   EXPECT_EQ(run({"check", (folder / "absent.yaml").string()}), 2);
   EXPECT_EQ(run({"check", kPod16, "--today", "tomorrow"}), 2);
-  const std::string leaf = std::string(WEFT_SOURCE_DIR) + "/examples/running/be-train-u001-leaf1.json";
+  const std::string leaf = source_dir() + "/examples/running/be-train-u001-leaf1.json";
   EXPECT_EQ(run({"check", kPod16, "--config", "nosuch=" + leaf}), 2);
   EXPECT_THAT(err, HasSubstr("no device of the cluster is called `nosuch`"));
   EXPECT_EQ(run({"check", kPod16, "--config", (folder / "absent.json").string()}), 2);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_places.h"
 #include "base/yaml.h"
 #include "cli/command.h"
 #include "model/load.h"
@@ -39,12 +40,13 @@ class CliTest : public ProgramTest {
     ASSERT_EQ(made.code, 0) << made.err;
   }
   static Outcome weft(Words words, const std::string& input = {}) {
-    words.insert(words.begin(), WEFT_BINARY);
+    words.insert(words.begin(), weft_binary());
     return run(words, input);
   }
   // A line for bash, in which $weft is the executable and $c the cluster file.
   static Outcome shell(const std::string& line) {
-    return run({"bash", "-c", "weft='" WEFT_BINARY "'; c='" + cluster_ + "'; cd '" + folder_.string() + "'; " + line});
+    return run(
+        {"bash", "-c", "weft='" + weft_binary() + "'; c='" + cluster_ + "'; cd '" + folder_.string() + "'; " + line});
   }
   static bool has_program(const std::string& name) {
     return run({"sh", "-c", "command -v " + name + " >/dev/null"}).code == 0;
@@ -403,7 +405,7 @@ TEST_F(CliTest, EffectiveFileMeansTheSame) {
 }
 
 TEST_F(CliTest, PricesMakeATotal) {
-  const std::string prices = std::string(WEFT_SOURCE_DIR) + "/examples/prices.yaml";
+  const std::string prices = source_dir() + "/examples/prices.yaml";
   if (!fs::exists(prices)) GTEST_SKIP() << "no " << prices;
   const Outcome outcome = weft({"show", "bom", cluster_, "--prices", prices, "-o", "json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -422,7 +424,7 @@ TEST_F(CliTest, ChecklistCodeFollowsItsItems) {
 }
 
 TEST_F(CliTest, ExamplesCompile) {
-  const fs::path examples = fs::path(WEFT_SOURCE_DIR) / "examples";
+  const fs::path examples = fs::path(source_dir()) / "examples";
   if (!fs::exists(examples)) GTEST_SKIP() << "no examples yet";
   for (const auto& entry : fs::directory_iterator(examples)) {
     if (!entry.is_regular_file()) continue;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "check/checker.h"
 #include "model/load.h"
 
@@ -17,7 +18,7 @@ namespace weft::examples {
 
 namespace fs = std::filesystem;
 
-inline const fs::path kFolder = fs::path(WEFT_SOURCE_DIR) / "examples";
+inline const fs::path kFolder = fs::path(source_dir()) / "examples";
 
 // The cluster and the folder of configuration that belong to an example file.
 struct Set {

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/test_places.h"
 
 namespace weft::kube_schema {
 
@@ -73,7 +74,7 @@ SchemaStore& SchemaStore::instance() {
 }
 
 SchemaStore::SchemaStore() {
-  const fs::path folder = fs::path(WEFT_SOURCE_DIR) / "../shared/schemas";
+  const fs::path folder = fs::path(source_dir()) / "../shared/schemas";
   if (!fs::is_directory(folder / "kubernetes-openapi-v3")) return;
   folder_ = folder.string();
   load_custom();

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_places.h"
 #include "program.h"
 
 namespace weft {
@@ -52,7 +53,7 @@ class LifeTest : public ProgramTest {
   static void SetUpTestSuite() { make_folder("life"); }
 
   static Outcome sim(Words words) {
-    words.insert(words.begin(), {WEFT_BINARY, "sim"});
+    words.insert(words.begin(), {weft_binary(), "sim"});
     return run(words);
   }
   static Json json(Words words) {
@@ -66,7 +67,7 @@ class LifeTest : public ProgramTest {
     words.insert(words.end(), more.begin(), more.end());
     return json(words);
   }
-  static std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/examples/" + name; }
+  static std::string example(const std::string& name) { return source_dir() + "/examples/" + name; }
   static std::string pod() { return example("pod32.yaml"); }
   static std::string job() { return example("llama-70b.job.yaml"); }
   static std::string pod_with(const std::string& name, const std::vector<Edit>& edits) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/test_places.h"
 #include "check/live_comparison.h"
 #include "lab.h"
 #include "model/load.h"
@@ -88,7 +89,7 @@ class LiveInfiniBand : public ::testing::Test {
 
   void check(const Cluster& cluster, const std::vector<std::array<std::string, 4>>& swaps) {
     lab_.put("bench.yaml", kCluster);
-    const auto outcome = lab_.run({WEFT_BINARY, "check", "bench.yaml", "--live", "live", "--output", "json"}, 60);
+    const auto outcome = lab_.run({weft_binary(), "check", "bench.yaml", "--live", "live", "--output", "json"}, 60);
     const Json document = Json::parse(outcome.out, nullptr, false);
     ASSERT_FALSE(document.is_discarded()) << outcome.out;
     std::vector<std::string> found;

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/test_places.h"
 #include "check/live_comparison.h"
 #include "lab.h"
 #include "model/load.h"
@@ -167,7 +168,7 @@ TEST_F(LiveLldp, SwappedAndMissingCablesAreNamed) {
   ASSERT_TRUE(collect()) << "not all agents heard each other";
 
   lab_.put("bench.yaml", kCluster);
-  const auto outcome = lab_.run({WEFT_BINARY, "check", "bench.yaml", "--live", "live", "--output", "json"}, 60);
+  const auto outcome = lab_.run({weft_binary(), "check", "bench.yaml", "--live", "live", "--output", "json"}, 60);
   const Json document = Json::parse(outcome.out, nullptr, false);
   ASSERT_FALSE(document.is_discarded()) << outcome.out;
   const auto swaps = messages(document, "LV001");

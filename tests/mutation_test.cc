@@ -12,6 +12,7 @@
 #include <iostream>
 #include <map>
 
+#include "base/test_places.h"
 #include "base/wildcard.h"
 #include "example_runner.h"
 
@@ -197,7 +198,7 @@ struct Pattern {
 // file | line | change | reason, with * as a wildcard; a line that starts with # is a comment.
 std::vector<Pattern> read_patterns(const char* name) {
   std::vector<Pattern> patterns;
-  std::ifstream in(std::string(WEFT_SOURCE_DIR) + "/tests/mutation/" + name);
+  std::ifstream in(source_dir() + "/tests/mutation/" + name);
   EXPECT_TRUE(in.good()) << name;
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line.front() == '#') continue;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/test_places.h"
 #include "oob/journal.h"
 #include "oob/sim_fleet.h"
 #include "program.h"
@@ -112,9 +113,9 @@ class OobCli : public ProgramTest {
   }
   // `words` begin after "weft oob" and the verb is first; the cluster file stands for CLUSTER.
   [[nodiscard]] Words words(const Words& asked, const std::string& syslog = "none") const {
-    Words all{WEFT_BINARY, "oob"};
+    Words all{weft_binary(), "oob"};
     for (const std::string& word : asked)
-      all.push_back(word == "CLUSTER" ? WEFT_SOURCE_DIR "/examples/pod16.yaml" : word);
+      all.push_back(word == "CLUSTER" ? source_dir() + "/examples/pod16.yaml" : word);
     for (const std::string& word : Words{"--endpoints", endpoints_, "--credentials", "file:" + credentials_, "--state",
                                          state_, "--syslog", syslog})
       all.push_back(word);

@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "base/test_places.h"
 #include "program.h"
 
 namespace weft {
@@ -45,10 +46,10 @@ class OobConsoleTest : public ProgramTest {
   }
   void SetUp() override { fs::remove_all(folder_ / "state"); }
   static Words words(const std::string& hosts, const Words& more) {
-    Words all = {WEFT_BINARY,
+    Words all = {weft_binary(),
                  "oob",
                  "console",
-                 std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml",
+                 source_dir() + "/examples/pod16.yaml",
                  hosts,
                  "--endpoints",
                  (folder_ / "endpoints.yaml").string(),

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/test_places.h"
 #include "ipmi_lab.h"
 #include "oob/journal.h"
 #include "slurm_lab.h"
@@ -116,8 +117,8 @@ class OobDrill : public testing::Test {
     return jobs;
   }
   Outcome rescue(const Words& more) {
-    Words words{WEFT_BINARY,      "rescue",
-                "scheduler-dead", WEFT_SOURCE_DIR "/examples/pod16.yaml",
+    Words words{weft_binary(),    "rescue",
+                "scheduler-dead", source_dir() + "/examples/pod16.yaml",
                 "--endpoints",    machines_->endpoints_file(),
                 "--credentials",  "file:" + machines_->credentials_file(),
                 "--state",        slurm_->file("weft"),

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/random.h"
+#include "base/test_places.h"
 #include "oob/credentials.h"
 #include "oob/journal.h"
 #include "oob/sim_fleet.h"
@@ -128,14 +129,14 @@ class OobKill : public ProgramTest {
   std::string state_;
   std::string endpoints_;
   std::string credentials_;
-  const std::string cluster_ = WEFT_SOURCE_DIR "/examples/pod16.yaml";
+  const std::string cluster_ = source_dir() + "/examples/pod16.yaml";
 };
 
 TEST_F(OobKill, PowerNeverSendsACycleTwice) {
   RandomStream random(8, "kill power");
   int killed = 0;
   int resumed = 0;
-  const Words cycle = with_access({WEFT_BINARY, "oob", "power", "cycle", cluster_, "train[001-004]", "--reason",
+  const Words cycle = with_access({weft_binary(), "oob", "power", "cycle", cluster_, "train[001-004]", "--reason",
                                    "drill", "--yes", "--deadline", "8s"});
   const std::int64_t whole = whole_time_us(cycle);
   for (int round = 0; round < kills(); ++round) {
@@ -145,7 +146,7 @@ TEST_F(OobKill, PowerNeverSendsACycleTwice) {
     killed += killed_after(cycle, time) ? 1 : 0;
     for (const oob::OpenOperation& open : left_open("power")) {
       const Outcome outcome =
-          run(with_access({WEFT_BINARY, "oob", "power", "--resume", open.operation, cluster_, "--deadline", "8s"}));
+          run(with_access({weft_binary(), "oob", "power", "--resume", open.operation, cluster_, "--deadline", "8s"}));
       EXPECT_THAT(outcome.code, testing::AnyOf(0, 3, 5)) << outcome.out << outcome.err;
       ++resumed;
     }
@@ -163,7 +164,7 @@ TEST_F(OobKill, RotationLosesNoCredential) {
   RandomStream random(8, "kill rotate");
   int killed = 0;
   const Words rotate =
-      with_access({WEFT_BINARY, "oob", "rotate", cluster_, "train[001-004]", "--reason", "drill", "--yes"});
+      with_access({weft_binary(), "oob", "rotate", cluster_, "train[001-004]", "--reason", "drill", "--yes"});
   const std::int64_t whole = whole_time_us(rotate);
   for (int round = 0; round < kills(); ++round) {
     const auto time = std::chrono::microseconds(random.between(1'000, whole));
@@ -173,7 +174,7 @@ TEST_F(OobKill, RotationLosesNoCredential) {
   }
   EXPECT_GT(killed, 0);
   const Outcome last = run(with_access(
-      {WEFT_BINARY, "oob", "rotate", cluster_, "train[001-004]", "--settle", "--reason", "drill", "--yes"}));
+      {weft_binary(), "oob", "rotate", cluster_, "train[001-004]", "--settle", "--reason", "drill", "--yes"}));
   EXPECT_EQ(last.code, 0) << last.out << last.err;
   const auto store = oob::open_credentials("file:" + credentials_, [](const char*) { return std::string(); });
   ASSERT_TRUE(store.ok());
@@ -214,7 +215,7 @@ steps:
   RandomStream random(8, "kill rescue");
   int killed = 0;
   int resumed = 0;
-  const Words rescue = with_access({WEFT_BINARY, "rescue", runbook, cluster_, "--run", "--yes", "--reason", "drill"});
+  const Words rescue = with_access({weft_binary(), "rescue", runbook, cluster_, "--run", "--yes", "--reason", "drill"});
   const std::int64_t whole = whole_time_us(rescue);
   for (int round = 0; round < kills(); ++round) {
     std::vector<std::uint32_t> before;
@@ -223,7 +224,7 @@ steps:
     killed += killed_after(rescue, time) ? 1 : 0;
     for (const oob::OpenOperation& open : left_open("rescue")) {
       const Outcome outcome = run(with_access(
-          {WEFT_BINARY, "rescue", runbook, cluster_, "--resume", open.operation, "--yes", "--reason", "drill"}));
+          {weft_binary(), "rescue", runbook, cluster_, "--resume", open.operation, "--yes", "--reason", "drill"}));
       EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
       ++resumed;
     }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_places.h"
 #include "program.h"
 
 namespace weft {
@@ -49,10 +50,10 @@ class OobSimTest : public ProgramTest {
 
   // Starts the simulator on the servers of an example cluster and waits until it says so.
   void begin(Words more = {}) {
-    Words words{WEFT_BINARY,
+    Words words{weft_binary(),
                 "oob",
                 "sim",
-                std::string(WEFT_SOURCE_DIR) + "/examples/pod32.yaml",
+                source_dir() + "/examples/pod32.yaml",
                 "@train",
                 "--dir",
                 dir(),
@@ -137,9 +138,9 @@ TEST_F(OobSimTest, WritesWhatOtherCommandsNeed) {
 }
 
 TEST_F(OobSimTest, SaysWhatIsWrong) {
-  const std::string cluster = std::string(WEFT_SOURCE_DIR) + "/examples/pod32.yaml";
+  const std::string cluster = source_dir() + "/examples/pod32.yaml";
   const auto sim = [&](Words words) {
-    words.insert(words.begin(), {WEFT_BINARY, "oob", "sim", cluster, "--dir", dir(), "--for", "1ms"});
+    words.insert(words.begin(), {weft_binary(), "oob", "sim", cluster, "--dir", dir(), "--for", "1ms"});
     return run(words);
   };
   EXPECT_THAT(sim({"--fault", "train001=slwo"}).err, HasSubstr("there is no fault `slwo`"));

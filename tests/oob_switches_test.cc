@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "base/test_places.h"
 #include "program.h"
 
 namespace weft {
@@ -56,7 +57,7 @@ class OobSwitchesTest : public ProgramTest {
     make_folder("oob_switches");
     file("switch", kSwitch);
     ASSERT_EQ(::chmod((folder_ / "switch").c_str(), 0700), 0);
-    ASSERT_EQ(run({WEFT_BINARY, "render", cluster(), "-o", (folder_ / "tree").string(), "--target", "nxos"}).code, 0);
+    ASSERT_EQ(run({weft_binary(), "render", cluster(), "-o", (folder_ / "tree").string(), "--target", "nxos"}).code, 0);
   }
   void SetUp() override {
     fs::remove_all(folder_ / "box");
@@ -65,10 +66,10 @@ class OobSwitchesTest : public ProgramTest {
     for (const char* name : {"oob-leaf001", "oob-leaf002", "oob-leaf003"})
       fs::copy_file(folder_ / "tree/nxos" / (std::string(name) + ".cfg"), box(std::string(name) + ".run"));
   }
-  static std::string cluster() { return std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml"; }
+  static std::string cluster() { return source_dir() + "/examples/pod16.yaml"; }
   static fs::path box(const std::string& name) { return folder_ / "box" / name; }
   static Words words(const std::string& verb, const Words& more) {
-    Words all = {WEFT_BINARY, "oob", verb, cluster()};
+    Words all = {weft_binary(), "oob", verb, cluster()};
     all.insert(all.end(), more.begin(), more.end());
     all.insert(all.end(), {"--syslog", "none", "--state", (folder_ / "state").string(), "--via",
                            (folder_ / "switch").string() + " " + (folder_ / "box").string() + " {host} {command}"});

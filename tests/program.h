@@ -1,5 +1,5 @@
 // Runs programs from a test, with their input and output in files of a folder that goes with the suite: the executable
-// for tests from outside (WEFT_BINARY), a shell, a tool that judges what weft wrote.
+// for tests from outside (weft_binary), a shell, a tool that judges what weft wrote.
 #pragma once
 
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include "base/test_places.h"
 
 namespace weft::testing_program {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_places.h"
+
 namespace weft::published {
 namespace {
 
@@ -34,7 +36,7 @@ TEST(Published, JuniperStripes) {
 }
 TEST(Published, SuperPodBillOfMaterials) {
   std::vector<Row> rows;
-  superpod_bom(rows, WEFT_SOURCE_DIR);
+  superpod_bom(rows, source_dir());
   expect_equal(rows, 31);
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "base/test_places.h"
 #include "lab.h"
 #include "rendered.h"
 
@@ -365,7 +366,7 @@ TEST(RenderHost, CheckFindsNothingNew) {
     const fs::path tree = lab.folder() / example;
     rendering->write_to(tree);
     const std::string file = testing_rendered::source_path("examples/" + std::string(example) + ".yaml");
-    const auto outcome = lab.run({WEFT_BINARY, "check", file, "--config", tree.string()}, 60, true);
+    const auto outcome = lab.run({weft_binary(), "check", file, "--config", tree.string()}, 60, true);
     EXPECT_EQ(outcome.code, 0) << outcome.out;
     EXPECT_NE(outcome.out.find("nothing found"), std::string::npos) << outcome.out;
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/test_places.h"
 #include "lab.h"
 #include "rendered.h"
 
@@ -117,7 +118,7 @@ class RenderInfiniBand : public ::testing::Test {
     EXPECT_EQ(sweep.code, 0);
     std::filesystem::create_directories(lab_.folder() / "live");
     lab_.put("live/ibnetdiscover.txt", sweep.out);
-    const auto outcome = lab_.run({WEFT_BINARY, "check", "cluster.yaml", "--live", "live", "--output", "json"}, 60);
+    const auto outcome = lab_.run({weft_binary(), "check", "cluster.yaml", "--live", "live", "--output", "json"}, 60);
     const Json document = Json::parse(outcome.out, nullptr, false);
     EXPECT_FALSE(document.is_discarded()) << outcome.out;
     std::vector<std::string> found;

@@ -9,6 +9,7 @@
 
 #include "base/host_range.h"
 #include "base/json.h"
+#include "base/test_places.h"
 #include "kube_schema.h"
 #include "lab.h"
 #include "rendered.h"
@@ -278,9 +279,9 @@ TEST_P(KubeA, ChecksFindNothingMore) {
   const std::string cluster = (lab.folder() / "cluster.yaml").string();
   ASSERT_TRUE(write_file(cluster, text).ok());
   rendering->write_to(lab.folder() / "tree");
-  const auto design = lab.run({WEFT_BINARY, "check", cluster, "--output", "lines"});
+  const auto design = lab.run({weft_binary(), "check", cluster, "--output", "lines"});
   const auto both =
-      lab.run({WEFT_BINARY, "check", cluster, "--config", (lab.folder() / "tree").string(), "--output", "lines"}, 30);
+      lab.run({weft_binary(), "check", cluster, "--config", (lab.folder() / "tree").string(), "--output", "lines"}, 30);
   EXPECT_LE(design.code, 1);
   EXPECT_EQ(design.out, both.out);
 }

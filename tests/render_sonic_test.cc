@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/test_places.h"
 #include "lab.h"
 #include "render/switch_plan.h"
 #include "render/switch_system.h"
@@ -337,7 +338,7 @@ TEST(RenderSonic, CheckFindsNothingInWhatWasRendered) {
     ASSERT_FALSE(rendering->sink.files.empty());
     const std::string file = source_path(std::string("examples/") + example);
     const auto findings = [&](const Words& more) {
-      Words words{WEFT_BINARY, "check", file, "-o", "json"};
+      Words words{weft_binary(), "check", file, "-o", "json"};
       words.insert(words.end(), more.begin(), more.end());
       const Outcome outcome = lab.run(words, kSeconds);
       std::multiset<std::string> out;

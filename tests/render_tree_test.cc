@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "base/test_places.h"
 #include "lab.h"
 #include "rendered.h"
 
@@ -28,7 +29,7 @@ using testing_rendered::source_path;
 class RenderTree : public ::testing::Test {
  protected:
   Outcome weft(Words words) {
-    words.insert(words.begin(), WEFT_BINARY);
+    words.insert(words.begin(), weft_binary());
     return lab_.run(words, 120, true);
   }
   std::string example(const std::string& name) { return source_path("examples/" + name); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "base/yaml.h"
 #include "model/load.h"
 #include "render/memory_sink.h"
@@ -18,10 +19,10 @@ namespace weft::testing_rendered {
 
 using Edits = std::vector<std::pair<std::string, std::string>>;
 
-inline std::string source_path(const std::string& relative) { return std::string(WEFT_SOURCE_DIR) + "/" + relative; }
+inline std::string source_path(const std::string& relative) { return source_dir() + "/" + relative; }
 // Data that stands beside the repository; "" when it is not there, and the test must skip and say so.
 inline std::string shared_path(const std::string& relative) {
-  const std::string path = std::string(WEFT_SOURCE_DIR) + "/../shared/" + relative;
+  const std::string path = source_dir() + "/../shared/" + relative;
   return std::filesystem::exists(path) ? path : std::string();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_places.h"
 #include "program.h"
 
 namespace weft {
@@ -29,7 +30,7 @@ class SchedTest : public ProgramTest {
   static void SetUpTestSuite() { make_folder("sched"); }
 
   static Outcome replay(Words words) {
-    words.insert(words.begin(), {WEFT_BINARY, "sched", "replay"});
+    words.insert(words.begin(), {weft_binary(), "sched", "replay"});
     return run(words);
   }
   static Json json(Words words) {
@@ -91,7 +92,7 @@ TEST_F(SchedTest, LostServersThrowJobsBack) {
 }
 
 TEST_F(SchedTest, AClusterFileIsAMachine) {
-  const Json all = json({WEFT_SOURCE_DIR "/examples/pod32.yaml", trace(), "--policy", "weft"});
+  const Json all = json({source_dir() + "/examples/pod32.yaml", trace(), "--policy", "weft"});
   EXPECT_EQ(all.at("policies")[0].at("started"), 4);
   EXPECT_EQ(all.at("replay").at("gpus"), 256);
 }
@@ -99,7 +100,7 @@ TEST_F(SchedTest, AClusterFileIsAMachine) {
 // Servers in units of 8 with 4:1 between them. A gang of two pipeline stages that gets half of two units sends every
 // activation over the uplinks and runs longer than in the trace; in one unit it runs as long.
 TEST_F(SchedTest, ATrainingJobRunsAsFastAsItsPlacementLets) {
-  std::string cluster = contents(WEFT_SOURCE_DIR "/examples/pod32.yaml");
+  std::string cluster = contents(source_dir() + "/examples/pod32.yaml");
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {"unit: 32", "unit: 8"}, {"spines: 4, ", ""}, {"oversubscription: 1:1", "oversubscription: 8:1"}}) {
     const std::size_t at = cluster.find(from);
@@ -152,7 +153,7 @@ TEST_F(SchedTest, RefusesWhatMakesNoSense) {
 }
 
 TEST_F(SchedTest, PublishedTraces) {
-  const std::string openb = WEFT_SOURCE_DIR "/../shared/traces/openb/";
+  const std::string openb = source_dir() + "/../shared/traces/openb/";
   if (!testing_program::fs::exists(openb)) GTEST_SKIP() << "the openb trace is not here";
   const Json all = json({"--nodes", openb + "openb_node_list_gpu_node.csv.gz", openb + "openb_pod_list_default.csv.gz",
                          "--policy", "greedy", "--first", "500"});

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_places.h"
 #include "program.h"
 
 namespace weft {
@@ -31,7 +32,7 @@ class SimTest : public ProgramTest {
   static void SetUpTestSuite() { make_folder("sim"); }
 
   static Words command(Words words) {
-    words.insert(words.begin(), {WEFT_BINARY, "sim"});
+    words.insert(words.begin(), {weft_binary(), "sim"});
     return words;
   }
   static Outcome sim(const Words& words) { return run(command(words)); }
@@ -41,7 +42,7 @@ class SimTest : public ProgramTest {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     return Json::parse(outcome.out, nullptr, false);
   }
-  static std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/examples/" + name; }
+  static std::string example(const std::string& name) { return source_dir() + "/examples/" + name; }
 };
 
 const Words kSmall = {"traffic", "--topology", "leaf-spine:4x4x4", "--bytes", "100KB"};

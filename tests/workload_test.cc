@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_places.h"
 #include "work/chakra_fixture.h"
 
 namespace weft {
@@ -59,8 +60,8 @@ class WorkloadTest : public testing::Test {
       };
       redirect("stdout", STDOUT_FILENO);
       redirect("stderr", STDERR_FILENO);
-      std::vector<char*> arguments = {const_cast<char*>(WEFT_BINARY), const_cast<char*>("sim"),
-                                      const_cast<char*>("workload")};
+      std::string weft = weft_binary();
+      std::vector<char*> arguments = {weft.data(), const_cast<char*>("sim"), const_cast<char*>("workload")};
       for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
       arguments.push_back(nullptr);
       ::execv(arguments[0], arguments.data());
@@ -84,7 +85,7 @@ class WorkloadTest : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();
   }
-  static std::string example(const std::string& name) { return WEFT_SOURCE_DIR "/examples/" + name; }
+  static std::string example(const std::string& name) { return source_dir() + "/examples/" + name; }
 
   static inline fs::path folder_;
 };

@@ -1,8 +1,10 @@
 #include "base/gzip.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include <cstdio>
 #include <string>
 
 #include "base/file.h"
@@ -89,7 +91,7 @@ TEST(Gzip, AnyChangedByteIsFoundOrChangesNothing) {
 }
 
 TEST(Gzip, ReadsAFileByItsFirstBytes) {
-  const std::string path = testing::TempDir() + "weft-gzip-test";
+  const std::string path = testing::TempDir() + "weft-gzip-test-" + std::to_string(::getpid());
   for (const std::string& content : {std::string("plain text"), packed("plain text")}) {
     ASSERT_TRUE(write_file(path, content).ok());
     const Result<std::string> text = read_text_file(path);
@@ -101,6 +103,7 @@ TEST(Gzip, ReadsAFileByItsFirstBytes) {
   ASSERT_TRUE(write_file(path, packed(std::string(5000, 'x'))).ok());
   EXPECT_EQ(read_text_file(path, 4999).error().text(), path + ": unpacks to more than 4999 bytes");
   EXPECT_EQ(read_text_file(path + ".none").error().code, ErrorCode::not_found);
+  std::remove(path.c_str());
 }
 
 }  // namespace

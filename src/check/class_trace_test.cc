@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_places.h"
 #include "check/trace_route.h"
 #include "model/load.h"
 
@@ -309,7 +310,7 @@ TEST(ClassTrace, WithoutAnythingThereIsAnError) {
 
 // --- with a cluster
 
-std::unique_ptr<Loaded> pod() { return load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml", {}); }
+std::unique_ptr<Loaded> pod() { return load_cluster(source_dir() + "/examples/pod16.yaml", {}); }
 
 TEST(ClassTrace, IntentOfTheClusterFileIsLosslessAndNamesItsLines) {
   const auto loaded = pod();

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft {
@@ -19,9 +20,7 @@ std::unique_ptr<Loaded> load(const std::string& text) {
   return loaded;
 }
 
-std::unique_ptr<Loaded> example(const char* name) {
-  return load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/" + name, {});
-}
+std::unique_ptr<Loaded> example(const char* name) { return load_cluster(source_dir() + "/examples/" + name, {}); }
 
 // Labels of the switches of a fabric that reach each other without some devices and cables, found by spreading the
 // lowest number until nothing changes.

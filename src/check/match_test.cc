@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft {
 namespace {
 
-std::unique_ptr<Loaded> pod() { return load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml", {}); }
+std::unique_ptr<Loaded> pod() { return load_cluster(source_dir() + "/examples/pod16.yaml", {}); }
 
 SwitchConfig named_config(const std::string& hostname, FileId file) {
   SwitchConfig config;

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/test_places.h"
 #include "check/host_rule_tools.h"
 #include "model/load.h"
 
@@ -30,7 +31,7 @@ const std::map<std::string, std::string>& good_files() {
   static const std::map<std::string, std::string> kTexts = [] {
     std::map<std::string, std::string> texts;
     for (const char* name : kFiles) {
-      texts[std::string("running/") + name] = slurp(std::string(WEFT_SOURCE_DIR) + "/examples/running/" + name);
+      texts[std::string("running/") + name] = slurp(source_dir() + "/examples/running/" + name);
     }
     return texts;
   }();
@@ -38,8 +39,7 @@ const std::map<std::string, std::string>& good_files() {
 }
 
 const Cluster* pod16() {
-  static const std::unique_ptr<Loaded> kLoaded =
-      load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml", {});
+  static const std::unique_ptr<Loaded> kLoaded = load_cluster(source_dir() + "/examples/pod16.yaml", {});
   EXPECT_TRUE(kLoaded->cluster != nullptr) << render_all(kLoaded->diagnostics, kLoaded->sources, false);
   return kLoaded->cluster.get();
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "check/reachability.h"
 #include "check/rule.h"
 #include "model/load.h"
@@ -13,7 +14,7 @@
 namespace weft {
 namespace {
 
-std::string example(const std::string& name) { return std::string(WEFT_SOURCE_DIR) + "/examples/" + name; }
+std::string example(const std::string& name) { return source_dir() + "/examples/" + name; }
 
 std::string text_of(const std::string& path) {
   const auto text = read_file(path);

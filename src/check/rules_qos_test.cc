@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft {
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kExamples = std::string(WEFT_SOURCE_DIR) + "/examples";
+const fs::path kExamples = source_dir() + "/examples";
 
 std::string text_of_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "check/failure_analysis.h"
 #include "check/rules_oob.h"
 #include "model/load.h"
@@ -13,7 +14,7 @@ namespace weft {
 namespace {
 
 std::string example(const std::string& name) {
-  const Result<std::string> text = read_file(std::string(WEFT_SOURCE_DIR) + "/examples/" + name);
+  const Result<std::string> text = read_file(source_dir() + "/examples/" + name);
   EXPECT_TRUE(text.ok()) << name;
   return text.value_or("");
 }

@@ -11,12 +11,13 @@
 
 #include "base/document.h"
 #include "base/json.h"
+#include "base/test_places.h"
 #include "config/switch_config.h"
 
 namespace weft {
 namespace {
 
-const std::string kVectors = std::string(WEFT_SOURCE_DIR) + "/../shared/schemas/sonic-yang-models/test-vectors/";
+const std::string kVectors = source_dir() + "/../shared/schemas/sonic-yang-models/test-vectors/";
 
 // Vectors that are about something the reader does not decide, by the beginning of their name.
 struct LeftOut {

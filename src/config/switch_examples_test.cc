@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/test_places.h"
 #include "config/switch_config.h"
 
 namespace weft {
@@ -13,7 +14,7 @@ namespace {
 using Reading = std::optional<SwitchConfig> (*)(const Sources&, FileId, Diagnostics&);
 
 SwitchConfig read_example(const std::string& name, Reading reading) {
-  std::ifstream in(std::string(WEFT_SOURCE_DIR) + "/examples/" + name, std::ios::binary);
+  std::ifstream in(source_dir() + "/examples/" + name, std::ios::binary);
   EXPECT_TRUE(in.good()) << name;
   Sources sources;
   Diagnostics diagnostics;

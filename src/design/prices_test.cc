@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft {
@@ -81,7 +82,7 @@ TEST(Prices, RefusesOtherShapes) {
 }
 
 TEST(Prices, TheExampleIsSoundAndKeepsTheRuleForRdmaSwitches) {
-  const auto text = read_file(WEFT_SOURCE_DIR "/examples/prices.yaml");
+  const auto text = read_file(source_dir() + "/examples/prices.yaml");
   ASSERT_TRUE(text.ok());
   const Read result = read(*text);
   ASSERT_TRUE(result.prices.has_value()) << result.errors;

@@ -7,12 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft {
 namespace {
 
-std::unique_ptr<Loaded> pod() { return load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/pod32.yaml", {}); }
+std::unique_ptr<Loaded> pod() { return load_cluster(source_dir() + "/examples/pod32.yaml", {}); }
 
 // One compiled cluster serves many readers at once: nothing in it is worked out late.
 TEST(Cluster, ConcurrentReadersSeeOneCluster) {

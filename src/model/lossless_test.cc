@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/test_places.h"
+
 namespace weft {
 namespace {
 
@@ -18,7 +20,7 @@ struct Row {
   std::int64_t xoff = 0;
 };
 
-std::filesystem::path tables() { return std::string(WEFT_SOURCE_DIR) + "/../shared/schemas/sonic-qos-oracles"; }
+std::filesystem::path tables() { return source_dir() + "/../shared/schemas/sonic-qos-oracles"; }
 
 std::vector<Row> read_table(const std::filesystem::path& path) {
   std::vector<Row> rows;

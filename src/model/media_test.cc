@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/test_places.h"
 #include "base/yaml.h"
 #include "model/load.h"
 
@@ -165,7 +166,7 @@ TEST_F(MediaTest, ListsEachMediumOnce) {
 class CompiledMedia : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CompiledMedia, AreLegalAtBothEnds) {
-  const auto loaded = load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/" + GetParam(), {});
+  const auto loaded = load_cluster(source_dir() + "/examples/" + GetParam(), {});
   ASSERT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   const Cluster& cluster = *loaded->cluster;
   for (const Cable& cable : cluster.cables()) {
@@ -191,7 +192,7 @@ TEST_P(CompiledMedia, AreLegalAtBothEnds) {
 }
 
 TEST_P(CompiledMedia, SplittersHaveAsManyBranchesAsTheCatalogueSays) {
-  const auto loaded = load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/" + GetParam(), {});
+  const auto loaded = load_cluster(source_dir() + "/examples/" + GetParam(), {});
   ASSERT_NE(loaded->cluster, nullptr);
   const Cluster& cluster = *loaded->cluster;
   std::map<std::uint32_t, std::vector<const Cable*>> assemblies;

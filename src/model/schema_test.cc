@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft {
@@ -162,7 +163,7 @@ TEST(Effective, MarksWhatTheUserDidNotWrite) {
 TEST(Effective, ReadsBackAsTheSame) { expect_stable(kPlain); }
 
 TEST(Effective, ReadsBackForTheExample) {
-  const auto text = load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/pod32.yaml", {});
+  const auto text = load_cluster(source_dir() + "/examples/pod32.yaml", {});
   ASSERT_TRUE(text->spec);
   expect_stable(write_effective(*text->spec));
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/test_places.h"
 #include "model/load.h"
 #include "net/routing.h"
 
@@ -12,7 +13,7 @@ namespace weft::net {
 namespace {
 
 std::unique_ptr<Loaded> example(const std::string& name) {
-  return load_cluster(std::string(WEFT_SOURCE_DIR) + "/examples/" + name, {});
+  return load_cluster(source_dir() + "/examples/" + name, {});
 }
 
 Network network_or_fail(const Cluster& cluster, FabricKind fabric, bool scale_up = true) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "oob/default_logins.h"
 
 namespace weft::oob {
@@ -135,7 +136,7 @@ TEST(Advisories, MistakesAreNamedWithTheirPlace) {
 }
 
 TEST(Advisories, TheExampleCanBeRead) {
-  const Result<std::string> text = read_file(WEFT_SOURCE_DIR "/examples/advisories.yaml");
+  const Result<std::string> text = read_file(source_dir() + "/examples/advisories.yaml");
   ASSERT_TRUE(text.ok());
   const auto advisories = read(*text);
   ASSERT_TRUE(advisories.has_value());

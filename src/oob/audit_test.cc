@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/test_places.h"
 #include "model/load.h"
 #include "oob/default_logins.h"
 #include "oob/fake_bmc.h"
@@ -469,7 +470,7 @@ TEST_F(AuditTest, TwoRunsGiveTheSameBytes) {
 // ---- the cluster's own words ----
 
 TEST(AuditPolicyTest, ComesFromTheClusterFile) {
-  const std::unique_ptr<Loaded> loaded = load_cluster(WEFT_SOURCE_DIR "/examples/pod16.yaml", {});
+  const std::unique_ptr<Loaded> loaded = load_cluster(source_dir() + "/examples/pod16.yaml", {});
   ASSERT_NE(loaded->cluster, nullptr);
   const AuditPolicy policy = policy_of(*loaded->cluster);
   EXPECT_THAT(policy.syslog, ElementsAre("10.128.0.10"));
@@ -501,7 +502,7 @@ TEST(AuditIdentity, TheCatalogueModelIsHeldAgainstWhatTheMachineSays) {
 }
 
 TEST(AuditIdentity, TheInventoryNamesPlaceAndFeeds) {
-  const std::unique_ptr<Loaded> loaded = load_cluster(WEFT_SOURCE_DIR "/examples/pod16.yaml", {});
+  const std::unique_ptr<Loaded> loaded = load_cluster(source_dir() + "/examples/pod16.yaml", {});
   ASSERT_NE(loaded->cluster, nullptr);
   Diagnostics diagnostics;
   const std::optional<Inventory> inventory = make_inventory(*loaded->cluster, diagnostics);

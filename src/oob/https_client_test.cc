@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "oob/redfish_test_server.h"
 #include "oob/redfish_trust.h"
@@ -23,11 +26,20 @@ using test::TestServer;
 using testing::HasSubstr;
 using testing::Not;
 
+// Gone with the process.
+struct TemporaryFiles {
+  ~TemporaryFiles() {
+    for (const std::string& path : paths) std::remove(path.c_str());
+  }
+  std::vector<std::string> paths;
+};
+
 std::string temporary(const std::string& name, const std::string& content) {
-  static std::atomic<int> number{0};
-  std::string path = fmt::format("{}/weft-https-{}-{}-{}", testing::TempDir(), getpid(), number++, name);
-  std::ofstream(path) << content;
-  return path;
+  static TemporaryFiles files;
+  const std::size_t number = files.paths.size();
+  files.paths.push_back(fmt::format("{}/weft-https-{}-{}-{}", testing::TempDir(), getpid(), number, name));
+  std::ofstream(files.paths.back()) << content;
+  return files.paths.back();
 }
 
 Endpoint endpoint_of(const TestServer& server) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft::oob {
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 class InventoryTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    loaded_ = load_cluster(WEFT_SOURCE_DIR "/examples/pod16.yaml", {});
+    loaded_ = load_cluster(source_dir() + "/examples/pod16.yaml", {});
     ASSERT_TRUE(loaded_->cluster != nullptr);
   }
   static void TearDownTestSuite() { loaded_.reset(); }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <set>
 
@@ -22,6 +23,7 @@ using testing::Not;
 
 class RedfishSim : public testing::Test {
  protected:
+  ~RedfishSim() override { std::remove(ca_file_.c_str()); }
   void start(std::vector<NamedFault> faults = {}) {
     SimOptions options;
     options.power_time = milliseconds(20);
@@ -32,8 +34,7 @@ class RedfishSim : public testing::Test {
     ASSERT_TRUE(fleet.ok()) << fleet.error().text();
     fleet_ = std::move(fleet).value();
     ASSERT_TRUE(fleet_->start().ok());
-    static int number = 0;
-    ca_file_ = fmt::format("{}/weft-redfish-sim-{}-{}.pem", testing::TempDir(), getpid(), number++);
+    ca_file_ = fmt::format("{}/weft-redfish-sim-{}.pem", testing::TempDir(), getpid());
     std::ofstream(ca_file_) << fleet_->ca_pem();
   }
   Endpoint endpoint() const {

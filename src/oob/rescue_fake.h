@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "model/load.h"
 #include "oob/rescue_run.h"
 #include "oob/runbook_store.h"
@@ -285,8 +286,7 @@ class RescueBench {
     static std::map<std::string, std::shared_ptr<const Loaded>> known;
     std::shared_ptr<const Loaded>& made = known[example + text];
     if (made == nullptr) {
-      const Result<std::string> file =
-          text.empty() ? read_file(std::string(WEFT_SOURCE_DIR) + "/examples/" + example + ".yaml") : text;
+      const Result<std::string> file = text.empty() ? read_file(source_dir() + "/examples/" + example + ".yaml") : text;
       made = load_cluster_text(example + ".yaml", file.value_or(""));
       EXPECT_NE(made->cluster, nullptr) << render_all(made->diagnostics, made->sources, false);
     }

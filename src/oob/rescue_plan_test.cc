@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/test_places.h"
 #include "oob/rescue_fake.h"
 
 namespace weft::oob {
@@ -234,7 +235,7 @@ TEST(RescuePath, CommandsStayOffTheFabricsThatAreDown) {
 
 // An out-of-band network that hangs off the frontend is no way in when the frontend is down.
 TEST(RescuePath, OutOfBandOverTheFrontendIsRefused) {
-  std::string text = read_file(std::string(WEFT_SOURCE_DIR) + "/examples/pod32.yaml").value_or("");
+  std::string text = read_file(source_dir() + "/examples/pod32.yaml").value_or("");
   const std::string key = "oob: {leaf";
   ASSERT_NE(text.find(key), std::string::npos);
   text.replace(text.find(key), key.size(), "oob: {uplink_to_frontend: true, leaf");

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft::oob {
@@ -182,7 +183,7 @@ class FakeJournal final : public Journal {
 class RotateTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    loaded_ = load_cluster(WEFT_SOURCE_DIR "/examples/pod16.yaml", {});
+    loaded_ = load_cluster(source_dir() + "/examples/pod16.yaml", {});
     ASSERT_TRUE(loaded_->cluster != nullptr);
     Diagnostics diagnostics;
     inventory_ = std::make_unique<Inventory>(*make_inventory(*loaded_->cluster, diagnostics));

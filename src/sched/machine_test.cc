@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft::sched {
@@ -68,7 +69,7 @@ TEST(Machine, BadNodesAreRefused) {
 }
 
 TEST(Machine, ComesFromAClusterFile) {
-  const auto loaded = load_cluster(WEFT_SOURCE_DIR "/examples/pod32.yaml", {});
+  const auto loaded = load_cluster(source_dir() + "/examples/pod32.yaml", {});
   ASSERT_TRUE(loaded->cluster != nullptr);
   const Result<Machine> machine = Machine::of(*loaded->cluster);
   ASSERT_TRUE(machine.ok()) << machine.error().text();

@@ -8,13 +8,14 @@
 #include <map>
 
 #include "base/gzip.h"
+#include "base/test_places.h"
 #include "sched/pack_report.h"
 #include "sched/workload.h"
 
 namespace weft::sched {
 namespace {
 
-const std::string kTraces = WEFT_SOURCE_DIR "/../shared/traces/";
+const std::string kTraces = source_dir() + "/../shared/traces/";
 
 TaskType type(Milli cpu, std::int32_t gpus, Milli milli, std::int64_t count) {
   TaskType result;

@@ -6,6 +6,7 @@
 
 #include "base/gzip.h"
 #include "base/random.h"
+#include "base/test_places.h"
 
 namespace weft::sched {
 namespace {
@@ -293,7 +294,7 @@ TEST(Replay, TheSameTraceGivesTheSameHash) {
 TEST(Replay, PublishedTraceInPart) {
   Sources sources;
   Diagnostics diagnostics;
-  Result<std::string> text = read_text_file(WEFT_SOURCE_DIR "/../shared/traces/philly/philly_jobs_82k.csv.gz");
+  Result<std::string> text = read_text_file(source_dir() + "/../shared/traces/philly/philly_jobs_82k.csv.gz");
   if (!text.ok()) GTEST_SKIP() << "the Philly trace is not here";
   TraceOptions read;
   read.limit_factor = 1.5;

@@ -1,5 +1,6 @@
 #include <set>
 
+#include "base/test_places.h"
 #include "model/load.h"
 #include "sched/scheduler_test_help.h"
 
@@ -100,7 +101,7 @@ TEST(SchedulerRepair, RandomFailuresNeverBreakTheBooks) {
 // Two servers of the pool are kept aside. A job on all the others loses two at once and goes on with the spares; those
 // that come back are kept in their place.
 TEST(SchedulerRepair, SparesTakeThePlaceOfLostNodes) {
-  const auto loaded = load_cluster(WEFT_SOURCE_DIR "/examples/pod32.yaml", {});
+  const auto loaded = load_cluster(source_dir() + "/examples/pod32.yaml", {});
   ASSERT_TRUE(loaded->cluster != nullptr);
   Spec spec = *loaded->spec;
   for (PoolSpec& pool : spec.pools.value) {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/gzip.h"
+#include "base/test_places.h"
 #include "sched/trace_fixture.h"
 
 namespace weft::sched {
@@ -343,7 +344,7 @@ TEST(PlainMachine, HasItsLevels) {
 class PublishedTraces : public testing::Test {
  protected:
   bool open(const std::string& name) {
-    Result<std::string> text = read_text_file(std::string(WEFT_SOURCE_DIR "/../shared/traces/") + name);
+    Result<std::string> text = read_text_file(source_dir() + "/../shared/traces/" + name);
     if (!text.ok()) return false;
     file_ = sources_.add(name, std::move(text).value());
     return true;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/test_places.h"
 #include "model/load.h"
 
 namespace weft::work {
@@ -72,7 +73,7 @@ TEST(RingTimer, WithoutNvlinkEverythingIsTheNics) {
 }
 
 std::unique_ptr<Loaded> cluster_of(const std::string& name) {
-  return load_cluster(std::string(WEFT_SOURCE_DIR "/examples/") + name, {});
+  return load_cluster(source_dir() + "/examples/" + name, {});
 }
 
 TEST(WorkloadMachine, OfAnExample) {

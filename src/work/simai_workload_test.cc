@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "work/graph_run.h"
 
 namespace weft::work {
@@ -138,7 +139,7 @@ TEST(ReadSimai, OlderFilesAndMicrobenchmarks) {
 
 TEST(ReadSimai, TheExamples) {
   for (const char* name : {"dense_tp4_dp8.txt", "moe_ep8_pp4.txt"}) {
-    const Result<std::string> text = read_file(std::string(WEFT_SOURCE_DIR "/examples/workload/") + name);
+    const Result<std::string> text = read_file(source_dir() + "/examples/workload/" + name);
     ASSERT_TRUE(text.ok());
     EXPECT_TRUE(looks_like_simai(*text));
     const ReadText workload = read(*text);

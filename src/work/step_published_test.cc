@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "base/test_places.h"
 #include "work/published_steps.h"
 
 namespace weft::work {
@@ -46,8 +47,7 @@ TEST(StepPublished, EveryTableWithinItsBar) {
                                         {"llama405-gb200-fp8", {0.05, 0.10}},
                                         {"mpt-h100-full", {0.06, 0.16}},
                                         {"mpt-a100-full", {0.05, 0.10}}};
-  const std::vector<PublishedSteps> tables =
-      read_published_steps(std::string(WEFT_SOURCE_DIR) + "/tests/validate/steps.csv");
+  const std::vector<PublishedSteps> tables = read_published_steps(source_dir() + "/tests/validate/steps.csv");
   std::size_t held = 0;
   for (const PublishedSteps& table : tables) {
     const auto bar = bars.find(table.id);
@@ -63,7 +63,7 @@ TEST(StepPublished, EveryTableWithinItsBar) {
 
 // Weak scaling: from 64 to 2,048 GPUs with the batch the step grows by 1.6 % as published, and never shrinks.
 TEST(StepPublished, WeakScalingCostsLittle) {
-  for (const PublishedSteps& table : read_published_steps(std::string(WEFT_SOURCE_DIR) + "/tests/validate/steps.csv")) {
+  for (const PublishedSteps& table : read_published_steps(source_dir() + "/tests/validate/steps.csv")) {
     if (table.id != "llama70-bf16" && table.id != "gpt175-bf16" && table.id != "llama8-bf16") continue;
     const PublishedMachine machine(table.gpu);
     const double first = machine.seconds(table.rows.front().plan);
@@ -112,7 +112,7 @@ TEST(StepPublished, WhatCostsMoreTakesLonger) {
 
 // The parts of a step add up to it.
 TEST(StepPublished, PartsAddUp) {
-  for (const PublishedSteps& table : read_published_steps(std::string(WEFT_SOURCE_DIR) + "/tests/validate/steps.csv")) {
+  for (const PublishedSteps& table : read_published_steps(source_dir() + "/tests/validate/steps.csv")) {
     const PublishedMachine machine(table.gpu);
     const StepParts p = machine.play(table.rows.back().plan).parts;
     const SimTime sum = p.compute + p.recompute + p.tensor + p.context + p.expert + p.pipeline + p.data + p.bubble +

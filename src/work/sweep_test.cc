@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/test_places.h"
 #include "model/load.h"
 #include "work/sweep_edit.h"
 
@@ -19,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 
 std::string example(const std::string& name) {
-  const Result<std::string> text = read_file(std::string(WEFT_SOURCE_DIR) + "/examples/" + name);
+  const Result<std::string> text = read_file(source_dir() + "/examples/" + name);
   EXPECT_TRUE(text.ok());
   return text.value_or("");
 }

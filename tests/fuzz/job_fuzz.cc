@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/test_places.h"
 #include "base/yaml.h"
 #include "model/load.h"
 #include "render/memory_sink.h"
@@ -17,7 +18,7 @@ namespace {
 
 const Loaded& pod16() {
   static const std::unique_ptr<Loaded> loaded = [] {
-    auto text = read_file(std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml");
+    auto text = read_file(source_dir() + "/examples/pod16.yaml");
     CHECK(text.ok(), "the example is there");
     auto out = load_cluster_text("pod16.yaml", text.value_or(""));
     CHECK(out->cluster != nullptr, "the example compiles");

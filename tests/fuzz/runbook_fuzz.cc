@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "base/test_places.h"
 #include "model/load.h"
 #include "oob/rescue_plan.h"
 
@@ -24,7 +25,7 @@ struct Site {
 const Site& pod16() {
   static const Site site = [] {
     Site made;
-    const auto text = read_file(std::string(WEFT_SOURCE_DIR) + "/examples/pod16.yaml");
+    const auto text = read_file(source_dir() + "/examples/pod16.yaml");
     CHECK(text.ok(), "the example is there");
     made.loaded = load_cluster_text("pod16.yaml", text.value_or(""));
     CHECK(made.loaded->cluster != nullptr, "the example compiles");

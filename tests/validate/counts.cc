@@ -1,11 +1,12 @@
 // Component counts of published designs.
 #include "../published.h"
+#include "base/test_places.h"
 #include "report.h"
 
 namespace weft::validation {
 
 void counts(Report& report) {
-  const std::vector<published::Row> rows = published::all_rows(WEFT_SOURCE_DIR);
+  const std::vector<published::Row> rows = published::all_rows(source_dir());
   std::size_t wrong = 0;
   using Align = Column::Align;
   TableSection table{"counts",

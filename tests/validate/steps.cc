@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/test_places.h"
 #include "report.h"
 #include "work/memory_model.h"
 #include "work/published_steps.h"
@@ -146,7 +147,7 @@ OwnStep own_step(const std::vector<std::string>& fields) {
 }
 
 std::vector<OwnStep> read_own_steps() {
-  const Result<std::string> text = read_file(std::string(WEFT_SOURCE_DIR) + "/bench/calibration/h200_steps.csv");
+  const Result<std::string> text = read_file(source_dir() + "/bench/calibration/h200_steps.csv");
   CHECK(text.ok(), "bench/calibration/h200_steps.csv is there");
   std::vector<OwnStep> steps;
   bool first = true;
@@ -169,8 +170,7 @@ std::vector<OwnStep> read_own_steps() {
 }  // namespace
 
 void steps(Report& report) {
-  const std::vector<PublishedSteps> tables =
-      work::read_published_steps(std::string(WEFT_SOURCE_DIR) + "/tests/validate/steps.csv");
+  const std::vector<PublishedSteps> tables = work::read_published_steps(source_dir() + "/tests/validate/steps.csv");
   std::vector<Played> all;
   all.reserve(tables.size());
   for (const PublishedSteps& table : tables) all.push_back(play(table));
