@@ -89,8 +89,8 @@ A key in **bold** must be given.
 
 RULES_INTRO = """# Rules
 
-Every rule of `weft check`. `weft explain ID` shows the same with an example; `weft rules` lists them. An id never
-changes its meaning. A finding is accepted in the cluster file, with a reason and, if wanted, a last day:
+Every rule of `weft check`, and those of `weft oob audit` that only a live BMC can break. `weft explain ID` shows the
+same with an example; `weft rules` lists them. An id never changes its meaning. A finding is accepted in the cluster file, with a reason and, if wanted, a last day:
 
 ```yaml
 suppress:

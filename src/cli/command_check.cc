@@ -151,6 +151,12 @@ Exit run_rules(Context& context) {
     table.rows.push_back({rule.id, severity_text(rule.severity), needs_text(rule.needs), rule.title, rule.reason,
                           rule.fix, rule.source});
   }
+  for (const oob::AuditRule& rule : oob::audit_rules()) {
+    if ((!area.empty() && rule.id.substr(0, 2) != area) || find_rule(rule.id) != nullptr) continue;
+    table.rows.push_back({rule.id, severity_text(rule.severity), "live BMCs", rule.title,
+                          "Only the BMC itself can tell: `weft oob audit` asks it.",
+                          "what the audit says with each finding", "the section on the audit in docs/oob.md"});
+  }
   Document document;
   document.kind = "rules";
   const std::size_t count = table.rows.size();
@@ -221,13 +227,10 @@ Exit run_explain(Context& context) {
   const Rule* rule = find_rule(id);
   const oob::AuditRule* audit = rule == nullptr ? find_audit_rule(id) : nullptr;
   if (audit != nullptr) {
-    const std::string_view weight = audit->severity == Severity::error     ? "error"
-                                    : audit->severity == Severity::warning ? "warning"
-                                                                           : "note";
     return context.deliver(
         fmt::format("{} ({}): {}\n\nFound on live controllers by `weft oob audit`, which says how to "
                     "mend each finding.\n",
-                    audit->id, weight, audit->title));
+                    audit->id, severity_text(audit->severity), audit->title));
   }
   if (rule == nullptr) {
     ids_exist(context, {id.size() == 2 ? id + "?" : id});
