@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/fuzz.sh [NAME...]: runs every fuzz target, or those named (without _fuzz), for FUZZ_SECONDS each, as many at
 # once as there are cores. The preset must be built. New inputs go to build/fuzzing/corpus/NAME, what crashes (and the
-# log) to build/fuzzing/findings/NAME.
+# log) to build/fuzzing/findings/NAME. FUZZ_SEED begins a run that can be repeated: without it each run is another.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,6 +16,9 @@ fuzz_one() {
   mkdir -p "$corpus" "$findings"
   local arguments=(-max_total_time="$FUZZ_SECONDS" -max_len=65536 -rss_limit_mb=2048 -timeout=20
     -print_final_stats=1 -artifact_prefix="$findings/")
+  if [[ -n ${FUZZ_SEED:-} ]]; then
+    arguments+=(-seed="$FUZZ_SEED")
+  fi
   if [[ -f tests/fuzz/$name.dict ]]; then
     arguments+=(-dict="tests/fuzz/$name.dict")
   fi

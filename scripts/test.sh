@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 export JOBS=${JOBS:-$(nproc)}
 export FUZZ_SECONDS=${FUZZ_SECONDS:-10}
+export FUZZ_SEED=${FUZZ_SEED:-1}  # the same change has the same verdict; `make fuzz` is where new inputs are looked for
 mkdir -p build/logs
 began=$SECONDS
 stages=0

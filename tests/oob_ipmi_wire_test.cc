@@ -201,7 +201,7 @@ TEST_P(OobIpmiWire, WhatIsBelievedIsTrue) {
   }
   EXPECT_GT(wire.mistreated(), 10);
   EXPECT_GT(right, 0);  // retransmissions get through
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(90));
 }
 
 TEST_P(OobIpmiWire, ACycleIsDoneOnceOrNotAtAll) {

@@ -62,7 +62,7 @@ bool Reader::spend(std::size_t work, const ConfigLine& line) {
 // "leaf1# show run", "leaf1(config-if)# mtu 9216": what a terminal log has before a command.
 bool Reader::prepare(ConfigLine& line) {
   const std::string_view first = line.at(0);
-  if (first.front() == '!' || first.front() == '#') return false;
+  if (first.starts_with('!') || first.starts_with('#')) return false;  // empty where it is an empty pair of quotes
   if (first.size() > 1 && first.back() == '#') {
     line.drop(1);
     if (line.size() == 0) return false;

@@ -242,6 +242,14 @@ TEST(Nxos, ReadsSwitchports) {
   EXPECT_EQ(to_text(svi->addresses.at(0).value), "10.172.0.0/24");
 }
 
+TEST(Nxos, ALineMayBeginWithAnEmptyWord) {
+  for (const char* odd : {"''\n", "  '' mtu 9216\n", "\"\" #\n", "leaf1# ''\n"}) {
+    const NxosRead got = read(std::string("interface Ethernet1/1\n  mtu 9000\n") + odd + "  no shutdown\n");
+    ASSERT_TRUE(got.config) << odd;
+    EXPECT_EQ(*got.config->find("Ethernet1/1")->mtu, 9000) << odd;
+  }
+}
+
 TEST(Nxos, ReadsAccessLists) {
   const NxosRead got = read(
       "object-group ip address JUMPS\n  10 host 10.128.0.8\n  20 10.128.0.10/31\nip access-list OOB\n  statistics "

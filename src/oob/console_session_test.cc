@@ -118,12 +118,13 @@ class SerialDialer final : public BmcDialer {
 template <class TheClock>
 struct Desk {
   explicit Desk(std::vector<std::string> program = {})
-      : folder(testing::TempDir() + "weft_console_" + std::to_string(::getpid()) + "_" +
-               testing::UnitTest::GetInstance()->current_test_info()->name()),
+      : root(testing::TempDir() + "weft_console_" + std::to_string(::getpid()) + "_" +
+             testing::UnitTest::GetInstance()->current_test_info()->name()),
+        folder(root),
         inventory({target(std::move(program))}, {}) {
-    fs::remove_all(folder);
+    fs::remove_all(root);
   }
-  ~Desk() { fs::remove_all(folder); }
+  ~Desk() { fs::remove_all(root); }
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
   static Target target(std::vector<std::string> program) {
@@ -133,7 +134,8 @@ struct Desk {
   }
   std::unique_ptr<ConsoleLog> log() { return std::move(ConsoleLog::open(folder, "n1", "alice", "", clock)).value(); }
 
-  std::string folder;
+  std::string root;    // goes with the desk
+  std::string folder;  // in it
   TheClock clock;
   MemoryJournal journal;
   Inventory inventory;
@@ -262,7 +264,7 @@ class Person {
   // Whether it was seen within five seconds.
   [[nodiscard]] bool sees(const std::string& text) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(5), [&] { return seen_.find(text) != std::string::npos; });
+    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return seen_.find(text) != std::string::npos; });
   }
   void join() { thread_.join(); }
   [[nodiscard]] const Result<ConsoleOutcome>& outcome() const { return *outcome_; }
@@ -282,8 +284,8 @@ class Person {
   std::thread thread_;
 };
 
-bool within_five_seconds(const std::function<bool()>& holds) {
-  for (int i = 0; i < 500; ++i) {
+bool within_a_minute(const std::function<bool()>& holds) {
+  for (int i = 0; i < 6'000; ++i) {
     if (holds()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -391,7 +393,7 @@ TEST(ConsoleHubConcurrent, RubbishFromAGuestHurtsNobody) {
     std::string unsent = rubbish;
     (void)write_available(*guest, unsent);
     std::string answer;
-    EXPECT_TRUE(within_five_seconds([&] { return !read_available(*guest, answer); }));  // it is shown the door
+    EXPECT_TRUE(within_a_minute([&] { return !read_available(*guest, answer); }));  // it is shown the door
     ::close(*guest);
   }
   desk.dialer.serial->say("fine");
@@ -414,7 +416,7 @@ TEST(ConsoleHubConcurrent, ASlowGuestLosesOutputNotTheConsole) {
     ASSERT_TRUE(alice.sees("part " + std::to_string(i) + "."));
   }
   std::string heard;
-  EXPECT_TRUE(within_five_seconds([&] {
+  EXPECT_TRUE(within_a_minute([&] {
     (void)read_available(*slow, heard);
     if (heard.size() > kMostFrame * 2) heard.erase(0, heard.size() - kMostFrame);
     return heard.find("bytes were not shown: too slow") != std::string::npos;

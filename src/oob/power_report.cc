@@ -69,12 +69,19 @@ TableSection by_device(const Inventory& inventory, const PowerReport& report) {
   return table;
 }
 
+// A state between off and on: whether a look met it is chance.
+bool passes(const Evidence& item) {
+  return item.kind == EvidenceKind::state_seen &&
+         (item.text == to_text(PowerState::powering_on) || item.text == to_text(PowerState::powering_off));
+}
+
 }  // namespace
 
 std::string evidence_summary(const std::vector<Evidence>& evidence) {
   std::string text;
   std::string last;
   for (const Evidence& item : evidence) {
+    if (passes(item) && &item != &evidence.back()) continue;
     std::string part;
     switch (item.kind) {
       case EvidenceKind::state_seen:

@@ -9,8 +9,8 @@ namespace weft::oob {
 
 [[nodiscard]] Document power_document(const Inventory& inventory, const PowerReport& report, StatusRows rows);
 [[nodiscard]] Document open_power_document(const std::vector<OpenPower>& open);
-// Without times and ids, so that devices that went the same way read the same: "accepted PowerCycle, off seen, on
-// seen".
+// Without times, ids and states that something came after on the way, so that devices that went the same way read the
+// same: "PowerCycle accepted, off seen, on seen".
 [[nodiscard]] std::string evidence_summary(const std::vector<Evidence>& evidence);
 
 }  // namespace weft::oob

@@ -14,7 +14,7 @@ namespace {
 
 std::string read_until(ConsoleStream& stream, const std::string& end) {
   std::string text;
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (text.find(end) == std::string::npos && std::chrono::steady_clock::now() < limit) {
     const Result<std::string> got = stream.read(milliseconds(100));
     if (!got) break;
@@ -67,14 +67,14 @@ TEST(ProgramConsole, EverythingItStartedIsGoneAfterwards) {
     child = std::stoi(text.substr(text.find("pid ") + 4));
     EXPECT_EQ(::kill(child, 0), 0);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
   // Gone, or dead and waiting for whoever inherited it: "PID (sleep) Z ...".
   const auto runs = [&] {
     std::ifstream status("/proc/" + std::to_string(child) + "/stat");
     std::string line;
     return std::getline(status, line) && line.find(") Z") == std::string::npos;
   };
-  for (int i = 0; i < 100 && runs(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 3'000 && runs(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(runs());
 }
 
