@@ -1,7 +1,6 @@
 # Tests that the plain build alone runs, as GoogleTest patterns: what they judge (a figure against a published one, cost
 # at a size, a picture's layout, a search of a large space) does not depend on how weft was compiled, and their code is
-# run by smaller tests too.
-# Under AddressSanitizer they took most of the time of all tests.
+# run by smaller tests too. Under AddressSanitizer they took most of the time of all tests.
 set(WEFT_PLAIN_ONLY
   *.AHundredThousandGpus
   *.AMillionOperations

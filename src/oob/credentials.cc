@@ -114,7 +114,11 @@ Result<std::unique_ptr<CredentialStore>> open_program(Program program) {
   request.most_output = kMostDocument;
   request.environment = program.environment;
   Result<ProcessOutcome> ran = run_process(request);
-  if (!ran.ok()) return Error{ran.error().code, ran.error().message, program.name};
+  if (!ran.ok())
+    return Error{ran.error().code,
+                 fmt::format("{} {}; `--credentials file:PATH` reads them from a file",
+                             in_backticks(program.get.front()), ran.error().message),
+                 program.name};
   if (ran->code != 0)
     return Error{ErrorCode::unavailable,
                  fmt::format("gave no credentials: it ended with {}{}", ran->code, last_words(ran.value())),

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -350,6 +351,14 @@ TEST_F(CredentialsTest, ProgramsGetAndPutThroughTheirStreams) {
   EXPECT_EQ((*store)->find("train001", "")->password.reveal(), "old");
   EXPECT_FALSE(open_credentials("command:", unset).ok());
   EXPECT_FALSE(open_credentials("command:/nonexistent/helper", unset).ok());
+}
+
+TEST_F(CredentialsTest, AMissingProgramIsNamed) {
+  const auto none = [](const char*) { return std::string("no-such-vault --token hunter2"); };
+  const auto store = open_credentials("vault:secret/bmc", none);
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.error().text(), testing::HasSubstr("`no-such-vault` cannot be run"));
+  EXPECT_THAT(store.error().text(), testing::Not(testing::HasSubstr("hunter2")));
 }
 
 TEST_F(CredentialsTest, VaultCommandFindsThePathInItsEnvironment) {

@@ -136,6 +136,9 @@ TEST(RunbookFile, TheShippedOnesAreFive) {
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, ErrorCode::not_found);
   EXPECT_THAT(none.error().message, HasSubstr("did you mean `pfc-storm`?"));
+  const Result<Runbook> unlike = open_runbook("x", sources, diagnostics);
+  ASSERT_FALSE(unlike.ok());
+  for (const std::string& name : runbook_names()) EXPECT_THAT(unlike.error().message, HasSubstr(name));
 }
 
 struct Mutation {

@@ -45,11 +45,12 @@ Result<Runbook> open_runbook(const std::string& name, Sources& sources, Diagnost
     std::optional<std::string> text = runbook_text(name);
     if (!text) {
       const std::vector<std::string> names = runbook_names();
-      const std::string hint = did_you_mean(name, {names.begin(), names.end()});
-      return Error{ErrorCode::not_found,
-                   fmt::format("there is no runbook {}{}{}; a file of your own is given by its path",
-                               in_backticks(name), hint.empty() ? "" : "; ", hint),
-                   {}};
+      std::string hint = did_you_mean(name, {names.begin(), names.end()});
+      if (hint.empty()) hint = fmt::format("there are {}", fmt::join(names, ", "));
+      return Error{
+          ErrorCode::not_found,
+          fmt::format("there is no runbook {}; {}; a file of your own is given by its path", in_backticks(name), hint),
+          {}};
     }
     file = sources.add(fmt::format("runbooks/{}.yaml", name), std::move(*text));
   }
