@@ -80,14 +80,19 @@ std::string random_cluster(RandomStream& random) {
   static constexpr const char* kWirings[] = {"rail-optimized", "tor", "dual-tor", "rail-only"};
   const std::uint64_t wiring = random.below(4);
   const std::string tiers = wiring == 3 ? "one" : random.chance(0.7) ? "2" : "auto";
+  const std::uint64_t count = 4 + random.below(20);
+  const std::uint64_t unit = 4 + random.below(5);
+  const std::uint64_t frontend = 1 + random.below(2);
+  const std::uint64_t storage = 1 + random.below(2);
+  const std::uint64_t spines = 1 + random.below(3);
   return fmt::format(
       "weft: 1\nname: random\nsite: {{rack_power: 100kW}}\npools:\n"
       "  - {{name: train, server: hgx-h100, count: {}, unit: {}, per_rack: 4, links: {{frontend: {}, storage: {}}}}}\n"
       "  - {{name: infra, role: infrastructure, server: control-1u, count: 3}}\n"
       "fabrics:\n  backend: {{leaf: sn5600, wiring: {}{}}}\n  storage: {{leaf: sn5600}}\n"
       "  frontend: {{subnets: [10.20.0.0/16]}}\n",
-      4 + random.below(20), 4 + random.below(5), 1 + random.below(2), 1 + random.below(2), kWirings[wiring],
-      tiers == "2" && wiring != 3 ? fmt::format(", tiers: 2, spines: {}", 1 + random.below(3)) : std::string());
+      count, unit, frontend, storage, kWirings[wiring],
+      tiers == "2" && wiring != 3 ? fmt::format(", tiers: 2, spines: {}", spines) : std::string());
 }
 
 TEST(FailureAnalysis, LossesAgreeWithTakingThingsAway) {

@@ -88,6 +88,29 @@ std::optional<std::vector<std::uint32_t>> pack_pods(const ClosRequest& request,
   return pod_of_unit;
 }
 
+std::uint32_t count_pods(const std::vector<std::uint32_t>& pod_of_unit) {
+  return pod_of_unit.empty() ? 1 : pod_of_unit.back() + 1;
+}
+
+// As pack_pods, but over `pods_wanted` pods where fewer would do, as evenly as whole units allow.
+std::optional<std::vector<std::uint32_t>> spread_over_pods(const ClosRequest& request,
+                                                           const std::vector<std::uint32_t>& uplinks,
+                                                           std::uint32_t spines, std::uint32_t spine_down,
+                                                           std::uint32_t pods_wanted) {
+  auto packed = pack_pods(request, uplinks, spines, spine_down);
+  if (!packed || count_pods(*packed) >= pods_wanted) return packed;
+  std::uint64_t links = 0;
+  for (std::size_t c = 0; c < uplinks.size(); ++c) {
+    const LeafClass& leaves = request.classes[c];
+    links += std::uint64_t{leaves.units} * leaves.leaves_per_unit * (uplinks[c] / spines);
+  }
+  for (auto down = static_cast<std::uint32_t>(divide_up(links, pods_wanted)); down < spine_down; ++down) {
+    auto spread = pack_pods(request, uplinks, spines, down);
+    if (spread && count_pods(*spread) <= pods_wanted) return spread;
+  }
+  return packed;
+}
+
 // Groups neighbouring spines over common cores so that no core is bought for a remainder of links. The smallest group
 // that does so wins; nothing if some spine could not reach all cores of its group.
 bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
@@ -107,37 +130,84 @@ bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
   return found;
 }
 
-// Tries every number of spines in a pod and keeps the plan with the fewest spines, then cores; among equals one in
-// which spines spread evenly over cores, then the one with the largest pods, which keep most traffic below the core.
-std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
+// The most spines that two tiers take for any number of units of these classes. From the first even number on that
+// gives each leaf one link per spine, more spines serve no more leaves; where there is no such number, the largest even
+// one.
+std::uint32_t most_two_tier_spines(const ClosRequest& request) {
+  std::uint32_t wanted = 0;
+  for (const LeafClass& leaves : request.classes) wanted = std::max(wanted, leaves.uplinks_min);
+  std::uint32_t most = 0;
+  for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
+    if (even_uplinks(request, spines)) most = spines;
+    if (most >= wanted) break;
+  }
+  return most;
+}
+
+// Ports of a spine in three tiers.
+struct SpineSplit {
+  std::uint32_t down = 0;
+  std::uint32_t up = 0;
+};
+
+std::optional<SpineSplit> split_spine(const ClosRequest& request) {
+  const std::uint64_t ports = request.spine_ports;
+  const auto numerator = static_cast<std::uint64_t>(request.spine_ratio.numerator);
+  const auto denominator = static_cast<std::uint64_t>(request.spine_ratio.denominator);
+  const std::uint64_t down = ports * numerator / (numerator + denominator);
+  const std::uint64_t up = divide_up(down * denominator, numerator);
+  if (down == 0 || down + up > ports || request.core_ports == 0) return std::nullopt;
+  return SpineSplit{static_cast<std::uint32_t>(down), static_cast<std::uint32_t>(up)};
+}
+
+// The fewest cores that have a port for every link of these spines.
+std::uint64_t fewest_cores(const ClosPlan& plan, std::uint32_t core_ports) {
+  return divide_up(std::uint64_t{plan.spines()} * plan.spine_uplinks, core_ports);
+}
+
+// A plan with `spines` in a pod and `pods` pods; nothing if the units cannot be spread over so many.
+std::optional<ClosPlan> plan_pods(const ClosRequest& request, const SpineSplit& spine, std::uint32_t spines,
+                                  const std::vector<std::uint32_t>& uplinks, std::uint32_t pods) {
+  auto pod_of_unit = spread_over_pods(request, uplinks, spines, spine.down, pods);
+  if (!pod_of_unit) return std::nullopt;
+  ClosPlan plan;
+  plan.tiers = 3;
+  plan.uplinks = uplinks;
+  plan.spines_per_pod = spines;
+  plan.pods = count_pods(*pod_of_unit);
+  plan.pod_of_unit = std::move(*pod_of_unit);
+  plan.spine_uplinks = spine.up;
+  if (!group_cores(plan, request.core_ports)) return std::nullopt;
+  return plan;
+}
+
+// Tries every number of spines in a pod and keeps the plan with the fewest spines among those that leave no core to
+// rounding; among equals one in which spines spread evenly over cores, then the one with the largest pods, which keep
+// most traffic below the core. With more units neither spines nor cores become fewer: the number of pods that a number
+// of spines needs never falls, and without rounding cores follow from spines. At least `spines_floor` spines: a fabric
+// that outgrows two tiers keeps those it has.
+std::optional<ClosPlan> three_tiers(const ClosRequest& request, std::uint32_t spines_floor) {
+  constexpr std::uint32_t kMaxExtraPods = 4;
+  const auto spine = split_spine(request);
+  if (!spine) return std::nullopt;
   std::optional<ClosPlan> best;
-  const auto ports = request.spine_ports;
-  const auto total = static_cast<std::uint64_t>(request.spine_ratio.numerator + request.spine_ratio.denominator);
-  const auto spine_down =
-      static_cast<std::uint32_t>(ports * static_cast<std::uint64_t>(request.spine_ratio.numerator) / total);
-  const std::uint32_t spine_up = static_cast<std::uint32_t>(
-      divide_up(std::uint64_t{spine_down} * static_cast<std::uint64_t>(request.spine_ratio.denominator),
-                static_cast<std::uint64_t>(request.spine_ratio.numerator)));
-  if (spine_down == 0 || spine_down + spine_up > ports || request.core_ports == 0) return std::nullopt;
-  // Fewest spines first, not fewest switches: spines then never become fewer when leaves are added.
-  const auto rank = [](const ClosPlan& plan) {
-    return std::tuple(plan.spines(), plan.cores(), plan.spine_uplinks % plan.cores_per_group != 0,
-                      plan.spines_per_core_group, ~plan.spines_per_pod);
+  const auto rank = [&](const ClosPlan& plan) {
+    const std::uint32_t missing = spines_floor - std::min(spines_floor, plan.spines());
+    return std::tuple(missing, plan.cores() > fewest_cores(plan, request.core_ports), plan.spines(), plan.cores(),
+                      plan.spine_uplinks % plan.cores_per_group != 0, plan.spines_per_core_group, ~plan.spines_per_pod);
   };
   for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
     const auto uplinks = even_uplinks(request, spines);
     if (!uplinks) continue;
-    auto pods = pack_pods(request, *uplinks, spines, spine_down);
-    if (!pods) continue;
-    ClosPlan plan;
-    plan.tiers = 3;
-    plan.uplinks = *uplinks;
-    plan.spines_per_pod = spines;
-    plan.pods = pods->empty() ? 1 : pods->back() + 1;
-    plan.pod_of_unit = std::move(*pods);
-    plan.spine_uplinks = spine_up;
-    if (!group_cores(plan, request.core_ports)) continue;
-    if (!best || rank(plan) < rank(*best)) best = std::move(plan);
+    auto pods = static_cast<std::uint32_t>(divide_up(spines_floor, spines));
+    for (std::uint32_t extra = 0; extra <= kMaxExtraPods; ++extra) {
+      auto plan = plan_pods(request, *spine, spines, *uplinks, pods);
+      if (!plan) break;
+      const bool exact = plan->cores() == fewest_cores(*plan, request.core_ports);
+      pods = plan->pods + 1;
+      if (!best || rank(*plan) < rank(*best)) best = std::move(*plan);
+      if (exact) break;
+    }
   }
   return best;
 }
@@ -172,7 +242,7 @@ std::uint32_t uplinks_needed(std::uint32_t down, BitRate down_speed, BitRate up_
 Result<ClosPlan> size_clos(const ClosRequest& request) {
   std::optional<ClosPlan> plan;
   if (request.tiers != 3) plan = two_tiers(request);
-  if (!plan && request.tiers != 2) plan = three_tiers(request);
+  if (!plan && request.tiers != 2) plan = three_tiers(request, request.tiers == 3 ? 0 : most_two_tier_spines(request));
   if (plan) return *plan;
   return Error{ErrorCode::invalid_input,
                fmt::format("no {} of spines with {} ports serves these leaves evenly",

@@ -160,8 +160,8 @@ TEST(FlowRepeat, TakesEndsTogetherWhereThereAreTooMany) {
   TransferGraph graph;
   for (int i = 0; i < 2000; ++i) {
     const std::uint64_t from = random.below(32);
-    graph.add(send(network.endpoints()[from], network.endpoints()[(from + 1 + random.below(31)) % 32],
-                   random.between(1'000, 100'000)));
+    const std::uint64_t to = (from + 1 + random.below(31)) % 32;
+    graph.add(send(network.endpoints()[from], network.endpoints()[to], random.between(1'000, 100'000)));
   }
   ASSERT_TRUE(graph.finish(network));
   const SimResult exact = step_by_step(routes, graph, plain_options());

@@ -176,8 +176,10 @@ TEST(Routes, WaysAreShortestValleyFreeOnesWhateverFails) {
     Routes routes(network, {});
     for (int i = 0; i < trial / 2; ++i) {
       // Questions in between, so that what was worked out before a failure would show if it were kept.
-      way(routes, random.below(9), random.below(9));
-      routes.set_link(static_cast<LinkId>(random.below(network.links().size())), random.chance(0.1));
+      const std::uint64_t from = random.below(9);
+      way(routes, from, random.below(9));
+      const auto link = static_cast<LinkId>(random.below(network.links().size()));
+      routes.set_link(link, random.chance(0.1));
     }
     cut += compare_with_search(routes);
     ASSERT_FALSE(HasFailure()) << "in trial " << trial;

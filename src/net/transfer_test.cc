@@ -167,7 +167,8 @@ TEST_F(TransferGraphTest, RefusesExactlyWhatWouldStandStill) {
       graph.add(transfer);
     }
     for (std::uint64_t e = random.below(4); e > 0; --e) {
-      edges.emplace_back(random.below(count), random.below(count));
+      const std::uint64_t from = random.below(count);
+      edges.emplace_back(from, random.below(count));
       graph.depend(static_cast<TransferId>(edges.back().first), static_cast<TransferId>(edges.back().second));
     }
     const bool ends = all_end(transfers, edges);

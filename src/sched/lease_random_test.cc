@@ -139,8 +139,8 @@ class Life {
     GpuSet set;
     const std::uint64_t parts = 1 + random_.below(3);
     for (std::uint64_t i = 0; i < parts; ++i) {
-      insert(set, NodeId{static_cast<std::uint32_t>(random_.below(kNodes))},
-             static_cast<std::uint16_t>(1 + random_.below((1U << kGpus) - 1)));
+      const NodeId node{static_cast<std::uint32_t>(random_.below(kNodes))};
+      insert(set, node, static_cast<std::uint16_t>(1 + random_.below((1U << kGpus) - 1)));
     }
     return set;
   }

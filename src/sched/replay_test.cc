@@ -239,7 +239,8 @@ std::vector<Job> random_jobs(std::size_t count, std::uint64_t seed) {
   std::int64_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     at += random.between(0, 60);
-    Job job = whole("j", at, static_cast<std::int32_t>(random.between(1, 4)), random.between(0, 900), 1000);
+    const auto servers = static_cast<std::int32_t>(random.between(1, 4));
+    Job job = whole("j", at, servers, random.between(0, 900), 1000);
     if (random.chance(0.7)) {
       job.tasks = 1;
       job.task.gpus = static_cast<std::int32_t>(random.between(1, 8));

@@ -155,7 +155,8 @@ TEST(Resources, TakingAndGivingBackIsExact) {
         request.gpus = 1;
         request.gpu_milli = static_cast<Milli>(100 * (1 + random.below(9)));
       } else if (random.chance(0.3)) {
-        request = mig(random.chance(0.5) ? kOneSlice : kThreeOfSeven, 1 + static_cast<int>(random.below(3)));
+        const auto& profile = random.chance(0.5) ? kOneSlice : kThreeOfSeven;
+        request = mig(profile, 1 + static_cast<int>(random.below(3)));
       }
       const int count = count_fits(request, free, 1000);
       const std::optional<Slot> slot = choose_slot(request, shape, free);

@@ -29,7 +29,7 @@ std::int64_t steps_wanted() {
 class World {
  public:
   World(std::uint64_t seed, Policy policy)
-      : random_(seed, "world"), scheduler_(machine(random_), policy, tenants(random_)) {
+      : random_(seed, "world"), scheduler_{machine(random_), policy, tenants(random_)} {
     failures_ = random_.chance(0.5);
   }
 

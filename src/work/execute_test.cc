@@ -269,7 +269,8 @@ TEST_F(Play, RandomGraphsKeepTheRules) {
       if (i % 10 == 0) {
         for (std::uint32_t c = 0; c < 4; ++c) op = move(static_cast<ClassId>(c), OpKind::collective, 3, i + 1, 3);
       } else {
-        op = kernel(where, static_cast<std::int64_t>(random.below(5)), static_cast<std::uint8_t>(random.below(3)));
+        const auto duration = static_cast<std::int64_t>(random.below(5));
+        op = kernel(where, duration, static_cast<std::uint8_t>(random.below(3)));
       }
       const auto at = static_cast<std::uint32_t>(op);
       for (int d = 0; d < 2 && at > 0; ++d) {

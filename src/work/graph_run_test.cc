@@ -127,7 +127,8 @@ TEST_F(Run, ChainsAddUp) {
           add(a, OpKind::collective, "c", 3, 2, i + 1);
           op = add(b, OpKind::collective, "c", 3, 2, i + 1);
         } else {
-          op = add(where, OpKind::compute, "k", random.between(0, 4), static_cast<std::uint8_t>(random.below(2)));
+          const std::int64_t duration = random.between(0, 4);
+          op = add(where, OpKind::compute, "k", duration, static_cast<std::uint8_t>(random.below(2)));
         }
         const auto at = static_cast<std::uint32_t>(op);
         const auto earlier = static_cast<OpId>(random.below(at + 1));
