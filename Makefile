@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 export JOBS
 
 .DEFAULT_GOAL := build
-.PHONY: build run test bench validate fuzz fmt lint coverage clean help
+.PHONY: build run test test-all bench validate fuzz fmt lint lint-all coverage clean help
 
 build: ## build the release executable, build/release/weft (what plain `make` does)
 	@scripts/build.sh release
@@ -16,6 +16,9 @@ run: ## install what is missing, build, and design an example cluster into out/
 
 test: ## everything a change must pass: format, layers, tests, sanitizers, clang-tidy, fuzzing
 	@scripts/test.sh
+
+test-all: ## make test and its long versions: whole-tree clang-tidy and ThreadSanitizer, large searches, long fuzzing
+	@scripts/test.sh all
 
 bench: ## build and run the benchmarks
 	@scripts/bench.sh
@@ -31,9 +34,13 @@ fuzz: ## fuzz every target for FUZZ_SECONDS each (3600), or only those in TARGET
 fmt: ## format the sources in place
 	@scripts/format.sh
 
-lint: ## clang-tidy on the sources that changed since it last passed
+lint: ## clang-tidy on what changed since the commit in scripts/lint-baseline
 	@cmake --preset dev >/dev/null
 	@scripts/lint.py
+
+lint-all: ## clang-tidy on every source
+	@cmake --preset dev >/dev/null
+	@scripts/lint.py --all
 
 coverage: ## line coverage of the tests, by room and file
 	@scripts/build.sh coverage
@@ -45,4 +52,4 @@ clean: ## remove build/ and out/
 	@rm -rf build out
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,7 +1,7 @@
 # A room is a folder of src/: the static library weft_<room>, the test binary <room>_test made of its *_test.cc, and a
 # layer. See Rooms.cmake for the list.
 
-include(PlainOnly)
+include(LongTests)
 
 file(GLOB watched CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/src/*")  # notices a new room
 set(WEFT_ROOMS "")
@@ -18,9 +18,9 @@ function(weft_instrument target)
 endfunction()
 
 # weft_bundle(TARGET VARIABLE source...): several sources compiled as one, where scripts/bundles.py finds that no name of
-# theirs clashes: at least twice as fast as each by itself when all must be compiled. What is left to compile goes to
-# VARIABLE. A bundle names its members relative to src/, so that clones in different folders share the compiler cache.
-# The everyday build goes without, so that a change compiles one file, and a missing #include is seen.
+# theirs clashes: several times as fast as each by itself when all must be compiled. What is left to compile goes to
+# VARIABLE. A bundle names its members relative to src/ or tests/, so that clones in different folders share the compiler
+# cache. The everyday build goes without, so that a change compiles one file, and a missing #include is seen.
 function(weft_bundle target variable)
   set(${variable} ${ARGN} PARENT_SCOPE)
   find_program(WEFT_PYTHON python3)
@@ -28,7 +28,7 @@ function(weft_bundle target variable)
     return()
   endif()
   execute_process(COMMAND "${WEFT_PYTHON}" "${PROJECT_SOURCE_DIR}/scripts/bundles.py"
-      --write "${PROJECT_BINARY_DIR}/bundles/${target}" ${ARGN}
+      --write "${PROJECT_BINARY_DIR}/bundles/${target}" --max ${WEFT_BUNDLE_MAX} ${ARGN}
     OUTPUT_VARIABLE bundled COMMAND_ERROR_IS_FATAL ANY)
   set(${variable} ${bundled} PARENT_SCOPE)
   # A name that one of the files begins or ends to use must bring a new look.
@@ -57,6 +57,9 @@ function(weft_room room)
   add_library(weft_${room} STATIC ${compiled})
   target_include_directories(weft_${room} PUBLIC "${PROJECT_SOURCE_DIR}/src")
   weft_instrument(weft_${room})
+  if(room IN_LIST WEFT_LIGHT_ROOMS)
+    target_compile_options(weft_${room} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   foreach(other IN LISTS allowed)
     if(TARGET weft_${other})
       target_link_libraries(weft_${room} PUBLIC weft_${other})
@@ -76,62 +79,92 @@ function(weft_room_sources room)
   endif()
 endfunction()
 
-# weft_gtest(name [SPAWNS] PREFIX prefix SOURCES file... LINK target...): a test binary. ctest knows each of its tests
-# by name where they spawn the executable, and in the everyday build. Elsewhere WEFT_SHARDS processes share the tests of
-# a binary: thousands of processes of a few milliseconds' work each cost more than the work. Under AddressSanitizer all
-# binaries run so: there a process ends with a search for leaks, which takes seconds on some machines (3 s on aarch64
-# with clang 14); tests that spawn the executable do without the search on such a machine.
-function(weft_gtest name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SPAWNS" "PREFIX" "SOURCES;LINK")
+# weft_test_binary(name SOURCES file... LINK target...): an executable of GoogleTest cases.
+function(weft_test_binary name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   weft_bundle(${name} compiled ${arg_SOURCES})
   add_executable(${name} ${compiled})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${arg_LINK} weft_test_places GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # what is measured is in the libraries
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${name} PRIVATE -Wno-gnu-zero-variadic-macro-arguments)  # TYPED_TEST_SUITE and its like
   endif()
-  if(arg_SPAWNS)
-    add_dependencies(${name} weft)
-  endif()
-  if(WEFT_SANITIZE MATCHES "address" OR (WEFT_SHARDS AND NOT arg_SPAWNS AND NOT WEFT_SANITIZE))
-    set(shards ${WEFT_SHARDS})
-    if(shards EQUAL 0)
-      set(shards 2)
-    endif()
-    math(EXPR last "${shards} - 1")
-    foreach(shard RANGE ${last})
-      set(test "${name}.${shard}")
-      add_test(NAME ${test} COMMAND ${name})
-      set(environment "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
-      if(WEFT_SANITIZE)
-        list(APPEND environment "GTEST_FILTER=-${WEFT_PLAIN_ONLY}")
-      endif()
-      set_tests_properties(${test} PROPERTIES TIMEOUT 1800 ENVIRONMENT "${environment}")
-      if(WEFT_SANITIZE AND arg_SPAWNS AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-        set_tests_properties(${test} PROPERTIES
-          ENVIRONMENT_MODIFICATION "ASAN_OPTIONS=string_append::detect_leaks=0")
-      endif()
-    endforeach()
-  else()
-    gtest_discover_tests(${name} TEST_PREFIX "${arg_PREFIX}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
-      PROPERTIES TIMEOUT 900)
-  endif()
-  weft_note_thread_tests(${name} ${arg_SOURCES})
 endfunction()
 
-# Under ThreadSanitizer only the binaries that hold tests with "Concurrent" in their names are worth building.
-add_custom_target(weft_thread_tests)
-function(weft_note_thread_tests name)
-  if(NOT WEFT_SANITIZE STREQUAL "thread")
-    return()
+# weft_tests_by_name(binary PREFIX prefix [FILTER patterns]): ctest knows each test by its name and runs it in a process
+# of its own.
+function(weft_tests_by_name binary)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;FILTER" "")
+  set(filter "")
+  if(arg_FILTER)
+    set(filter TEST_FILTER "${arg_FILTER}")
   endif()
-  set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
-  foreach(source IN LISTS ARGN)
-    file(STRINGS "${source}" found REGEX "^TEST.*Concurrent" LIMIT_COUNT 1)
-    if(found)
-      add_dependencies(weft_thread_tests ${name})
-      return()
+  gtest_discover_tests(${binary} TEST_PREFIX "${arg_PREFIX}." ${filter} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
+    PROPERTIES TIMEOUT 900)
+endfunction()
+
+# weft_tests_in_shards(binary [COST seconds]): a few processes share the tests of a binary. Under AddressSanitizer a
+# process ends with a search for leaks, which takes seconds on some machines (3 s on AArch64 with clang 14), and
+# thousands of processes of a few milliseconds' work each cost more than the work.
+function(weft_tests_in_shards binary)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "COST" "")
+  set(shards 2)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    set(test "${binary}.${shard}")
+    add_test(NAME ${test} COMMAND ${binary})
+    set_tests_properties(${test} PROPERTIES TIMEOUT 1800 ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_FILTER=-${WEFT_LONG_TESTS}")
+    if(arg_COST)
+      set_tests_properties(${test} PROPERTIES COST ${arg_COST})
     endif()
   endforeach()
+endfunction()
+
+# The unit tests of every room, by WEFT_TEST_SET.
+function(weft_add_unit_tests)
+  set(with_long "")
+  set(with_threads "")
+  set(thread_rooms "")
+  foreach(room IN LISTS WEFT_ROOMS)
+    file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*_test.cc")
+    if(NOT WEFT_IPMI)
+      list(FILTER tests EXCLUDE REGEX "/oob/ipmi_")
+    endif()
+    if(NOT tests)
+      continue()
+    endif()
+    if(WEFT_TEST_SET MATCHES "^(all|unit)$")
+      weft_test_binary(${room}_test SOURCES ${tests} LINK weft_${room})
+      if(WEFT_TEST_SET STREQUAL "unit")
+        weft_tests_in_shards(${room}_test)
+      else()
+        weft_tests_by_name(${room}_test PREFIX ${room})
+      endif()
+      continue()
+    endif()
+    set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${tests})
+    foreach(source IN LISTS tests)
+      file(STRINGS "${source}" found REGEX "^(TEST|TEST_F|TEST_P|TYPED_TEST)\\((${WEFT_LONG_SUITES})," LIMIT_COUNT 1)
+      if(found)
+        list(APPEND with_long "${source}")
+      endif()
+      file(STRINGS "${source}" found REGEX "^TEST.*Concurrent" LIMIT_COUNT 1)
+      if(found)
+        list(APPEND with_threads "${source}")
+        list(APPEND thread_rooms weft_${room})
+      endif()
+    endforeach()
+  endforeach()
+  if(WEFT_TEST_SET STREQUAL "product" AND with_long)
+    weft_test_binary(long_test SOURCES ${with_long} LINK weft_all)
+    weft_tests_by_name(long_test PREFIX long FILTER "${WEFT_LONG_TESTS}")
+  elseif(WEFT_TEST_SET STREQUAL "threads" AND with_threads)
+    list(REMOVE_DUPLICATES thread_rooms)
+    weft_test_binary(thread_test SOURCES ${with_threads} LINK ${thread_rooms})
+    weft_tests_by_name(thread_test PREFIX threads FILTER "*Concurrent*")
+  endif()
 endfunction()
 
 # See src/base/test_places.h.
@@ -148,16 +181,7 @@ function(weft_finish_rooms)
     target_link_libraries(weft PRIVATE weft_all)
     install(TARGETS weft)
   endif()
-  if(NOT WEFT_TESTS)
-    return()
+  if(WEFT_TESTS)
+    weft_add_unit_tests()
   endif()
-  foreach(room IN LISTS WEFT_ROOMS)
-    file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*_test.cc")
-    if(NOT WEFT_IPMI)
-      list(FILTER tests EXCLUDE REGEX "/oob/ipmi_")
-    endif()
-    if(tests)
-      weft_gtest(${room}_test PREFIX ${room} SOURCES ${tests} LINK weft_${room})
-    endif()
-  endforeach()
 endfunction()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""scripts/bundles.py --write FOLDER FILE...: sources of a room that may be compiled as one, as sources in FOLDER that
-include them. Prints what is to be compiled, as a list of CMake's: those, and the files that stay by themselves.
+"""scripts/bundles.py --write FOLDER --max N FILE...: groups sources that may be compiled as one unit, at most N per
+unit, and writes each group to FOLDER as a source that includes them. Prints what is to be compiled, as a CMake list:
+those, and the files that stay by themselves.
 
 Most of the time a file takes goes into the headers it includes, so builds that compile everything anew (what users run,
 the tests, the sanitizers, clang-tidy) take several files at a time, as one source that includes them. That works where
@@ -21,7 +22,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 DECLARED = re.compile(
     r"^(?:#define\s+(\w+)|(?!namespace|using namespace|#|//|\}|return\b|(?:TYPED_)?TEST|INSTANTIATE_)"
     r"[^\s(=;{][^(=;{]*?(\w+)\s*(?=[(=;{]|\[))", re.MULTILINE)
-MOST = 10
+DEFAULT_MAX = 25
 
 
 def names(text):
@@ -75,7 +76,7 @@ def header_names(path):
     return frozenset(names(read(path)))
 
 
-def bundles(sources):
+def bundles(sources, max_files=DEFAULT_MAX):
     """Groups sources of one folder, in their order; files of different folders stay apart."""
     groups = []
     for source in sources:
@@ -85,7 +86,7 @@ def bundles(sources):
         for header in headers(source):
             seen |= header_names(header)
         for group in groups:
-            if len(group) >= MOST or group[0][0].parent != source.parent:
+            if len(group) >= max_files or group[0][0].parent != source.parent:
                 continue
             if all(not (private & other or private & (sees - seen) or other & (seen - sees))
                    for _, other, sees in group):
@@ -103,17 +104,18 @@ def write(path, text):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] != "--write":
+    if len(sys.argv) < 5 or sys.argv[1] != "--write" or sys.argv[3] != "--max":
         sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[2])
+    folder, max_files = pathlib.Path(sys.argv[2]), int(sys.argv[4])
     folder.mkdir(parents=True, exist_ok=True)
     compiled = []
-    for number, group in enumerate(bundles(sys.argv[3:])):
-        if len(group) == 1 or (ROOT / "src") not in pathlib.Path(group[0]).parents:
+    for number, group in enumerate(bundles(sys.argv[5:], max_files)):
+        base = next((place for place in PLACES[:2] if place in pathlib.Path(group[0]).parents), None)
+        if len(group) == 1 or base is None:
             compiled += group
             continue
         bundle = folder / f"{number}.cc"
-        write(bundle, "".join(f'#include "{pathlib.Path(path).relative_to(ROOT / "src")}"\n' for path in group))
+        write(bundle, "".join(f'#include "{pathlib.Path(path).relative_to(base)}"\n' for path in group))
         compiled.append(str(bundle))
     print(";".join(compiled), end="")
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# scripts/fuzz.sh [NAME...]: runs every fuzz target, or those named (without _fuzz), for FUZZ_SECONDS each, as many at
-# once as there are cores. The preset must be built. New inputs go to build/fuzzing/corpus/NAME, what crashes (and the
-# log) to build/fuzzing/findings/NAME. FUZZ_SEED begins a run that can be repeated: without it each run is another.
+# scripts/fuzz.sh [NAME...]: runs every fuzz target, or those named (without _fuzz), for FUZZ_SECONDS each or for FUZZ_RUNS
+# inputs each, as many at once as there are cores. The preset must be built. New inputs go to build/fuzzing/corpus/NAME,
+# crashing inputs and the log to build/fuzzing/findings/NAME. With FUZZ_SEED and FUZZ_RUNS a run can be repeated: it
+# then starts from the tracked seeds alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,8 +14,13 @@ fuzz_one() {
   local name=$1
   local corpus=build/fuzzing/corpus/$name
   local findings=build/fuzzing/findings/$name
+  local limit=-max_total_time=$FUZZ_SECONDS
+  if [[ -n ${FUZZ_RUNS:-} ]]; then
+    limit=-runs=$FUZZ_RUNS
+    rm -rf "$corpus"
+  fi
   mkdir -p "$corpus" "$findings"
-  local arguments=(-max_total_time="$FUZZ_SECONDS" -max_len=65536 -rss_limit_mb=2048 -timeout=20
+  local arguments=("$limit" -max_len=65536 -rss_limit_mb=2048 -timeout=20
     -print_final_stats=1 -artifact_prefix="$findings/")
   if [[ -n ${FUZZ_SEED:-} ]]; then
     arguments+=(-seed="$FUZZ_SEED")
@@ -47,4 +53,8 @@ if ((${#names[@]} == 0)); then
 fi
 # shellcheck disable=SC2016 # the inner shell expands it
 printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'set -euo pipefail; fuzz_one "$1"' _ {}
-echo "fuzz: ${#names[@]} targets for $FUZZ_SECONDS s each"
+if [[ -n ${FUZZ_RUNS:-} ]]; then
+  echo "fuzz: ${#names[@]} targets, $FUZZ_RUNS inputs each"
+else
+  echo "fuzz: ${#names[@]} targets, $FUZZ_SECONDS s each"
+fi

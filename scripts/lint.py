@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy on the sources of src/ (tests and benchmarks aside), skipping what has not changed since it passed.
+"""scripts/lint.py [--all]: runs clang-tidy on the sources of src/ (tests and benchmarks aside).
+
+Checks what has changed since the commit named in scripts/lint-baseline, for which the whole tree passed: each changed
+source, and for each changed header one source that includes it. --all checks every source (a changed header can bring a
+finding to a source that is as it was), and names the commit in scripts/lint-baseline when all pass and nothing is left
+uncommitted.
 
 What a file's verdict depends on (the file, the headers of ours that it reaches, .clang-tidy, the compiler command) is
 hashed; what passed leaves an empty file of that name in the user's cache (WEFT_TIDY_CACHE, else ~/.cache/weft/tidy), so
@@ -25,31 +30,66 @@ from bundles import bundles
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src"
 BUNDLES = ROOT / "build" / "tidy"
+BASELINE = ROOT / "scripts" / "lint-baseline"
 PASSED = pathlib.Path(os.environ.get("WEFT_TIDY_CACHE") or pathlib.Path.home() / ".cache" / "weft" / "tidy")
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
-def reached(source):
+def reached_paths(source):
     """The file and every header under src/ that it includes, directly or not."""
-    seen, todo = {}, [source]
+    seen, todo = set(), [source]
     while todo:
         path = todo.pop()
         if path in seen or not path.is_file():
             continue
-        seen[path] = path.read_bytes()
-        todo.extend(SOURCES / name.decode() for name in INCLUDE.findall(seen[path]))
-    return [seen[path] for path in sorted(seen)]
+        seen.add(path)
+        todo.extend(SOURCES / name.decode() for name in INCLUDE.findall(path.read_bytes()))
+    return seen
 
 
 def fingerprint(source, command, tool_version):
     digest = hashlib.sha256()
     # Where the tree lies does not matter.
-    for part in [tool_version, command.replace(str(ROOT), "").encode(), (ROOT / ".clang-tidy").read_bytes(), *reached(source)]:
+    for part in [tool_version, command.replace(str(ROOT), "").encode(), (ROOT / ".clang-tidy").read_bytes(), 
+                 *(path.read_bytes() for path in sorted(reached_paths(source)))]:
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()
 
 
+def git(*arguments):
+    done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.split("\n")[:-1] if done.returncode == 0 else None
+
+
+def changed_sources(sources):
+    """The sources to check for what has changed since the baseline; all where that cannot be told."""
+    baseline = BASELINE.read_text().split()[0] if BASELINE.is_file() else ""
+    tracked = git("diff", "--name-only", baseline, "--", "src", ".clang-tidy") if baseline else None
+    untracked = git("ls-files", "--others", "--exclude-standard", "--", "src")
+    if tracked is None or untracked is None or ".clang-tidy" in tracked:
+        print("clang-tidy: no baseline to compare with, so every source is checked")
+        return sources
+    changed = {ROOT / name for name in tracked + untracked}
+    wanted = [source for source in sources if source in changed]
+    covered = set()
+    for source in wanted:
+        covered |= reached_paths(source)
+    for header in sorted(path for path in changed if path.suffix == ".h" and path.is_file()):
+        if header in covered:
+            continue
+        own = header.with_suffix(".cc")
+        name = str(header.relative_to(SOURCES)).encode()
+        users = [own] if own in sources else [s for s in sources if name in INCLUDE.findall(s.read_bytes())]
+        if users:
+            wanted.append(users[0])
+            covered |= reached_paths(users[0])
+    return wanted
+
+
 def main():
+    check_all = sys.argv[1:] == ["--all"]
+    if sys.argv[1:] and not check_all:
+        sys.exit(__doc__)
     tool = shutil.which("clang-tidy-14") or shutil.which("clang-tidy")
     if tool is None:
         sys.exit("lint: clang-tidy is not installed")
@@ -62,22 +102,22 @@ def main():
     BUNDLES.mkdir(parents=True, exist_ok=True)
     PASSED.mkdir(parents=True, exist_ok=True)
 
-    work, total = [], 0
-    for entry in entries:
-        source = pathlib.Path(entry["file"])
-        if SOURCES not in source.parents or source.stem.endswith(("_test", "_bench")) or not source.is_file():
-            continue
-        total += 1
+    commands = {pathlib.Path(entry["file"]): entry for entry in entries}
+    sources = [source for source in commands
+               if SOURCES in source.parents and not source.stem.endswith(("_test", "_bench")) and source.is_file()]
+    wanted = sources if check_all else changed_sources(sources)
+    work = []
+    for source in wanted:
+        entry = commands[source]
         stamp = PASSED / fingerprint(source, entry["command"], tool_version)
         if not stamp.is_file():
             work.append((source, stamp))
 
     # A bundle is compiled as its first file is.
-    commands = {entry["file"]: entry for entry in entries}
     jobs_of = {str(job[0]): job for job in work}
-    groups = [[jobs_of[path] for path in group] for group in bundles(sorted(jobs_of))]
+    groups = [[jobs_of[path] for path in group] for group in bundles(sorted(jobs_of), 10)]
     for number, group in enumerate(groups):
-        first = commands[str(group[0][0])]
+        first = commands[group[0][0]]
         bundle = BUNDLES / f"bundle{number}.cc"
         bundle.write_text("".join(f'#include "{job[0].relative_to(SOURCES)}"  // NOLINT(bugprone-suspicious-include)\n' for job in group))
         entries.append({**first, "file": str(bundle), "command": first["command"].replace(first["file"], str(bundle))})
@@ -108,7 +148,9 @@ def main():
             for problem in problems:
                 failed += 1
                 print(problem.replace(f"{ROOT}/", ""), flush=True)
-    print(f"clang-tidy: {total} files, {len(work)} checked now, {failed} failed")
+    print(f"clang-tidy: {len(wanted)} of {len(sources)} files, {len(work)} checked now, {failed} failed")
+    if check_all and not failed and git("status", "--porcelain", "--", "src", ".clang-tidy") == []:
+        BASELINE.write_text(git("rev-parse", "HEAD")[0] + "\n")
     sys.exit(1 if failed else 0)
 
 

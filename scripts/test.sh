@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# scripts/test.sh: everything a change must pass. Stops at the first stage that fails, and shows its log; the logs stay
-# in build/logs. Quick stages come first. FUZZ_SECONDS (10) is the time given to each fuzz target. V=1 shows all output.
+# scripts/test.sh [all]: everything a change must pass; with `all` the long versions too (the whole tree under clang-tidy
+# and ThreadSanitizer, large random searches, long fuzzing: hours). Stops at the first stage that fails, and shows its
+# log; the logs stay in build/logs. Quick stages come first. FUZZ_RUNS (2000) is the number of inputs for each fuzz
+# target. V=1 shows all output.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export JOBS=${JOBS:-$(nproc)}
-export FUZZ_SECONDS=${FUZZ_SECONDS:-10}
-export FUZZ_SEED=${FUZZ_SEED:-1}  # the same change has the same verdict; `make fuzz` is where new inputs are looked for
+export FUZZ_RUNS=${FUZZ_RUNS:-2000}
+export FUZZ_SEED=${FUZZ_SEED:-1} # the same change has the same verdict; `make fuzz` is where new inputs are looked for
 mkdir -p build/logs
 began=$SECONDS
 stages=0
@@ -36,7 +38,7 @@ stage() {
   fi
   printf 'ok %4d s\n' $((SECONDS - start))
   [[ ${V:-} == 1 ]] || sed -n -E \
-    -e '/^[0-9]+% tests passed/s/^/    /p' -e '/^(clang-tidy|fuzz|format|layers):/s/^/    /p' \
+    -e '/^[0-9]+% tests passed/s/^/    /p' -e '/^(clang-tidy|fuzz|format|layers|draws|skips):/s/^/    /p' \
     -e '/warning: /s/^/    /p' "$log"
 }
 
@@ -70,33 +72,47 @@ run_ctest() {
 tsan_ctest() {
   if setarch --addr-no-randomize true 2>/dev/null; then
     export -f run_ctest show_failed
-    setarch --addr-no-randomize bash -c 'set -euo pipefail; run_ctest tsan'
+    # shellcheck disable=SC2016 # the inner shell expands it
+    setarch --addr-no-randomize bash -c 'set -euo pipefail; run_ctest "$1"' _ "$1"
   else
-    run_ctest tsan
+    run_ctest "$1"
   fi
 }
 
-has_thread_tests() {
-  grep -rqE --include='*_test.cc' '^TEST.*Concurrent' src tests
+# Skipped tests are counted; one that tests/permitted_skips.txt does not name fails.
+check_skips() {
+  python3 scripts/skips.py "build/$1/Testing/Temporary/LastTest.log"
+}
+
+run_tests() {
+  stage "$1 tests" "${2:-run_ctest}" "$1"
+  count_tests "$1"
+  stage "$1 skips" check_skips "$1"
 }
 
 stage "dependencies" scripts/install-deps.sh test
 stage "format" scripts/format.sh --check
 stage "layers" python3 tests/layers.py
-stage "plain build" scripts/build.sh whole
-stage "plain tests" run_ctest whole
-count_tests whole
+stage "draws" python3 tests/draws.py
+stage "product build" scripts/build.sh product
+run_tests product
 stage "asan-ubsan build" scripts/build.sh asan-ubsan
-stage "asan-ubsan tests" run_ctest asan-ubsan
-count_tests asan-ubsan
-if has_thread_tests; then
-  stage "tsan build" scripts/build.sh tsan
-  stage "tsan tests" tsan_ctest
-  count_tests tsan
-fi
+run_tests asan-ubsan
+stage "tsan build" scripts/build.sh tsan
+run_tests tsan tsan_ctest
 stage "clang-tidy" make lint
 stage "fuzz" scripts/fuzz.sh
-facts+=("$(find tests/fuzz -maxdepth 1 -name '*_fuzz.cc' | wc -l) fuzz targets for $FUZZ_SECONDS s each")
+facts+=("$(find tests/fuzz -maxdepth 1 -name '*_fuzz.cc' | wc -l) fuzz targets, $FUZZ_RUNS inputs each")
+
+if [[ ${1:-} == all ]]; then
+  stage "clang-tidy all" make lint-all
+  stage "long tests" scripts/long-tests.sh
+  stage "tsan-all build" scripts/build.sh tsan-all
+  run_tests tsan-all tsan_ctest
+  unset FUZZ_RUNS FUZZ_SEED
+  stage "fuzz build" scripts/build.sh fuzz
+  FUZZ_PRESET=fuzz FUZZ_SECONDS=${FUZZ_SECONDS:-600} stage "long fuzz" scripts/fuzz.sh
+fi
 
 printf -v list ', %s' "${facts[@]}"
 echo "weft tests: passed, $stages stages in $((SECONDS - began)) s$list"

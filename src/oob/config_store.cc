@@ -28,7 +28,7 @@ bool is_digest(std::string_view text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-Result<std::string> folder_of(const std::string& root, const std::string& device) {
+Result<std::string> device_folder(const std::string& root, const std::string& device) {
   if (device.empty() || device.find('/') != std::string::npos || device.starts_with('.') ||
       !is_safe_relative_path(device))
     return Error{ErrorCode::invalid_input, "cannot be the name of a folder", in_backticks(device)};
@@ -128,7 +128,7 @@ std::string ConfigStore::path_of(const std::string& device, const std::string& s
 
 Result<KeptVersion> ConfigStore::put(const std::string& device, std::string_view content, std::string_view digest,
                                      std::string_view cause, std::string_view operation) {
-  const Result<std::string> folder = folder_of(root_, device);
+  const Result<std::string> folder = device_folder(root_, device);
   if (!folder.ok()) return folder.error();
   if (Status made = make_private_folder(*folder + "/versions"); !made.ok()) return made.error();
   Result<LineFile> lines = LineFile::open(*folder + "/index.ndjson");
@@ -156,7 +156,7 @@ Result<KeptVersion> ConfigStore::put(const std::string& device, std::string_view
 }
 
 Result<std::string> ConfigStore::set_aside(const std::string& device, std::string_view content, std::string_view why) {
-  const Result<std::string> folder = folder_of(root_, device);
+  const Result<std::string> folder = device_folder(root_, device);
   if (!folder.ok()) return folder.error();
   const std::string suspects = *folder + "/suspect";
   if (Status made = make_private_folder(suspects); !made.ok()) return made.error();
@@ -171,7 +171,7 @@ Result<std::string> ConfigStore::set_aside(const std::string& device, std::strin
 }
 
 Status ConfigStore::mark_good(const std::string& device, const std::string& sha256) {
-  const Result<std::string> folder = folder_of(root_, device);
+  const Result<std::string> folder = device_folder(root_, device);
   if (!folder.ok()) return folder.error();
   const Result<Index> before = read_index(*folder);
   if (!before.ok()) return before.error();
@@ -183,7 +183,7 @@ Status ConfigStore::mark_good(const std::string& device, const std::string& sha2
 }
 
 Result<std::vector<ConfigVersion>> ConfigStore::versions(const std::string& device) const {
-  const Result<std::string> folder = folder_of(root_, device);
+  const Result<std::string> folder = device_folder(root_, device);
   if (!folder.ok()) return folder.error();
   Result<Index> index = read_index(*folder);
   if (!index.ok()) return index.error();
@@ -191,7 +191,7 @@ Result<std::vector<ConfigVersion>> ConfigStore::versions(const std::string& devi
 }
 
 Result<ConfigVersion> ConfigStore::find(const std::string& device, std::string_view which) const {
-  const Result<std::string> folder = folder_of(root_, device);
+  const Result<std::string> folder = device_folder(root_, device);
   if (!folder.ok()) return folder.error();
   const Result<Index> index = read_index(*folder);
   if (!index.ok()) return index.error();
@@ -227,7 +227,7 @@ Result<ConfigVersion> ConfigStore::find(const std::string& device, std::string_v
 }
 
 Result<std::string> ConfigStore::read(const std::string& device, const std::string& name) const {
-  const Result<std::string> folder = folder_of(root_, device);
+  const Result<std::string> folder = device_folder(root_, device);
   if (!folder.ok()) return folder.error();
   Result<std::string> content = read_file(path_of(device, name));
   if (content.ok() && sha256(*content) != name)
@@ -237,7 +237,7 @@ Result<std::string> ConfigStore::read(const std::string& device, const std::stri
 }
 
 Result<ConfigStore::Hold> ConfigStore::hold(const std::string& device) const {
-  const Result<std::string> folder = folder_of(root_, device);
+  const Result<std::string> folder = device_folder(root_, device);
   if (!folder.ok()) return folder.error();
   if (Status made = make_private_folder(*folder); !made.ok()) return made.error();
   return lock_file(*folder + "/lock", fmt::format("{} (process {})", who_, ::getpid()));

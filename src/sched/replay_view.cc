@@ -46,7 +46,7 @@ struct Measure {
   double (*value)(const ReplayMetrics&);
 };
 
-double number(std::uint64_t count) { return static_cast<double>(count); }
+double as_double(std::uint64_t count) { return static_cast<double>(count); }
 
 std::vector<Measure> measures() {
   using M = ReplayMetrics;
@@ -78,12 +78,12 @@ std::vector<Measure> measures() {
       {"backfill_efficiency", "  of the GPU time left to them", Unit::share, 1,
        [](const M& m) { return m.backfill_efficiency; }},
       {"lost_gpu_hours", "Work lost", Unit::hours, -1, [](const M& m) { return m.lost_gpu_hours; }},
-      {"preemptions", "Preemptions", Unit::count, 0, [](const M& m) { return number(m.preemptions); }},
-      {"failures", "Jobs thrown back by failures", Unit::count, -1, [](const M& m) { return number(m.failures); }},
-      {"moves", "Moves", Unit::count, 0, [](const M& m) { return number(m.moves); }},
-      {"resizes", "Resizes", Unit::count, 0, [](const M& m) { return number(m.resizes); }},
-      {"killed", "Killed at their limit", Unit::count, -1, [](const M& m) { return number(m.killed); }},
-      {"never_started", "Never started", Unit::count, -1, [](const M& m) { return number(m.never_started); }},
+      {"preemptions", "Preemptions", Unit::count, 0, [](const M& m) { return as_double(m.preemptions); }},
+      {"failures", "Jobs thrown back by failures", Unit::count, -1, [](const M& m) { return as_double(m.failures); }},
+      {"moves", "Moves", Unit::count, 0, [](const M& m) { return as_double(m.moves); }},
+      {"resizes", "Resizes", Unit::count, 0, [](const M& m) { return as_double(m.resizes); }},
+      {"killed", "Killed at their limit", Unit::count, -1, [](const M& m) { return as_double(m.killed); }},
+      {"never_started", "Never started", Unit::count, -1, [](const M& m) { return as_double(m.never_started); }},
   };
 }
 

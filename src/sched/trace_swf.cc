@@ -9,25 +9,27 @@ namespace weft::sched {
 namespace {
 
 // The 18 fields of version 2.2 (Feitelson, Parallel Workloads Archive); -1 is "not known".
-enum Field : std::size_t {
-  number,
-  submitted,
-  waited,
-  ran,
-  allocated,
-  cpu_time,
-  used_memory,
-  processors,
-  limit,
-  memory,
-  status,
-  user,
-  group,
-  executable,
-  queue,
-  partition,
-  preceding,
-  think_time,
+struct Field {
+  enum Column : std::size_t {
+    number,
+    submitted,
+    waited,
+    ran,
+    allocated,
+    cpu_time,
+    used_memory,
+    processors,
+    limit,
+    memory,
+    status,
+    user,
+    group,
+    executable,
+    queue,
+    partition,
+    preceding,
+    think_time,
+  };
 };
 constexpr std::array<std::string_view, 18> kNames = {"job number",
                                                      "submit time",
@@ -111,9 +113,9 @@ class SwfReader {
     if (key == "UnixStartTime" && *count <= kMostSeconds) builder_->workload.origin = *count;
   }
 
-  [[nodiscard]] bool known(Field field) const { return cells_[field].text() != "-1"; }
+  [[nodiscard]] bool known(Field::Column field) const { return cells_[field].text() != "-1"; }
   // A whole number of at least 0, or -1 for "not known".
-  bool whole(Field field, std::int64_t most, std::int64_t& value) {
+  bool whole(Field::Column field, std::int64_t most, std::int64_t& value) {
     return builder_->cells().whole(cells_[field], -1, most, value);
   }
 

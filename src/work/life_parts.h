@@ -5,6 +5,7 @@
 
 #include "work/control_path.h"
 #include "work/play_life.h"
+#include "work/storage_limits.h"
 
 namespace weft::work {
 
@@ -35,7 +36,6 @@ void add_verdict(const LifeParts& parts, LifeResult& life);
 // Whether a call leaves the server, and what one GPU then sends into the backend and over NVLink.
 [[nodiscard]] bool leaves_server(const OpGroup& group);
 
-[[nodiscard]] inline double seconds_of(SimTime time) { return static_cast<double>(time.count()) / 1e12; }
 [[nodiscard]] SimTime time_from(double seconds);
 // So many times as long; what no Duration holds becomes the longest one.
 [[nodiscard]] Duration repeated(SimTime once, std::int64_t times);

@@ -136,6 +136,4 @@ SimTime sim_time(double seconds) {
   return SimTime(static_cast<std::int64_t>(std::llround(std::clamp(seconds * 1e12, 0.0, 9e18))));
 }
 
-double seconds_of(SimTime time) { return static_cast<double>(time.count()) / 1e12; }
-
 }  // namespace weft::work

@@ -64,6 +64,6 @@ void add_stripe_limit(const StoragePath& path, bool write, double open_files, do
 
 [[nodiscard]] ByteRate byte_rate(double bytes_per_second);
 [[nodiscard]] SimTime sim_time(double seconds);
-[[nodiscard]] double seconds_of(SimTime time);
+[[nodiscard]] inline double seconds_of(SimTime time) { return static_cast<double>(time.count()) / 1e12; }
 
 }  // namespace weft::work
