@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "render/nxos_config.h"
 
@@ -30,6 +31,34 @@ NxosWatchdog watchdog_of(const QosSpec& qos, std::int64_t ports) {
   return out;
 }
 
+bool is_paused(const QosSpec& qos, std::int64_t group) {
+  const auto& paused = qos.pfc_priorities.value;
+  return qos.pfc.value != PfcMode::off && std::find(paused.begin(), paused.end(), group) != paused.end();
+}
+
+// The group of traffic that no class matches: 0 unless that is the data's, the notifications' or paused.
+std::int64_t best_effort_group(const QosSpec& qos) {
+  constexpr std::int64_t kGroups = 8;
+  const auto is_taken = [&](std::int64_t group) {
+    return group == qos.priority.value || group == qos.cnp_priority.value;
+  };
+  for (const bool pausable : {false, true}) {
+    for (std::int64_t group = 0; group < kGroups; ++group) {
+      if (!is_taken(group) && (pausable || !is_paused(qos, group))) return group;
+    }
+  }
+  return 0;
+}
+
+// Names of the built-in classes: group 0 is the default one of its kind.
+std::string network_class(std::int64_t group) {
+  return group == 0 ? std::string("c-8q-nq-default") : fmt::format("c-8q-nq{}", group);
+}
+
+std::string queuing_class(std::int64_t group) {
+  return group == 0 ? std::string("c-out-8q-q-default") : fmt::format("c-out-8q-q{}", group);
+}
+
 void classify(CliWriter& out, const QosSpec& qos) {
   const bool by_dscp = qos.trust.value == TrustMode::dscp;
   const auto match = [&](std::string_view name, std::int64_t dscp, std::int64_t priority) {
@@ -45,33 +74,32 @@ void classify(CliWriter& out, const QosSpec& qos) {
   };
   set("RDMA", qos.priority.value);
   set("CNP", qos.cnp_priority.value);
-  set("class-default", 0);
+  set("class-default", best_effort_group(qos));
 }
 
 void network(CliWriter& out, const QosSpec& qos, std::int64_t mtu) {
   const auto policy = out.section({"policy-map", "type", "network-qos", "ROCE-LOSSLESS"});
   for (const std::int64_t priority : qos.pfc_priorities.value) {
-    if (qos.pfc.value == PfcMode::off) break;
-    const auto entry =
-        out.section({"class", "type", "network-qos",
-                     priority == 0 ? std::string("c-8q-nq-default") : fmt::format("c-8q-nq{}", priority)});
+    if (!is_paused(qos, priority)) break;
+    const auto entry = out.section({"class", "type", "network-qos", network_class(priority)});
     out.line({"mtu", mtu});
     out.line({"pause", "pfc-cos", priority});
   }
-  const auto& paused = qos.pfc_priorities.value;
-  if (std::find(paused.begin(), paused.end(), 0) != paused.end() && qos.pfc.value != PfcMode::off) return;
-  const auto rest = out.section({"class", "type", "network-qos", "c-8q-nq-default"});
-  out.line({"mtu", mtu});
+  for (const std::int64_t group : std::set<std::int64_t>{0, best_effort_group(qos)}) {
+    if (is_paused(qos, group)) continue;
+    const auto rest = out.section({"class", "type", "network-qos", network_class(group)});
+    out.line({"mtu", mtu});
+  }
 }
 
 void queuing(CliWriter& out, const QosSpec& qos, BitRate speed) {
   const auto policy = out.section({"policy-map", "type", "queuing", nxos_queuing_name(speed)});
   {
-    const auto notes = out.section({"class", "type", "queuing", fmt::format("c-out-8q-q{}", qos.cnp_priority.value)});
+    const auto notes = out.section({"class", "type", "queuing", queuing_class(qos.cnp_priority.value)});
     out.line({"priority", "level", 1});
   }
   {
-    const auto data = out.section({"class", "type", "queuing", fmt::format("c-out-8q-q{}", qos.priority.value)});
+    const auto data = out.section({"class", "type", "queuing", queuing_class(qos.priority.value)});
     out.line({"bandwidth", "remaining", "percent", qos.bandwidth_percent.value});
     if (qos.ecn.value) {
       const EcnThresholds marks = ecn_thresholds(qos, speed);
@@ -80,7 +108,7 @@ void queuing(CliWriter& out, const QosSpec& qos, BitRate speed) {
                 "kbytes", "drop-probability", qos.ecn_percent.value, "weight", 0, "ecn"});
     }
   }
-  const auto rest = out.section({"class", "type", "queuing", "c-out-8q-q-default"});
+  const auto rest = out.section({"class", "type", "queuing", queuing_class(best_effort_group(qos))});
   out.line({"bandwidth", "remaining", "percent", 100 - qos.bandwidth_percent.value});
 }
 
