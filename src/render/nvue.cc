@@ -115,6 +115,12 @@ void add_bridge_ports(Commands& commands, const SwitchPlan& plan, const SwitchVl
   if (plan.pair != kNone<DeviceId>) commands.set({"interface", "peerlink", "bridge", "domain", kBridge, "vlan", id});
 }
 
+// A pair's own addresses beside the gateway's that the two share. The subnet keeps numbers 2 to 9 for them; pairs after
+// the fourth have the fourth's again: they share no VLAN with it, and the addresses are not announced.
+Ipv4 own_address(const SwitchPlan& plan, const SwitchVlan& vlan, const Subnet& subnet) {
+  return vlan.own != Ipv4{} ? vlan.own : subnet.prefix.at(plan.pair_first ? 8 : 9);
+}
+
 void add_gateway(Commands& commands, const Cluster& cluster, const SwitchPlan& plan, const SwitchVlan& vlan) {
   const std::string name = fmt::format("vlan{}", vlan.id);
   commands.set({"interface", name, "ip", "vrf", plan.vrf});
@@ -122,19 +128,23 @@ void add_gateway(Commands& commands, const Cluster& cluster, const SwitchPlan& p
   for (const SubnetId id : vlan.subnets) {
     const Subnet& subnet = cluster.subnet(id);
     if (subnet.gateway == Ipv4{}) continue;
-    const std::string gateway = fmt::format("{}/{}", to_text(subnet.gateway), subnet.prefix.length);
-    if (vlan.own != Ipv4{} && plan.pair != kNone<DeviceId>) {
-      commands.set({"interface", name, "ip", "address", fmt::format("{}/{}", to_text(vlan.own), subnet.prefix.length)});
-      commands.set({"interface", name, "ip", "vrr", "enable", "on"});
-      commands.set({"interface", name, "ip", "vrr", "mac-address", "00:00:5e:00:01:01"});  // RFC 5798, group 1
-      commands.set({"interface", name, "ip", "vrr", "state", "up"});
-      commands.set({"interface", name, "ip", "vrr", "address", gateway});
-    } else {
-      commands.set({"interface", name, "ip", "address", gateway});
+    const auto set = [&](std::string_view place, const Subnet& at) {
+      commands.set_at(place, {"address", fmt::format("{}/{}", to_text(at.gateway), at.prefix.length)});
+      if (at.ipv6.length == 0) return;
+      commands.set_at(place, {"address", fmt::format("{}/{}", to_text(gateway_ipv6(at)), at.ipv6.length)});
+    };
+    const std::string place = fmt::format("interface {} ip", name);
+    if (plan.pair == kNone<DeviceId>) {
+      set(place, subnet);
+      continue;
     }
-    if (subnet.ipv6.length == 0) continue;
-    commands.set(
-        {"interface", name, "ip", "address", fmt::format("{}/{}", to_text(gateway_ipv6(subnet)), subnet.ipv6.length)});
+    Subnet own = subnet;
+    own.gateway = own_address(plan, vlan, subnet);
+    set(place, own);
+    commands.set_at(place, {"vrr", "enable", "on"});
+    commands.set_at(place, {"vrr", "mac-address", "00:00:5e:00:01:01"});  // RFC 5798, group 1
+    commands.set_at(place, {"vrr", "state", "up"});
+    set(place + " vrr", subnet);
   }
 }
 

@@ -16,10 +16,18 @@ constexpr int kMostPaths = 128;
 
 bool numbered(const SwitchPort& port) { return port.address != Ipv4{} && port.peer_address != Ipv4{}; }
 
+bool has_ipv6(const SwitchPlan& plan) { return plan.fabric->ipv6.has_value() && plan.fabric->ipv6->length > 0; }
+
 void add_peers(Commands& commands, const Cluster& cluster, const SwitchPlan& plan, const std::string& bgp) {
   const std::string bfd = plan.fabric->bfd.value ? "on" : "off";
   commands.set_at(bgp, {"peer-group", kFabricGroup, "bfd", "enable", bfd});
   commands.set_at(bgp, {"peer-group", kFabricGroup, "address-family", "ipv4-unicast", "enable", "on"});
+  // Sessions between numbered ends have IPv4 addresses alone, and so no next hop for IPv6.
+  const bool unnumbered = std::any_of(plan.ports.begin(), plan.ports.end(), [](const SwitchPort& port) {
+    return port.use == SwitchPort::Use::routed && !numbered(port);
+  });
+  if (has_ipv6(plan) && unnumbered)
+    commands.set_at(bgp, {"peer-group", kFabricGroup, "address-family", "ipv6-unicast", "enable", "on"});
   for (const SwitchPort& port : plan.ports) {
     if (port.use != SwitchPort::Use::routed) continue;
     const std::string name = port_name(port);
@@ -90,7 +98,7 @@ void add_routing(Commands& commands, const RenderPlan& render, const SwitchPlan&
   commands.set_at(bgp, {"router-id", id});
   commands.set_at(bgp, {"path-selection", "multipath", "aspath-ignore", "on"});
   std::vector<std::string_view> families{"ipv4-unicast"};
-  if (plan.fabric->ipv6.has_value() && plan.fabric->ipv6->length > 0) families.emplace_back("ipv6-unicast");
+  if (has_ipv6(plan)) families.emplace_back("ipv6-unicast");
   for (const std::string_view family : families) {
     commands.set_at(bgp, {"address-family", family, "enable", "on"});
     commands.set_at(bgp, {"address-family", family, "redistribute", "connected", "enable", "on"});
