@@ -1,8 +1,8 @@
-// Strict validation of Kubernetes manifests for tests, against the schemas in ../shared/schemas: the OpenAPI v3 files
-// of Kubernetes and the CRDs of operators. A field that no schema knows is an error, as is a kind without a schema. It
-// also checks what the API server checks beside the schema: names, labels, scope, and the closed sets of values that
-// the OpenAPI files only mention in prose. Rules in CEL (x-kubernetes-validations) are counted, not evaluated; webhooks
-// of operators are not there.
+// Strict validation of Kubernetes manifests for tests, against the schemas in WEFT_TEST_DATA/schemas: the OpenAPI v3
+// files of Kubernetes and the CRDs of operators. A field that no schema knows is an error, as is a kind without a
+// schema. It also checks what the API server checks beside the schema: names, labels, scope, and the closed sets of
+// values that the OpenAPI files only mention in prose. Rules in CEL (x-kubernetes-validations) are counted, not
+// evaluated; webhooks of operators are not there.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct ValidationReport {
   void add(const ValidationReport& other);
 };
 
-// False where ../shared/schemas is absent: a test that needs them skips and says so.
+// False where WEFT_TEST_DATA/schemas is absent: a test that needs them skips and says so.
 [[nodiscard]] bool schemas_present();
 // Whether there is a schema: has_schema("route.openshift.io/v1", "Route") is false.
 [[nodiscard]] bool has_schema(const std::string& api_version, const std::string& kind);

@@ -74,7 +74,7 @@ SchemaStore& SchemaStore::instance() {
 }
 
 SchemaStore::SchemaStore() {
-  const fs::path folder = fs::path(source_dir()) / "../shared/schemas";
+  const fs::path folder = fs::path(test_data_dir()) / "schemas";
   if (!fs::is_directory(folder / "kubernetes-openapi-v3")) return;
   folder_ = folder.string();
   load_custom();

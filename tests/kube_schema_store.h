@@ -1,4 +1,4 @@
-// Schemas by group, version and kind, read from ../shared/schemas when first asked for. For kube_schema.cc.
+// Schemas by group, version and kind, read from WEFT_TEST_DATA/schemas when first asked for. For kube_schema.cc.
 #pragma once
 
 #include <map>

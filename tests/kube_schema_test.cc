@@ -18,7 +18,7 @@ std::string example(const std::string& name) {
 }
 
 #define NEED_SCHEMAS() \
-  if (!schemas_present()) GTEST_SKIP() << "../shared/schemas is not there"
+  if (!schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there"
 
 const std::vector<std::string> kExamples{"attachments.yaml", "frontend.yaml", "inference.yaml", "nic-template.yaml",
                                          "policies.yaml",    "sriov.yaml",    "storage.yaml",   "train-job.yaml"};

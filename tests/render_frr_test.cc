@@ -167,8 +167,8 @@ TEST_F(RenderFrr, EveryConfigurationIsAccepted) {
 }
 
 TEST_F(RenderFrr, ContainerlabTopologyFitsItsSchema) {
-  const std::string schema = testing_rendered::shared_path("schemas/containerlab/clab.schema.json");
-  if (schema.empty()) GTEST_SKIP() << "the containerlab schema is not beside the repository";
+  const std::string schema = testing_rendered::test_data_path("schemas/containerlab/clab.schema.json");
+  if (!std::filesystem::exists(schema)) GTEST_SKIP() << "WEFT_TEST_DATA has no containerlab schema";
   if (lab_.run({"python3", "-c", "import jsonschema, yaml"}).code != 0) {
     GTEST_SKIP() << "python3-jsonschema or python3-yaml is not installed";
   }

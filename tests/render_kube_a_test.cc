@@ -194,7 +194,7 @@ void expect_free(const Range& range, const Cluster& cluster) {
 class KubeA : public ::testing::TestWithParam<Case> {};
 
 TEST_P(KubeA, EveryDocumentFitsItsSchema) {
-  if (!kube_schema::schemas_present()) GTEST_SKIP() << "../shared/schemas is not there";
+  if (!kube_schema::schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there";
   const auto rendering = rendered(GetParam());
   ASSERT_NE(rendering, nullptr);
   ValidationReport report;

@@ -21,8 +21,8 @@ using testing_lab::Words;
 using testing_rendered::Edits;
 using testing_rendered::load_example;
 using testing_rendered::Rendering;
-using testing_rendered::shared_path;
 using testing_rendered::source_path;
+using testing_rendered::test_data_path;
 using Json = nlohmann::json;
 
 struct Variant {
@@ -73,14 +73,15 @@ std::vector<Variant> variants() {
 constexpr int kSeconds = 60;  // far more than it takes, for machines that do much else
 
 std::string missing() {
-  if (shared_path("schemas/sonic-yang-models").empty()) return "SONiC's YANG models are not beside the repository";
+  if (!std::filesystem::exists(test_data_path("schemas/sonic-yang-models"))) return "WEFT_TEST_DATA has no YANG models";
   if (!testing_lab::has_program("yanglint")) return "yanglint is not installed";
   if (!testing_lab::has_program("python3")) return "python3 is not installed";
   return {};
 }
 
 Outcome hold(Lab& lab, const std::string& mode, const Words& files) {
-  Words words{"/usr/bin/python3", source_path("tests/sonic_yang.py"), shared_path("schemas/sonic-yang-models"), mode};
+  Words words{"/usr/bin/python3", source_path("tests/sonic_yang.py"), test_data_path("schemas/sonic-yang-models"),
+              mode};
   words.insert(words.end(), files.begin(), files.end());
   return lab.run(words, kSeconds);
 }

@@ -113,7 +113,7 @@ void expect_valid(const Rendering& rendering) {
 }
 
 #define NEED_SCHEMAS() \
-  if (!kube_schema::schemas_present()) GTEST_SKIP() << "../shared/schemas is not there"
+  if (!kube_schema::schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there"
 
 TEST(RenderTraining, EveryFormIsValid) {
   NEED_SCHEMAS();

@@ -20,11 +20,7 @@ namespace weft::testing_rendered {
 using Edits = std::vector<std::pair<std::string, std::string>>;
 
 inline std::string source_path(const std::string& relative) { return source_dir() + "/" + relative; }
-// Data that stands beside the repository; "" when it is not there, and the test must skip and say so.
-inline std::string shared_path(const std::string& relative) {
-  const std::string path = source_dir() + "/../shared/" + relative;
-  return std::filesystem::exists(path) ? path : std::string();
-}
+inline std::string test_data_path(const std::string& relative) { return test_data_dir() + "/" + relative; }
 
 struct Rendering {
   std::unique_ptr<Loaded> loaded;

@@ -153,7 +153,7 @@ TEST_F(SchedTest, RefusesWhatMakesNoSense) {
 }
 
 TEST_F(SchedTest, PublishedTraces) {
-  const std::string openb = source_dir() + "/../shared/traces/openb/";
+  const std::string openb = test_data_dir() + "/traces/openb/";
   if (!testing_program::fs::exists(openb)) GTEST_SKIP() << "the openb trace is not here";
   const Json all = json({"--nodes", openb + "openb_node_list_gpu_node.csv.gz", openb + "openb_pod_list_default.csv.gz",
                          "--policy", "greedy", "--first", "500"});

@@ -17,7 +17,7 @@
 namespace weft {
 namespace {
 
-const std::string kVectors = source_dir() + "/../shared/schemas/sonic-yang-models/test-vectors/";
+const std::string kVectors = test_data_dir() + "/schemas/sonic-yang-models/test-vectors/";
 
 // Vectors that are about something the reader does not decide, by the beginning of their name.
 struct LeftOut {

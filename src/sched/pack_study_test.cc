@@ -15,7 +15,7 @@
 namespace weft::sched {
 namespace {
 
-const std::string kTraces = source_dir() + "/../shared/traces/";
+const std::string kTraces = test_data_dir() + "/traces/";
 
 TaskType type(Milli cpu, std::int32_t gpus, Milli milli, std::int64_t count) {
   TaskType result;

@@ -295,7 +295,7 @@ TEST(Replay, TheSameTraceGivesTheSameHash) {
 TEST(Replay, PublishedTraceInPart) {
   Sources sources;
   Diagnostics diagnostics;
-  Result<std::string> text = read_text_file(source_dir() + "/../shared/traces/philly/philly_jobs_82k.csv.gz");
+  Result<std::string> text = read_text_file(test_data_dir() + "/traces/philly/philly_jobs_82k.csv.gz");
   if (!text.ok()) GTEST_SKIP() << "the Philly trace is not here";
   TraceOptions read;
   read.limit_factor = 1.5;

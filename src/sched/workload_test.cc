@@ -344,7 +344,7 @@ TEST(PlainMachine, HasItsLevels) {
 class PublishedTraces : public testing::Test {
  protected:
   bool open(const std::string& name) {
-    Result<std::string> text = read_text_file(source_dir() + "/../shared/traces/" + name);
+    Result<std::string> text = read_text_file(test_data_dir() + "/traces/" + name);
     if (!text.ok()) return false;
     file_ = sources_.add(name, std::move(text).value());
     return true;
