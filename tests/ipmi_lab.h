@@ -39,13 +39,9 @@ class IpmiLab {
   // two questions that FreeIPMI's console asks.
   static constexpr const char* kWorkarounds = "opensesspriv,solchannelsupport,solpayloadsize";
 
-  // "" when the programs are here, otherwise what is missing.
-  static std::string missing() {
-    for (const char* program : {"ipmi_sim", "ipmitool", "sdrcomp"}) {
-      if (!has_program(program)) return std::string(program) + " is not installed";
-    }
-    return {};
-  }
+  // What a test with a lab needs: these programs, and the right to listen on port 623.
+  static constexpr const char* kPrograms[] = {"ipmi_sim", "ipmitool", "sdrcomp"};
+  static bool can_listen() { return can_bind("127.63.255.254", 623); }  // below every lab's addresses
 
   explicit IpmiLab(Lab& lab) : lab_(lab) {}
   IpmiLab(const IpmiLab&) = delete;

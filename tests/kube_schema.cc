@@ -270,8 +270,6 @@ void ValidationReport::add(const ValidationReport& other) {
   not_understood.insert(not_understood.end(), other.not_understood.begin(), other.not_understood.end());
 }
 
-bool schemas_present() { return SchemaStore::instance().present(); }
-
 bool has_schema(const std::string& api_version, const std::string& kind) {
   return SchemaStore::instance().find(api_version, kind) != nullptr;
 }

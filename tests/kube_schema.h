@@ -30,8 +30,6 @@ struct ValidationReport {
   void add(const ValidationReport& other);
 };
 
-// False where WEFT_TEST_DATA/schemas is absent: a test that needs them skips and says so.
-[[nodiscard]] bool schemas_present();
 // Whether there is a schema: has_schema("route.openshift.io/v1", "Route") is false.
 [[nodiscard]] bool has_schema(const std::string& api_version, const std::string& kind);
 // Every document of a YAML stream, or of a JSON file (a path that ends in ".json").

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_prerequisites.h"
 #include "rendered.h"
 
 namespace weft::kube_schema {
@@ -17,14 +18,11 @@ std::string example(const std::string& name) {
   return text.value_or("");
 }
 
-#define NEED_SCHEMAS() \
-  if (!schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there"
-
 const std::vector<std::string> kExamples{"attachments.yaml", "frontend.yaml", "inference.yaml", "nic-template.yaml",
                                          "policies.yaml",    "sriov.yaml",    "storage.yaml",   "train-job.yaml"};
 
 TEST(KubeSchema, ExamplesPass) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   ValidationReport whole;
   for (const std::string& name : kExamples) whole.add(validate_documents(name, example(name)));
   EXPECT_TRUE(whole.ok()) << whole.text();
@@ -76,7 +74,7 @@ const std::vector<Mutant> kMutants{
 };
 
 TEST(KubeSchema, FindsOneThingChanged) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   for (const Mutant& mutant : kMutants) {
     std::string text = example(mutant.file);
     const std::size_t at = text.find(mutant.from);
@@ -94,7 +92,7 @@ TEST(KubeSchema, FindsOneThingChanged) {
 
 // Fields deep inside templates of jobs, from a CRD of 600 kB.
 TEST(KubeSchema, LooksIntoPodTemplates) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const std::string text = example("train-job.yaml");
   for (const auto& [from, to] : testing_rendered::Edits{{"containers:", "container:"},
                                                         {"image:", "imag:"},
@@ -109,7 +107,7 @@ TEST(KubeSchema, LooksIntoPodTemplates) {
 }
 
 TEST(KubeSchema, ListsThatAreMapsHoldAKeyOnce) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const std::string pod =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n"
       "    - {name: c, image: d, env: [{name: E, value: \"1\"}, {name: F, value: \"2\"}]}\n";
@@ -123,7 +121,7 @@ TEST(KubeSchema, ListsThatAreMapsHoldAKeyOnce) {
 }
 
 TEST(KubeSchema, ReadsJson) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const std::string good = R"({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"},
                                "data": {"x": "y"}})";
   EXPECT_TRUE(validate_documents("a.json", good).ok()) << validate_documents("a.json", good).text();
@@ -134,7 +132,7 @@ TEST(KubeSchema, ReadsJson) {
 
 // Kinds that weft must not render by default, or only where a person asks: nothing here can judge them.
 TEST(KubeSchema, SaysWhichKindsHaveNoSchema) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   EXPECT_FALSE(has_schema("route.openshift.io/v1", "Route"));
   EXPECT_FALSE(has_schema("snapshot.storage.k8s.io/v1", "VolumeSnapshotClass"));
   EXPECT_FALSE(has_schema("helm.cattle.io/v1", "HelmChart"));

@@ -29,13 +29,6 @@ struct Outcome {
   std::string out;
 };
 
-inline bool has_program(const std::string& name) {
-  for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/", "/usr/local/bin/", "/usr/local/sbin/"}) {
-    if (::access((folder + name).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 // Limits are there for what hangs: on a machine that is busy with other things a test takes longer, and is not wrong.
 constexpr int kPatience = 6;
 
@@ -98,6 +91,14 @@ class Lab {
     if (run({"ip", "netns", "add", full}).code != 0) return {};
     spaces_.push_back(full);
     return full;
+  }
+  // Whether this machine lets us have namespaces with cables between them: a prerequisite, apart from what a test
+  // makes.
+  bool can_make_networks() {
+    const std::string probe = space("probe");
+    return !probe.empty() &&
+           run({"ip", "-n", probe, "link", "add", "name", "probe0", "type", "veth", "peer", "name", "probe1"}).code ==
+               0;
   }
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "check/live_comparison.h"
 #include "lab.h"
 #include "model/load.h"
@@ -16,7 +17,6 @@ namespace weft {
 namespace {
 
 using Json = nlohmann::json;
-using testing_lab::has_program;
 using testing_lab::Lab;
 
 constexpr const char* kCluster = R"(weft: 1
@@ -65,7 +65,7 @@ class LiveInfiniBand : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* program : {"ibsim", "ibsim-run", "opensm", "ibnetdiscover", "iblinkinfo", "ibstat"}) {
-      if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+      WEFT_NEEDS_PROGRAM(program);
     }
     lab_.variable("IBSIM_SOCKNAME", fmt::format("weft{}", ::getpid()));
     lab_.variable("OSM_TMP_DIR", lab_.folder().string());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "check/live_comparison.h"
 #include "lab.h"
 #include "model/load.h"
@@ -15,7 +16,6 @@ namespace weft {
 namespace {
 
 using Json = nlohmann::json;
-using testing_lab::has_program;
 using testing_lab::Lab;
 
 constexpr const char* kCluster = R"(weft: 1
@@ -63,31 +63,27 @@ Pair& of(std::vector<Pair>& pairs, const std::string& device, const std::string&
 class LiveLldp : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "network namespaces need root";
-    if (!has_program("ip") || !has_program("lldpd") || !has_program("lldpcli")) {
-      GTEST_SKIP() << "iproute2 and lldpd are not installed";
-    }
+    WEFT_NEEDS_ROOT();
+    for (const char* program : {"ip", "lldpd", "lldpcli"}) WEFT_NEEDS_PROGRAM(program);
+    WEFT_NEEDS(lab_.can_make_networks(), "network namespaces");
   }
 
-  // Gives false where this machine cannot have namespaces or veth pairs.
-  bool build(const std::vector<Pair>& pairs) {
+  void build(const std::vector<Pair>& pairs) {
     for (const auto& [a, b] : pairs) {
       for (const End& end : {a, b}) {
         std::string& space = spaces_[end.device];
         if (space.empty()) space = lab_.space(end.device);
-        if (space.empty()) return false;
+        ASSERT_NE(space, "") << end.device;
         ++expected_[end.device];
       }
-      if (lab_.run({"ip", "link", "add", a.interface, "netns", spaces_[a.device], "type", "veth", "peer", "name",
-                    b.interface, "netns", spaces_[b.device]})
-              .code != 0) {
-        return false;
-      }
+      const auto made = lab_.run({"ip", "link", "add", a.interface, "netns", spaces_[a.device], "type", "veth", "peer",
+                                  "name", b.interface, "netns", spaces_[b.device]},
+                                 20, true);
+      ASSERT_EQ(made.code, 0) << made.out;
       for (const End& end : {a, b}) {
         (void)lab_.run({"ip", "-n", spaces_[end.device], "link", "set", end.interface, "up"});
       }
     }
-    return true;
   }
   [[nodiscard]] std::string socket(const std::string& device) const {
     return (lab_.folder() / (device + ".sock")).string();
@@ -163,7 +159,7 @@ TEST_F(LiveLldp, SwappedAndMissingCablesAreNamed) {
   std::swap(of(pairs, "train001", "be1").second, of(pairs, "train002", "be1").second);
   std::swap(of(pairs, "train003", "be1").second, of(pairs, "train003", "be2").second);
   std::erase_if(pairs, [](const Pair& p) { return p.first.device == "train004" && p.first.interface == "be2"; });
-  if (!build(pairs)) GTEST_SKIP() << "this machine has no network namespaces or veth pairs";
+  ASSERT_NO_FATAL_FAILURE(build(pairs));
   start_agents();
   ASSERT_TRUE(collect()) << "not all agents heard each other";
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "ipmi_lab.h"
 #include "oob/journal.h"
 #include "slurm_lab.h"
@@ -60,16 +61,14 @@ class SerialPort {
 class OobDrill : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string program = SlurmLab::missing_program(); !program.empty())
-      GTEST_SKIP() << "no " << program << " here: nothing to rescue";
-    if (const std::string why = IpmiLab::missing(); !why.empty()) GTEST_SKIP() << why;
-    if (::geteuid() != 0) GTEST_SKIP() << "slurmctld with a private munged needs root";
+    for (const char* program : SlurmLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
+    for (const char* program : IpmiLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
+    WEFT_NEEDS_ROOT();  // slurmctld with a private munged
     slurm_ = std::make_unique<SlurmLab>("drill");
     machines_ = std::make_unique<IpmiLab>(slurm_->lab);
     write_configuration();
     ASSERT_TRUE(slurm_->start_munge(slurm_->file("munge.key"))) << slurm_->log("munged.log");
-    const std::string why = machines_->add(kController);
-    if (!why.empty()) GTEST_SKIP() << why;
+    ASSERT_EQ(machines_->add(kController), "");
     // Its plug: cutting the power ends the process as a power cut would, and a start finds what was on disk.
     machines_->hook(0, "pid=" + slurm_->file("run/controller.pid") +
                            "\nif [ \"$1\" = power ] && [ \"$2\" = 0 ] || [ \"$1\" = reset ]; then\n"

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_prerequisites.h"
 #include "ipmi_lab.h"
 #include "oob/dialer.h"
 #include "oob/fan_out.h"
@@ -28,11 +29,12 @@ using testing_lab::Outcome;
 class OobIpmi : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string missing = IpmiLab::missing(); !missing.empty()) GTEST_SKIP() << missing;
+    for (const char* program : IpmiLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
+    WEFT_NEEDS(IpmiLab::can_listen(), "UDP port 623");
     lab_ = std::make_unique<Lab>("ipmi");
     ipmi_ = std::make_unique<IpmiLab>(*lab_);
-    if (const std::string failed = ipmi_->add("node1"); !failed.empty()) GTEST_SKIP() << failed;
-    if (built_without()) GTEST_SKIP() << "built without IPMI";
+    ASSERT_EQ(ipmi_->add("node1"), "");
+    WEFT_NEEDS(!built_without(), "FreeIPMI at build time");
   }
 
   [[nodiscard]] Endpoint endpoint(std::size_t i = 0) const {
@@ -240,6 +242,7 @@ TEST_F(OobIpmi, UsersAreListedEnabledAndGivenPasswords) {
 }
 
 TEST_F(OobIpmi, IdentityIsThatOfBmcInfo) {
+  WEFT_NEEDS_PROGRAM("bmc-info");
   const std::unique_ptr<Bmc> bmc = open();
   ASSERT_TRUE(bmc);
   const Result<BmcIdentity> identity = bmc->identity();
@@ -249,11 +252,10 @@ TEST_F(OobIpmi, IdentityIsThatOfBmcInfo) {
   EXPECT_NE(info.find("Firmware Revision         : 9.08"), std::string::npos) << info;
   EXPECT_NE(info.find("Manufacturer ID           : 4753"), std::string::npos) << info;
   EXPECT_FALSE(identity->manufacturer.empty());
-  if (testing_lab::has_program("bmc-info")) {
-    const Outcome judged = ipmi_->freeipmi(0, "bmc-info", {"--get-system-guid"});
-    ASSERT_EQ(judged.code, 0) << judged.out;
-    EXPECT_NE(judged.out.find(identity->uuid), std::string::npos) << identity->uuid << " / " << judged.out;
-  }
+  EXPECT_EQ(identity->uuid.size(), 36U) << identity->uuid;  // 8-4-4-4-12
+  const Outcome judged = ipmi_->freeipmi(0, "bmc-info", {"--get-system-guid"});
+  ASSERT_EQ(judged.code, 0) << judged.out;
+  EXPECT_NE(judged.out.find(identity->uuid), std::string::npos) << identity->uuid << " / " << judged.out;
 }
 
 TEST_F(OobIpmi, SettingsTellWhatIpmiCanTell) {
@@ -472,7 +474,7 @@ TEST_F(OobIpmi, AProgramCanBeTheConsole) {
 
 // Another port than 623, as behind a gateway that forwards.
 TEST_F(OobIpmi, OtherPortsWork) {
-  if (const std::string failed = ipmi_->add("node2", 6'623); !failed.empty()) GTEST_SKIP() << failed;
+  ASSERT_EQ(ipmi_->add("node2", 6'623), "");
   const std::unique_ptr<Bmc> bmc = open(1);
   ASSERT_TRUE(bmc);
   ASSERT_TRUE(bmc->reset(ResetAction::force_restart).ok());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "program.h"
 
 namespace weft {
@@ -25,13 +26,6 @@ using testing_program::ProgramTest;
 using testing_program::put;
 using testing_program::Words;
 namespace fs = std::filesystem;
-
-// Debian's Python has sushy; another one in the PATH may not.
-constexpr const char* kPython = "/usr/bin/python3";
-
-bool there(const std::string& program) {
-  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;  // NOLINT(concurrency-mt-unsafe)
-}
 
 class OobSimTest : public ProgramTest {
  protected:
@@ -155,7 +149,7 @@ TEST_F(OobSimTest, SaysWhatIsWrong) {
 }
 
 TEST_F(OobSimTest, CurlSpeaksEveryVerb) {
-  if (!there("curl")) GTEST_SKIP() << "curl is not installed";
+  WEFT_NEEDS_PROGRAM("curl");
   begin();
   EXPECT_EQ(curl({url_ + "/redfish/v1/"}, false).code, 60);  // CURLE_PEER_FAILED_VERIFICATION without the authority
   EXPECT_EQ(Json::parse(curl({url_ + "/redfish"}).out, nullptr, false)["v1"], "/redfish/v1/");
@@ -193,7 +187,7 @@ TEST_F(OobSimTest, CurlSpeaksEveryVerb) {
 }
 
 TEST_F(OobSimTest, RedfishtoolBelievesIt) {
-  if (!there("redfishtool")) GTEST_SKIP() << "redfishtool is not installed";
+  WEFT_NEEDS_PROGRAM("redfishtool");
   begin();
   EXPECT_EQ(Json::parse(redfishtool({"Systems"}).out, nullptr, false)["Members@odata.count"], 1);
   EXPECT_EQ(Json::parse(redfishtool({"Systems", "-I", "1", "get"}, "Session").out, nullptr, false)["Name"], "train001");
@@ -224,7 +218,7 @@ TEST_F(OobSimTest, RedfishtoolBelievesIt) {
 }
 
 TEST_F(OobSimTest, SushyBelievesIt) {
-  if (run({kPython, "-c", "import sushy"}).code != 0) GTEST_SKIP() << "python3-sushy is not installed";
+  WEFT_NEEDS_PYTHON("sushy");
   begin();
   const std::string script = file("sushy_test.py", R"(
 import sys, time, sushy
@@ -262,7 +256,7 @@ except sushy.exceptions.AccessError:
     pass
 print('believed')
 )");
-  const Outcome outcome = run({kPython, script, url_, dir() + "/ca.pem"});
+  const Outcome outcome = run({python_with("sushy"), script, url_, dir() + "/ca.pem"});
   EXPECT_EQ(outcome.out, "believed\n") << outcome.err;
   const Json report = end();
   EXPECT_EQ(report["totals"]["sessions"], 0);
@@ -271,7 +265,7 @@ print('believed')
 }
 
 TEST_F(OobSimTest, FaultsOfAFileStrike) {
-  if (!there("curl")) GTEST_SKIP() << "curl is not installed";
+  WEFT_NEEDS_PROGRAM("curl");
   const std::string faults = file("ill.yaml",
                                   "weft_faults: 1\nfaults:\n  train001: [{kind: malformed}, {kind: silent_accept}]\n"
                                   "  train002: {kind: wrong_certificate}\n");

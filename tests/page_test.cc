@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "work/life_page.h"
 #include "work/life_sample.h"
@@ -14,7 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_lab::Outcome;
 
@@ -30,7 +30,7 @@ Outcome browse(Lab& lab, const std::string& file, const std::string& size = "128
 }
 
 TEST(Page, TheScriptDrawsTheTimelineWithoutAWordOnTheConsole) {
-  if (!has_program("chromium")) GTEST_SKIP() << "chromium is not installed";
+  WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
   lab.put("life.html", work::life_page(work::sample::life(2, 40)));
   const Outcome outcome = browse(lab, "life.html");
@@ -42,7 +42,7 @@ TEST(Page, TheScriptDrawsTheTimelineWithoutAWordOnTheConsole) {
 }
 
 TEST(Page, AThinnedTimelineOnANarrowScreen) {
-  if (!has_program("chromium")) GTEST_SKIP() << "chromium is not installed";
+  WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
   lab.put("life.html", work::life_page(work::sample::life(8, 4000)));
   const Outcome outcome = browse(lab, "life.html", "400,900");
@@ -52,7 +52,7 @@ TEST(Page, AThinnedTimelineOnANarrowScreen) {
 }
 
 TEST(Page, HostileNamesRunNothing) {
-  if (!has_program("chromium")) GTEST_SKIP() << "chromium is not installed";
+  WEFT_NEEDS_PROGRAM("chromium");
   const std::string evil =
       "</script></title></style></svg><script>document.documentElement.dataset.taken=1</script>"
       "<img src=x onerror=\"document.documentElement.dataset.taken=2\">\" onload=\"alert(1)\" '";
@@ -76,7 +76,7 @@ TEST(Page, HostileNamesRunNothing) {
 
 // Even if something were inserted into the page, its policy would not let it run.
 TEST(Page, ThePolicyStopsForeignScripts) {
-  if (!has_program("chromium")) GTEST_SKIP() << "chromium is not installed";
+  WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
   std::string page = work::life_page(work::sample::life());
   page.insert(page.find("</main>"), "<script>document.documentElement.dataset.taken=1</script>");
@@ -89,7 +89,7 @@ TEST(Page, ThePolicyStopsForeignScripts) {
 }
 
 TEST(Page, ButtonsZoomAndThePointerShowsWhatIsUnderIt) {
-  if (!has_program("chromium")) GTEST_SKIP() << "chromium is not installed";
+  WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
   lab.put("life.html", work::life_page(work::sample::life(1, 4)));
   lab.put("frame.html",

@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/test_places.h"
@@ -52,6 +54,20 @@ class ProgramTest : public testing::Test {
     const pid_t child = ::fork();
     if (child == 0) become(words);
     return child;
+  }
+  // Waits until a child has a handler for the signal, as the kernel knows it. False when it ended without one.
+  static bool wait_until_caught(pid_t child, int signal) {
+    for (;;) {
+      std::ifstream status("/proc/" + std::to_string(child) + "/status");
+      bool alive = false;
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("State:")) alive = line.find('Z') == std::string::npos;
+        if (!line.starts_with("SigCgt:")) continue;
+        if ((std::stoull(line.substr(7), nullptr, 16) >> static_cast<unsigned>(signal - 1) & 1U) != 0) return true;
+      }
+      if (!alive) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
   static Outcome wait(pid_t child) {
     int status = 0;

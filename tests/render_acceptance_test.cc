@@ -8,13 +8,13 @@
 #include <set>
 #include <sstream>
 
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "rendered.h"
 
 namespace weft {
 namespace {
 
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_lab::Outcome;
 using testing_rendered::load_example;
@@ -41,19 +41,20 @@ std::vector<std::string> cells_of(const std::string& table, const std::string& r
 class Acceptance : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Acceptance, ScriptsAreShell) {
+  for (const char* program : {"bash", "dash", "shellcheck"}) WEFT_NEEDS_PROGRAM(program);
   const auto rendering = rendered(GetParam());
   Lab lab("scripts");
   rendering->write_to(lab.folder());
+  int scripts = 0;
   for (const auto& [path, file] : rendering->sink.files) {
     if (!path.ends_with(".sh")) continue;
     EXPECT_EQ(lab.run({"bash", "-n", path}, 20, true).code, 0) << path;
-    if (has_program("dash")) {
-      EXPECT_EQ(lab.run({"dash", "-n", path}, 20, true).code, 0) << path;
-    }
-    if (!has_program("shellcheck")) continue;
+    EXPECT_EQ(lab.run({"dash", "-n", path}, 20, true).code, 0) << path;
     const Outcome checked = lab.run({"shellcheck", path}, 60, true);
     EXPECT_EQ(checked.code, 0) << path << "\n" << checked.out;
+    ++scripts;
   }
+  EXPECT_GE(scripts, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, Acceptance,
@@ -119,16 +120,19 @@ TEST(AcceptanceLimits, FollowTheHardware) {
 }
 
 TEST(AcceptanceFio, JobFilesParse) {
-  if (!has_program("fio")) GTEST_SKIP() << "fio is not installed";
+  WEFT_NEEDS_PROGRAM("fio");
   const auto rendering = rendered("pod16.yaml");
   Lab lab("fio");
   lab.variable("FIO_DIR", lab.folder().string());
   rendering->write_to(lab.folder());
+  int jobs = 0;
   for (const auto& [path, file] : rendering->sink.files) {
     if (!path.ends_with(".fio")) continue;
     const Outcome parsed = lab.run({"fio", "--parse-only", path}, 20, true);
     EXPECT_EQ(parsed.code, 0) << path << "\n" << parsed.out;
+    ++jobs;
   }
+  EXPECT_GT(jobs, 0);
 }
 
 // Stands for ssh: answers as servers would, but for `slow`, whose second rail is bad, and `blind`, which lost a GPU.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "rendered.h"
 
@@ -15,12 +16,9 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_rendered::load_example;
 using testing_rendered::Rendering;
-
-constexpr const char* kAbsent = "ansible-core is not installed";
 
 // Ansible keeps files of its own under HOME; a test's go with it.
 void quiet(Lab& lab) {
@@ -56,7 +54,7 @@ std::vector<std::string> playbooks(const Rendering& rendering) {
 }
 
 TEST(RenderAnsible, EveryPlaybookParses) {
-  if (!has_program("ansible-playbook")) GTEST_SKIP() << kAbsent;
+  WEFT_NEEDS_PROGRAM("ansible-playbook");
   Lab lab("syntax");
   quiet(lab);
   const auto rendering = tree_of(lab, "pod16.yaml", "tree");
@@ -80,7 +78,7 @@ TEST(RenderAnsible, EveryPlaybookParses) {
 
 // Where there is no Slurm nothing of Slurm's stands in the tree, and what is there still parses.
 TEST(RenderAnsible, PlaybooksFollowTheControlPlane) {
-  if (!has_program("ansible-playbook")) GTEST_SKIP() << kAbsent;
+  WEFT_NEEDS_PROGRAM("ansible-playbook");
   Lab lab("kinds");
   quiet(lab);
   const auto rendering = tree_of(lab, "superpod-h100-4su.yaml", "tree");
@@ -109,7 +107,7 @@ std::set<std::string> hosts_of(const YamlNode& root, const std::string& group) {
 }
 
 TEST(RenderAnsible, TheInventoryIsTheDesign) {
-  if (!has_program("ansible-inventory")) GTEST_SKIP() << kAbsent;
+  WEFT_NEEDS_PROGRAM("ansible-inventory");
   Lab lab("inventory");
   quiet(lab);
   const auto rendering = tree_of(lab, "pod16.yaml", "tree");
@@ -191,7 +189,7 @@ TEST(RenderAnsible, ListedFilesExist) {
 
 // install-files.yml for real, into a folder of the test's: folders, modes, and each command once after a change.
 TEST(RenderAnsible, InstallingTwiceChangesOnce) {
-  if (!has_program("ansible-playbook")) GTEST_SKIP() << kAbsent;
+  WEFT_NEEDS_PROGRAM("ansible-playbook");
   Lab lab("install");
   quiet(lab);
   const auto rendering = tree_of(lab, "pod16.yaml", "tree");
@@ -225,7 +223,7 @@ TEST(RenderAnsible, InstallingTwiceChangesOnce) {
 
 // nics.yml in check mode on this machine: expressions evaluate, and the rows that it would copy are this host's alone.
 TEST(RenderAnsible, NicsEvaluateInCheckMode) {
-  if (!has_program("ansible-playbook")) GTEST_SKIP() << kAbsent;
+  WEFT_NEEDS_PROGRAM("ansible-playbook");
   Lab lab("nics");
   quiet(lab);
   const auto rendering = tree_of(lab, "pod16.yaml", "tree");

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "rendered.h"
 
@@ -19,7 +20,6 @@ namespace weft {
 namespace {
 
 using Json = nlohmann::json;
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_rendered::load_example;
 using testing_rendered::load_rendering;
@@ -84,9 +84,9 @@ class RenderFrr : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* program : {"ip", "vtysh", "bash"}) {
-      if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+      WEFT_NEEDS_PROGRAM(program);
     }
-    if (::access("/usr/lib/frr/bgpd", X_OK) != 0) GTEST_SKIP() << "FRR is not installed";
+    WEFT_NEEDS_PROGRAM("/usr/lib/frr/bgpd");
   }
   void TearDown() override {
     if (up_) (void)lab_.run({"bash", script(), "down", "--prefix", prefix_}, 30);
@@ -96,7 +96,6 @@ class RenderFrr : public ::testing::Test {
   void bring_up(Rendering& rendering, const testing_lab::Words& options) {
     rendering.render("frr");
     rendering.write_to(lab_.folder());
-    if (::geteuid() != 0 || lab_.space("probe").empty()) GTEST_SKIP() << "network namespaces need root";
     testing_lab::Words words = {"bash", script(), "up", "--prefix", prefix_, "--wait", "40"};
     words.insert(words.end(), options.begin(), options.end());
     up_ = true;
@@ -168,10 +167,8 @@ TEST_F(RenderFrr, EveryConfigurationIsAccepted) {
 
 TEST_F(RenderFrr, ContainerlabTopologyFitsItsSchema) {
   const std::string schema = testing_rendered::test_data_path("schemas/containerlab/clab.schema.json");
-  if (!std::filesystem::exists(schema)) GTEST_SKIP() << "WEFT_TEST_DATA has no containerlab schema";
-  if (lab_.run({"python3", "-c", "import jsonschema, yaml"}).code != 0) {
-    GTEST_SKIP() << "python3-jsonschema or python3-yaml is not installed";
-  }
+  WEFT_NEEDS_DATA("schemas/containerlab/clab.schema.json");
+  WEFT_NEEDS_PYTHON("jsonschema, yaml");
   const auto rendering = load_example("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
   rendering->render("frr");
@@ -187,7 +184,7 @@ nodes = topology['topology']['nodes']
 assert all(e.split(':')[0] in nodes and len(e.split(':')[1]) <= 15 for e in ends)
 print(len(topology['topology']['links']))
 )");
-  const auto outcome = lab_.run({"python3", "check.py", schema}, 60, true);
+  const auto outcome = lab_.run({python_with("jsonschema, yaml"), "check.py", schema}, 60, true);
   ASSERT_EQ(outcome.code, 0) << outcome.out;
   const FabricPlan& backend = rendering->cluster().fabric(FabricKind::backend);
   const FabricPlan& storage = rendering->cluster().fabric(FabricKind::storage);
@@ -201,8 +198,9 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   const FabricPlan& plan = cluster.fabric(FabricKind::backend);
   ASSERT_EQ(plan.leaves, 4U);
   ASSERT_EQ(plan.spines, 2U);
-  bring_up(*rendering, {});
-  if (IsSkipped()) return;
+  WEFT_NEEDS_ROOT();
+  WEFT_NEEDS(lab_.can_make_networks(), "network namespaces");
+  ASSERT_NO_FATAL_FAILURE(bring_up(*rendering, {}));
 
   // Every leaf-spine cable is a session, seen from both ends, with the far port's address.
   std::map<std::string, std::set<std::string>> designed;
@@ -253,8 +251,9 @@ TEST_F(RenderFrr, StretchedFrontendJoinsHostsOfDifferentLeaves) {
   const auto rendering = load_example("superpod-h100-4su.yaml");
   ASSERT_NE(rendering, nullptr);
   const Cluster& cluster = rendering->cluster();
-  bring_up(*rendering, {"--fabric", "frontend", "--hosts", "1"});
-  if (IsSkipped()) return;
+  WEFT_NEEDS_ROOT();
+  WEFT_NEEDS(lab_.can_make_networks(), "network namespaces");
+  ASSERT_NO_FATAL_FAILURE(bring_up(*rendering, {"--fabric", "frontend", "--hosts", "1"}));
   std::map<std::string, Ipv4> hosts;  // one of each leaf that has any
   std::set<std::string> seen;
   for (const Cable& cable : cluster.cables()) {
@@ -281,8 +280,10 @@ TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
   ASSERT_NE(rendering, nullptr);
   const Cluster& cluster = rendering->cluster();
   const FabricPlan& plan = cluster.fabric(FabricKind::backend);
-  bring_up(*rendering, {"--fabric", "backend", "--unit", "train-u001", "--rails", "1,2", "--hosts", "2"});
-  if (IsSkipped()) return;
+  WEFT_NEEDS_ROOT();
+  WEFT_NEEDS(lab_.can_make_networks(), "network namespaces");
+  ASSERT_NO_FATAL_FAILURE(
+      bring_up(*rendering, {"--fabric", "backend", "--unit", "train-u001", "--rails", "1,2", "--hosts", "2"}));
 
   // Unnumbered sessions are called after the leaf's own ports.
   const std::string leaf = "be-train-u001-leaf1";

@@ -12,13 +12,13 @@
 #include <set>
 #include <sstream>
 
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "rendered.h"
 
 namespace weft {
 namespace {
 
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_lab::Outcome;
 using testing_lab::Words;
@@ -125,7 +125,7 @@ class RenderHaproxy : public testing::Test {
  protected:
   void SetUp() override {
     for (const char* program : {"haproxy", "curl", "openssl"}) {
-      if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+      WEFT_NEEDS_PROGRAM(program);
     }
   }
 

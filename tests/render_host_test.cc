@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "rendered.h"
 
@@ -17,7 +18,6 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_rendered::load_example;
 using testing_rendered::Rendering;
@@ -62,7 +62,7 @@ std::string generated(Lab& lab, const std::string& name, const std::string& text
 }
 
 TEST(RenderHost, NetplanTakesTheServersOfEveryPool) {
-  if (!has_program("netplan")) GTEST_SKIP() << "netplan is not installed";
+  WEFT_NEEDS_PROGRAM("netplan");
   Lab lab("netplan");
   for (const char* example : {"pod16.yaml", "superpod-h100-4su.yaml"}) {
     const auto rendering = hosts_of(example);
@@ -89,7 +89,7 @@ TEST(RenderHost, NetplanTakesTheServersOfEveryPool) {
 
 // One default route, on the frontend; none of a rail's routes leads outside its own rail.
 TEST(RenderHost, OnlyTheFrontendLeadsOut) {
-  if (!has_program("netplan")) GTEST_SKIP() << "netplan is not installed";
+  WEFT_NEEDS_PROGRAM("netplan");
   Lab lab("routes");
   const auto rendering = hosts_of("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
@@ -119,7 +119,7 @@ TEST(RenderHost, OnlyTheFrontendLeadsOut) {
 
 // InfiniBand: IP over it cannot carry more than the link's 4096 bytes less its header.
 TEST(RenderHost, IpOverInfinibandFitsTheLink) {
-  if (!has_program("netplan")) GTEST_SKIP() << "netplan is not installed";
+  WEFT_NEEDS_PROGRAM("netplan");
   Lab lab("ipoib");
   const auto rendering = hosts_of("superpod-h100-4su.yaml");
   ASSERT_NE(rendering, nullptr);
@@ -130,7 +130,7 @@ TEST(RenderHost, IpOverInfinibandFitsTheLink) {
 }
 
 TEST(RenderHost, KernelKnowsItsSettings) {
-  if (!fs::exists("/proc/sys/net/ipv4/ip_forward")) GTEST_SKIP() << "no /proc/sys";
+  WEFT_NEEDS(fs::exists("/proc/sys/net/ipv4/ip_forward"), "/proc/sys");
   const auto rendering = hosts_of("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
   const std::regex setting(R"((-?)([a-z][a-z0-9_.-]*) = (.+))");
@@ -155,8 +155,10 @@ TEST(RenderHost, KernelKnowsItsSettings) {
 }
 
 TEST(RenderHost, ScriptsAreWellFormed) {
+  for (const char* program : {"bash", "python3", "shellcheck"}) WEFT_NEEDS_PROGRAM(program);
   Lab lab("scripts");
   for (const char* example : {"pod16.yaml", "superpod-h100-4su.yaml"}) {
+    int scripts = 0;
     const auto rendering = hosts_of(example);
     ASSERT_NE(rendering, nullptr);
     for (const auto& [path, file] : rendering->sink.files) {
@@ -167,11 +169,13 @@ TEST(RenderHost, ScriptsAreWellFormed) {
       const auto outcome = python ? lab.run({"python3", "-m", "py_compile", "script"}, 20, true)
                                   : lab.run({"bash", "-n", "script"}, 20, true);
       EXPECT_EQ(outcome.code, 0) << path << ": " << outcome.out;
-      if (!python && has_program("shellcheck")) {
+      ++scripts;
+      if (!python) {
         const auto lint = lab.run({"shellcheck", "--severity=warning", "script"}, 20, true);
         EXPECT_EQ(lint.code, 0) << path << ": " << lint.out;
       }
     }
+    EXPECT_GE(scripts, 4) << example;
   }
 }
 
@@ -205,7 +209,7 @@ class FakeHost {
 
 // LLDP as a host of pod16 was seen to report it (examples/running): ports by their kernel names, cabled as designed.
 TEST(RenderHost, PortsAreNamedAfterTheirCables) {
-  if (!has_program("python3")) GTEST_SKIP() << "python3 is not installed";
+  WEFT_NEEDS_PROGRAM("python3");
   Lab lab("naming");
   const auto rendering = hosts_of("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
@@ -260,7 +264,7 @@ TEST(RenderHost, PortsAreNamedAfterTheirCables) {
 
 // Two ports cabled to one place of the design: no guess.
 TEST(RenderHost, TwoPortsAtOnePlaceAreRefused) {
-  if (!has_program("python3")) GTEST_SKIP() << "python3 is not installed";
+  WEFT_NEEDS_PROGRAM("python3");
   Lab lab("twice");
   const auto rendering = hosts_of("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
@@ -283,7 +287,7 @@ TEST(RenderHost, TwoPortsAtOnePlaceAreRefused) {
 
 // ibnetdiscover's form as in its manual page: a switch's block lists its ports with the GUIDs behind them.
 TEST(RenderHost, InfinibandPortsAreNamedByGuid) {
-  if (!has_program("python3")) GTEST_SKIP() << "python3 is not installed";
+  WEFT_NEEDS_PROGRAM("python3");
   Lab lab("guids");
   const auto rendering = hosts_of("superpod-h100-4su.yaml");
   ASSERT_NE(rendering, nullptr);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "rendered.h"
 
@@ -15,7 +16,6 @@ namespace weft {
 namespace {
 
 using Json = nlohmann::json;
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_rendered::load_rendering;
 using testing_rendered::Rendering;
@@ -50,7 +50,7 @@ class RenderInfiniBand : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* program : {"ibsim", "ibsim-run", "opensm", "ibnetdiscover", "ibstat", "saquery", "smpquery"}) {
-      if (!has_program(program)) GTEST_SKIP() << program << " is not installed";
+      WEFT_NEEDS_PROGRAM(program);
     }
     lab_.variable("IBSIM_SOCKNAME", fmt::format("weftr{}", ::getpid()));
     lab_.variable("OSM_TMP_DIR", lab_.folder().string());

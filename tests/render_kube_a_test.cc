@@ -10,6 +10,7 @@
 #include "base/host_range.h"
 #include "base/json.h"
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "kube_schema.h"
 #include "lab.h"
 #include "rendered.h"
@@ -194,7 +195,7 @@ void expect_free(const Range& range, const Cluster& cluster) {
 class KubeA : public ::testing::TestWithParam<Case> {};
 
 TEST_P(KubeA, EveryDocumentFitsItsSchema) {
-  if (!kube_schema::schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there";
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const auto rendering = rendered(GetParam());
   ASSERT_NE(rendering, nullptr);
   ValidationReport report;

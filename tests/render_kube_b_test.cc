@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "base/test_prerequisites.h"
 #include "check/checker.h"
 #include "config/kube_objects.h"
 #include "kube_schema.h"
@@ -129,7 +130,7 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 class RenderKubeB : public testing::TestWithParam<Case> {};
 
 TEST_P(RenderKubeB, EveryDocumentFitsItsSchema) {
-  if (!kube_schema::schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there";
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const Objects objects(GetParam());
   kube_schema::ValidationReport whole;
   for (const auto& [path, file] : objects.rendering->sink.files)
@@ -554,7 +555,7 @@ TEST(RenderKubeBInput, FreeTextStaysInItsPlace) {
   EXPECT_EQ(labels.count("slot"), 0U);
   EXPECT_EQ(labels.count("also"), 0U);
   EXPECT_GE(objects.rendering->sink.remarks.size(), 4U);
-  if (!kube_schema::schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there";
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   for (const auto& [path, file] : objects.rendering->sink.files) {
     const auto report = kube_schema::validate_documents(path, file.content);
     EXPECT_TRUE(report.ok()) << report.text();

@@ -8,13 +8,13 @@
 #include <regex>
 #include <set>
 
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "rendered.h"
 
 namespace weft {
 namespace {
 
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_lab::Outcome;
 using testing_rendered::load_example;
@@ -67,7 +67,7 @@ bool check_config(Lab& lab, const Rendering& rendering, const std::string& name)
 class Monitoring : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Monitoring, PromtoolTakesConfigurationAndRules) {
-  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  WEFT_NEEDS_PROGRAM("promtool");
   const auto rendering = rendered(GetParam());
   Lab lab("monitoring");
   rendering->write_to(lab.folder());
@@ -90,12 +90,12 @@ void run_tests(const Rendering& rendering, bool network) {
 }
 
 TEST_P(Monitoring, AlertsOfFabricsFireAndAreSilentWhenTheyShould) {
-  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  WEFT_NEEDS_PROGRAM("promtool");
   run_tests(*rendered(GetParam()), true);
 }
 
 TEST_P(Monitoring, OtherAlertsFireAndAreSilentWhenTheyShould) {
-  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  WEFT_NEEDS_PROGRAM("promtool");
   run_tests(*rendered(GetParam()), false);
 }
 
@@ -130,7 +130,7 @@ TEST_P(Monitoring, EveryAlertHasBothCasesAndARunbook) {
 }
 
 TEST_P(Monitoring, ATestThatExpectsTooMuchFails) {
-  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  WEFT_NEEDS_PROGRAM("promtool");
   auto rendering = rendered(GetParam());
   Lab lab("broken");
   std::string& rules = rendering->sink.files.at("prometheus/rules/oob.yml").content;
@@ -142,7 +142,7 @@ TEST_P(Monitoring, ATestThatExpectsTooMuchFails) {
 }
 
 TEST_P(Monitoring, QueriesOfPanelsParse) {
-  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  WEFT_NEEDS_PROGRAM("promtool");
   const auto rendering = rendered(GetParam());
   Lab lab("panels");
   nlohmann::json rules = nlohmann::json::array();
@@ -190,7 +190,7 @@ TEST_P(Monitoring, PanelsHaveTheirOwnPlace) {
 }
 
 TEST_P(Monitoring, AlertmanagerSendsToTheRightPeople) {
-  if (!has_program("amtool")) GTEST_SKIP() << "amtool is not installed";
+  WEFT_NEEDS_PROGRAM("amtool");
   const auto rendering = rendered(GetParam());
   Lab lab("routes");
   rendering->write_to(lab.folder());
@@ -293,7 +293,7 @@ TEST(MonitoringLimits, FollowTheHardware) {
 }
 
 TEST(MonitoringBadNames, StayInTheirPlace) {
-  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  WEFT_NEEDS_PROGRAM("promtool");
   const auto rendering = load_rendering(
       "weft: 1\nname: odd\npools:\n  - {name: t.1, server: hgx-h100, count: 2, hosts: 'a\"b{{x}}$(id)[1-2]'}\n"
       "  - {name: infra, role: infrastructure, server: control-1u, count: 3}\n"

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/test_prerequisites.h"
 #include "slurm_lab.h"
 
 namespace weft {
@@ -110,10 +111,6 @@ std::string complaints(const SlurmLab& slurm) {
   return out;
 }
 
-#define SKIP_WITHOUT_SLURM()                                                     \
-  if (const std::string program = SlurmLab::missing_program(); !program.empty()) \
-  GTEST_SKIP() << "no " << program << " here: nothing reads the configuration"
-
 TEST(RenderSlurm, OverlayChangesNamedKeysOnly) {
   const auto rendering = load_example("pod16.yaml");
   rendering->render("slurm");
@@ -133,7 +130,7 @@ TEST(RenderSlurm, OverlayChangesNamedKeysOnly) {
 }
 
 TEST(RenderSlurm, SuperpodOf127StartsAndKnowsItsUnits) {
-  SKIP_WITHOUT_SLURM();
+  for (const char* program : SlurmLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
   const auto rendering =
       load_example("superpod-h100-4su.yaml", {{"\nfabrics:", "\ncontrol_plane: {kind: slurm, pool: bcm}\n\nfabrics:"}});
   ASSERT_NE(rendering, nullptr);
@@ -179,7 +176,7 @@ partitions:
 )";
 
 TEST(RenderSlurm, TwoThousandNodesInThreeTiers) {
-  SKIP_WITHOUT_SLURM();
+  for (const char* program : SlurmLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
   const auto rendering = load_rendering(kLarge);
   ASSERT_NE(rendering, nullptr);
   const Cluster& cluster = rendering->cluster();
@@ -224,7 +221,7 @@ class Pod16 {
   static constexpr int kSlurmds = 4;  // of sixteen: enough for the job
   Pod16() : slurm("slurm16"), rendering(load_example("pod16.yaml")) {}
 
-  // "" when all is up.
+  // "" when all is up. make_gpus() comes first.
   std::string start() {
     rendering->add_job(
         "job: 1\nname: toy\ntenant: team-alpha\nnodes: 4\nmin_nodes: 2\ncommand: [train.py, \"it's $HOME\"]\n"
@@ -241,7 +238,6 @@ class Pod16 {
     if (early.code != 2 || early.out.find("start slurmctld") == std::string::npos) return "accounts: " + early.out;
     write_conf();
     fake_tools(8);
-    if (!slurm.make_gpus(8)) return "skip";
     if (!slurm.start_controller()) return "slurmctld: " + slurm.log("slurmctld.log");
     const Outcome late = accounts();  // all but the quotas is there already
     if (late.code != 0) return "accounts: " + late.out;
@@ -452,16 +448,15 @@ void check_health(Pod16& pod) {
 }
 
 TEST(RenderSlurm, Pod16RunsItsBatchScript) {
-  SKIP_WITHOUT_SLURM();
+  for (const char* program : SlurmLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
   for (const char* program : {"mariadbd", "mariadb-install-db", "slurmdbd"}) {
-    if (!testing_lab::has_program(program)) GTEST_SKIP() << "no " << program << " here: accounts need a database";
+    WEFT_NEEDS_PROGRAM(program);
   }
-  if (::geteuid() != 0) GTEST_SKIP() << "daemons that change users need root";
+  WEFT_NEEDS_ROOT();  // daemons change users
   Pod16 pod;
   ASSERT_NE(pod.rendering, nullptr);
-  const std::string failure = pod.start();
-  if (failure == "skip") GTEST_SKIP() << "no device files can be made here";
-  ASSERT_EQ(failure, "");
+  WEFT_NEEDS(pod.slurm.make_gpus(8), "device files");
+  ASSERT_EQ(pod.start(), "");
   check_keys(pod);
   check_accounts(pod);
   check_nodes_and_partitions(pod);

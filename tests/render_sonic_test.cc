@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "lab.h"
 #include "render/switch_plan.h"
 #include "render/switch_system.h"
@@ -72,12 +73,10 @@ std::vector<Variant> variants() {
 
 constexpr int kSeconds = 60;  // far more than it takes, for machines that do much else
 
-std::string missing() {
-  if (!std::filesystem::exists(test_data_path("schemas/sonic-yang-models"))) return "WEFT_TEST_DATA has no YANG models";
-  if (!testing_lab::has_program("yanglint")) return "yanglint is not installed";
-  if (!testing_lab::has_program("python3")) return "python3 is not installed";
-  return {};
-}
+#define NEEDS_YANG()                            \
+  WEFT_NEEDS_DATA("schemas/sonic-yang-models"); \
+  WEFT_NEEDS_PROGRAM("yanglint");               \
+  WEFT_NEEDS_PROGRAM("/usr/bin/python3")
 
 Outcome hold(Lab& lab, const std::string& mode, const Words& files) {
   Words words{"/usr/bin/python3", source_path("tests/sonic_yang.py"), test_data_path("schemas/sonic-yang-models"),
@@ -99,7 +98,7 @@ Words write_variant(const Variant& variant, const Lab& lab) {
 }
 
 TEST(RenderSonic, SpoiltDocumentsAreRefused) {
-  if (const std::string why = missing(); !why.empty()) GTEST_SKIP() << why;
+  NEEDS_YANG();
   Lab lab("sonic_mutants");
   const auto all = variants();
   const auto everything =
@@ -117,7 +116,7 @@ TEST(RenderSonic, SpoiltDocumentsAreRefused) {
 }
 
 TEST(RenderSonic, ValidationAgreesWithSonicsOwnVectors) {
-  if (const std::string why = missing(); !why.empty()) GTEST_SKIP() << why;
+  NEEDS_YANG();
   Lab lab("sonic_vectors");
   const Outcome outcome = hold(lab, "vectors", {});
   EXPECT_EQ(outcome.code, 0) << outcome.out;
@@ -158,7 +157,7 @@ std::vector<Switch> switches_of(const Rendering& rendering) {
 class SonicProperties : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(SonicProperties, EveryDocumentFitsTheYangModels) {
-  if (const std::string why = missing(); !why.empty()) GTEST_SKIP() << why;
+  NEEDS_YANG();
   Lab lab("sonic_yang");
   const Words files = write_variant(GetParam(), lab);
   const Outcome outcome = hold(lab, "documents", files);

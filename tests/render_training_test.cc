@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/test_prerequisites.h"
 #include "base/value.h"
 #include "config/kube_objects.h"
 #include "kube_schema.h"
@@ -14,7 +15,6 @@
 namespace weft {
 namespace {
 
-using testing_lab::has_program;
 using testing_lab::Lab;
 using testing_lab::Outcome;
 using testing_rendered::load_example;
@@ -112,11 +112,8 @@ void expect_valid(const Rendering& rendering) {
   EXPECT_EQ(report.documents, 1U);
 }
 
-#define NEED_SCHEMAS() \
-  if (!kube_schema::schemas_present()) GTEST_SKIP() << "WEFT_TEST_DATA/schemas is not there"
-
 TEST(RenderTraining, EveryFormIsValid) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const auto rendering = render_job(example_job());
   ASSERT_NE(rendering, nullptr);
   EXPECT_EQ(rendering->sink.files.size(), 3U);
@@ -124,7 +121,7 @@ TEST(RenderTraining, EveryFormIsValid) {
 }
 
 TEST(RenderTraining, ValidWithQueuesAndOddTexts) {
-  NEED_SCHEMAS();
+  WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   const auto rendering = render_job(
       "job: 1\nname: odd\nnodes: 2\ngpus_per_node: 2\ncommand: [\"a b.py\", \"it's \\\"so\\\": {x}\", \"$(HOME) "
       "$HOME\", "
@@ -263,13 +260,14 @@ std::string expected_ranks() {
 
 TEST(RenderTraining, ScriptReadsTheAddressesOfRealInterfaces) {
   Script script("3");
+  WEFT_NEEDS_PROGRAM("ip");
+  WEFT_NEEDS(script.lab.can_make_networks(), "network namespaces");
   const std::string space = script.lab.space("ranks");
-  if (space.empty()) GTEST_SKIP() << "no network namespaces here";
+  ASSERT_NE(space, "");
   for (int i = 1; i <= 10; ++i) {
     const std::string net = "net" + std::to_string(i);
     const std::string peer = "far" + std::to_string(i);
-    if (script.lab.run({"ip", "-n", space, "link", "add", net, "type", "veth", "peer", "name", peer}).code != 0)
-      GTEST_SKIP() << "no interfaces can be made here";
+    ASSERT_EQ(script.lab.run({"ip", "-n", space, "link", "add", net, "type", "veth", "peer", "name", peer}).code, 0);
     script.lab.run({"ip", "-n", space, "addr", "add", "10.64." + std::to_string(i) + ".9/24", "dev", net});
     script.lab.run({"ip", "-n", space, "link", "set", net, "up"});
   }
@@ -309,7 +307,7 @@ TEST(RenderTraining, ShellsAndLintersAcceptTheScripts) {
   auto rendering = load_example("pod16.yaml");
   rendering->add_job(example_job());
   rendering->render("slurm");
-  if (!has_program("shellcheck")) GTEST_SKIP() << "no shellcheck here";
+  WEFT_NEEDS_PROGRAM("shellcheck");
   const Outcome ranks = script.lab.run({"shellcheck", "-s", "sh", "ranks.sh"}, 30, true);
   EXPECT_EQ(ranks.code, 0) << ranks.out;
   std::size_t scripts = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "program.h"
 
 namespace weft {
@@ -154,7 +155,7 @@ TEST_F(SchedTest, RefusesWhatMakesNoSense) {
 
 TEST_F(SchedTest, PublishedTraces) {
   const std::string openb = test_data_dir() + "/traces/openb/";
-  if (!testing_program::fs::exists(openb)) GTEST_SKIP() << "the openb trace is not here";
+  WEFT_NEEDS_DATA("traces/openb");
   const Json all = json({"--nodes", openb + "openb_node_list_gpu_node.csv.gz", openb + "openb_pod_list_default.csv.gz",
                          "--policy", "greedy", "--first", "500"});
   EXPECT_EQ(all.at("policies")[0].at("never_started"), 0);

@@ -100,12 +100,7 @@ class SlurmLab {
   static constexpr int kDatabase = 2;
   static constexpr int kNodes = 3;
 
-  static std::string missing_program() {
-    for (const char* program : {"slurmctld", "slurmd", "munged", "sinfo", "scontrol"}) {
-      if (!testing_lab::has_program(program)) return program;
-    }
-    return {};
-  }
+  static constexpr const char* kPrograms[] = {"slurmctld", "slurmd", "munged", "sinfo", "scontrol"};
 
   // What any site changes, whatever is tested.
   [[nodiscard]] Overrides site() const {

@@ -12,6 +12,7 @@
 #include "base/document.h"
 #include "base/json.h"
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "config/switch_config.h"
 
 namespace weft {
@@ -169,13 +170,14 @@ void hold(const std::string& name, bool accept, const YamlNode& vector, Tally& t
 }
 
 TEST(SonicVectors, AgreeWithTheYangModels) {
+  WEFT_NEEDS_DATA("schemas/sonic-yang-models");
   Tally tally;
   for (const std::string name : {"bgp", "buffer_pg", "buffer_pool", "buffer_port_egress_profile_list",
                                  "buffer_port_ingress_profile_list", "buffer_profile", "buffer_queue", "cable_length",
                                  "default_lossless_buffer_parameter", "interface", "pfc", "port", "qos", "qosmaps"}) {
     const auto tests = load(kVectors + "tests/" + name + ".json");
     const auto data = load(kVectors + "tests_config/" + name + ".json");
-    if (!tests || !data) GTEST_SKIP() << "the SONiC YANG vectors are not here: " << kVectors << name << ".json";
+    ASSERT_TRUE(tests && data) << kVectors << name << ".json";
     for (const YamlEntry& test : tests->entries) {
       const YamlNode* vector = data->find(test.key);
       ASSERT_NE(vector, nullptr) << test.key;

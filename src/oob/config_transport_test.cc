@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/process.h"
+#include "base/test_prerequisites.h"
 #include "oob/config_transport_text.h"
 
 namespace weft::oob {
@@ -59,7 +60,7 @@ TEST(ConfigTransport, BadWordsAreRefused) {
 
 // The real ssh, as far as its command line: it must refuse without asking when nobody answers.
 TEST(ConfigTransport, SshIsAskedWithoutQuestions) {
-  if (std::system("command -v ssh >/dev/null 2>&1") != 0) GTEST_SKIP() << "ssh is not installed";  // NOLINT
+  WEFT_NEEDS_PROGRAM("ssh");
   SystemClock clock;
   const auto transport = open_transport({.jump = "", .user = "admin"}, clock);
   SwitchDevice device = device_of("nxos");
@@ -71,7 +72,7 @@ TEST(ConfigTransport, SshIsAskedWithoutQuestions) {
 
 // The sink of the scp that everyone has is what a switch's scp server is.
 TEST(ConfigTransport, TheScpStreamIsWhatScpReads) {
-  if (std::system("command -v scp >/dev/null 2>&1") != 0) GTEST_SKIP() << "scp is not installed";  // NOLINT
+  WEFT_NEEDS_PROGRAM("scp");
   const std::string path = testing::TempDir() + "weft_scp_" + std::to_string(::getpid());
   // As a switch would: the command of the first step, its path replaced.
   const SwitchSystem system{.name = "test", .push = {{"scp", Feed::scp}}};

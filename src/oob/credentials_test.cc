@@ -21,6 +21,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "base/test_prerequisites.h"
 #include "oob/credentials_book.h"
 #include "oob/credentials_log.h"
 #include "oob/kill_rounds.h"
@@ -114,7 +115,7 @@ TEST_F(CredentialsTest, AFileThatOthersMayReadIsRefused) {
 }
 
 TEST_F(CredentialsTest, FilesAndLinksOfOthersAreRefused) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  WEFT_NEEDS_ROOT();  // nobody else can give files away
   write(path(), kDocument);
   ASSERT_EQ(::chown(path().c_str(), 12345, 12345), 0);
   EXPECT_EQ(try_open().error().code, ErrorCode::refused);

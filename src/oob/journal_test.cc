@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/test_prerequisites.h"
 #include "oob/journal_line.h"
 #include "oob/kill_rounds.h"
 
@@ -119,7 +120,7 @@ TEST_F(JournalTest, HashIsThatOfPreviousAndLineWithoutHash) {
 
 // The same by a program that shares no code with us.
 TEST_F(JournalTest, PythonAgreesOnTheChain) {
-  if (std::system("command -v python3 >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no python3";
+  WEFT_NEEDS_PROGRAM("python3");
   append(20);
   const std::string script = folder_ + "/chain.py";
   FILE* file = std::fopen(script.c_str(), "w");

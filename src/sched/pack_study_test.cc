@@ -4,11 +4,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <map>
 
 #include "base/gzip.h"
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "sched/pack_report.h"
 #include "sched/workload.h"
 
@@ -97,7 +97,8 @@ class Published : public testing::TestWithParam<const char*> {};
 
 // One order of arrival against the published mean of ten: half a point and twice their deviation.
 TEST_P(Published, PoliciesGiveOutWhatTheAuthorsFound) {
-  if (!std::filesystem::exists(kTraces + "openb")) GTEST_SKIP() << "no traces in " << kTraces;
+  WEFT_NEEDS_DATA("traces/openb");
+  WEFT_NEEDS_DATA("traces/fgd_expected");
   const std::optional<Openb> openb = read_openb(GetParam());
   ASSERT_TRUE(openb);
   std::map<std::string, Spread> expected = published(GetParam());
@@ -122,7 +123,7 @@ TEST_P(Published, PoliciesGiveOutWhatTheAuthorsFound) {
 INSTANTIATE_TEST_SUITE_P(Openb, Published, testing::Values("default", "gpushare40", "multigpu20"));
 
 TEST(PackStudy, TypicalTasksOfThePaper) {
-  if (!std::filesystem::exists(kTraces + "openb")) GTEST_SKIP() << "no traces in " << kTraces;
+  WEFT_NEEDS_DATA("traces/openb");
   const std::optional<Openb> openb = read_openb("default");
   ASSERT_TRUE(openb);
   EXPECT_EQ(typical_tasks(openb->types).size(), 35U);

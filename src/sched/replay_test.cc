@@ -7,6 +7,7 @@
 #include "base/gzip.h"
 #include "base/random.h"
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 
 namespace weft::sched {
 namespace {
@@ -293,10 +294,11 @@ TEST(Replay, TheSameTraceGivesTheSameHash) {
 }
 
 TEST(Replay, PublishedTraceInPart) {
+  WEFT_NEEDS_DATA("traces/philly");
   Sources sources;
   Diagnostics diagnostics;
   Result<std::string> text = read_text_file(test_data_dir() + "/traces/philly/philly_jobs_82k.csv.gz");
-  if (!text.ok()) GTEST_SKIP() << "the Philly trace is not here";
+  ASSERT_TRUE(text.ok()) << text.error().text();
   TraceOptions read;
   read.limit_factor = 1.5;
   const FileId file = sources.add("philly", std::move(text).value());

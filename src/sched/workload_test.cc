@@ -4,6 +4,7 @@
 
 #include "base/gzip.h"
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 #include "sched/trace_fixture.h"
 
 namespace weft::sched {
@@ -343,11 +344,10 @@ TEST(PlainMachine, HasItsLevels) {
 // The published files; the sums are those of awk over them.
 class PublishedTraces : public testing::Test {
  protected:
-  bool open(const std::string& name) {
+  void open(const std::string& name) {
     Result<std::string> text = read_text_file(test_data_dir() + "/traces/" + name);
-    if (!text.ok()) return false;
+    ASSERT_TRUE(text.ok()) << text.error().text();
     file_ = sources_.add(name, std::move(text).value());
-    return true;
   }
   std::optional<Workload> workload() { return read_workload(file_, sources_, {}, diagnostics_); }
   [[nodiscard]] std::string said() const { return render_all(diagnostics_, sources_, false); }
@@ -358,7 +358,8 @@ class PublishedTraces : public testing::Test {
 };
 
 TEST_F(PublishedTraces, OpenbDefault) {
-  if (!open("openb/openb_pod_list_default.csv.gz")) GTEST_SKIP() << "the openb trace is not here";
+  WEFT_NEEDS_DATA("traces/openb");
+  ASSERT_NO_FATAL_FAILURE(open("openb/openb_pod_list_default.csv.gz"));
   const std::optional<Workload> read = workload();
   ASSERT_TRUE(read) << said();
   EXPECT_EQ(read->jobs.size(), 8152U);
@@ -379,14 +380,16 @@ TEST_F(PublishedTraces, OpenbDefault) {
 }
 
 TEST_F(PublishedTraces, OpenbMultiGpuHasNoTimes) {
-  if (!open("openb/openb_pod_list_multigpu20.csv.gz")) GTEST_SKIP() << "the openb trace is not here";
+  WEFT_NEEDS_DATA("traces/openb");
+  ASSERT_NO_FATAL_FAILURE(open("openb/openb_pod_list_multigpu20.csv.gz"));
   const std::optional<Workload> read = workload();
   ASSERT_TRUE(read) << said();
   EXPECT_EQ(read->jobs.size(), 8324U);
 }
 
 TEST_F(PublishedTraces, OpenbNodes) {
-  if (!open("openb/openb_node_list_gpu_node.csv.gz")) GTEST_SKIP() << "the openb trace is not here";
+  WEFT_NEEDS_DATA("traces/openb");
+  ASSERT_NO_FATAL_FAILURE(open("openb/openb_node_list_gpu_node.csv.gz"));
   const std::optional<Machine> machine = read_openb_nodes(file_, sources_, {}, diagnostics_);
   ASSERT_TRUE(machine) << said();
   EXPECT_EQ(machine->nodes().size(), 1213U);
@@ -395,7 +398,8 @@ TEST_F(PublishedTraces, OpenbNodes) {
 }
 
 TEST_F(PublishedTraces, Philly) {
-  if (!open("philly/philly_jobs_82k.csv.gz")) GTEST_SKIP() << "the Philly trace is not here";
+  WEFT_NEEDS_DATA("traces/philly");
+  ASSERT_NO_FATAL_FAILURE(open("philly/philly_jobs_82k.csv.gz"));
   const std::optional<Workload> read = workload();
   ASSERT_TRUE(read) << said();
   EXPECT_EQ(read->jobs.size(), 82'247U);
