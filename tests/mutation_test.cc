@@ -270,5 +270,22 @@ INSTANTIATE_TEST_SUITE_P(Examples, Mutation, testing::ValuesIn(all_files()), [](
   return name;
 });
 
+// A pattern that matches nothing any more would let its mutants pass unjudged.
+TEST(MutationLists, EveryPatternMatchesAMutant) {
+  std::map<std::string, std::vector<Mutant>> mutants;
+  for (const std::string& file : all_files()) mutants[file] = mutants_of(file, examples::text_of(file));
+  for (const char* list : {"matter.txt", "accepted.txt"}) {
+    const std::vector<Pattern> patterns = read_patterns(list);
+    EXPECT_GT(patterns.size(), 3U) << list;
+    for (const Pattern& pattern : patterns) {
+      const bool used = std::any_of(mutants.begin(), mutants.end(), [&](const auto& file) {
+        return std::any_of(file.second.begin(), file.second.end(),
+                           [&](const Mutant& one) { return is_in({pattern}, file.first, one); });
+      });
+      EXPECT_TRUE(used) << list << ": " << pattern.file << " | " << pattern.line << " | " << pattern.change;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -246,14 +246,17 @@ TEST(RenderAnsible, NicsEvaluateInCheckMode) {
 TEST(RenderAnsible, SecretsAreLookedUp) {
   const auto rendering = rendered("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
+  int secrets = 0;
   for (const auto& [path, file] : rendering->sink.files) {
     if (!path.starts_with("ansible/")) continue;
     const std::regex secret(R"re(^\s*(password|token|secret)\s*:(.*)$)re", std::regex::multiline);
     for (std::sregex_iterator at(file.content.begin(), file.content.end(), secret), end; at != end; ++at) {
       EXPECT_NE((*at)[2].str().find("lookup('ansible.builtin.env'"), std::string::npos) << path << ": " << (*at)[0];
       EXPECT_NE(file.content.find("no_log: true"), std::string::npos) << path;
+      ++secrets;
     }
   }
+  EXPECT_GT(secrets, 0);
 }
 
 }  // namespace

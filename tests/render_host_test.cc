@@ -67,6 +67,7 @@ TEST(RenderHost, NetplanTakesTheServersOfEveryPool) {
   for (const char* example : {"pod16.yaml", "superpod-h100-4su.yaml"}) {
     const auto rendering = hosts_of(example);
     ASSERT_NE(rendering, nullptr);
+    ASSERT_FALSE(samples(*rendering).empty());
     for (const auto& [name, path] : samples(*rendering)) {
       const std::string made = generated(lab, name, rendering->sink.content(path));
       // Every address of the design that the operating system has, with its prefix, and nothing else.
@@ -82,6 +83,7 @@ TEST(RenderHost, NetplanTakesTheServersOfEveryPool) {
       for (const std::string& line : lines_of(made)) {
         if (line.starts_with("Address=")) found.insert(line);
       }
+      EXPECT_FALSE(wanted.empty()) << name;
       EXPECT_EQ(found, wanted) << name;
     }
   }

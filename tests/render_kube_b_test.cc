@@ -152,6 +152,7 @@ TEST_P(RenderKubeB, NamespacesAreThere) {
   const Objects objects(GetParam());
   std::set<std::string> known{"monitoring", "openshift-ingress"};
   for (const KubeObject* space : objects.all("Namespace")) known.insert(space->name);
+  ASSERT_FALSE(objects.set.objects.empty());
   for (const KubeObject& object : objects.set.objects) {
     EXPECT_TRUE(object.space.empty() || known.count(object.space) == 1) << object.kind << " " << object.name;
   }
@@ -250,6 +251,7 @@ TEST(RenderKubeBLinks, PodsFindNodes) {
   const Objects objects(named("pod16_many_services"));
   const auto nodes = objects.all("Node");
   EXPECT_EQ(nodes.size(), 24U);  // 16 + 4 + 1 + 3: the pools with kubelets
+  ASSERT_FALSE(objects.all("Deployment").empty());
   for (const KubeObject* deployment : objects.all("Deployment")) {
     const Labels wanted = labels_at(deployment->at("spec.template.spec.nodeSelector"));
     std::size_t fit = 0;
@@ -493,8 +495,10 @@ TEST(RenderKubeBQueues, NodesCarryTheLevelsOfTheirTopology) {
 // A limit without a default is every container's default: the zeros keep helpers from holding GPUs.
 TEST(RenderKubeBQueues, LimitsGiveNobodyGpus) {
   const Objects objects(named("pod16"));
+  ASSERT_FALSE(objects.all("LimitRange").empty());
   for (const KubeObject* range : objects.all("LimitRange")) {
     const YamlNode& limits = items_at(&range->tree, "spec.limits").front();
+    EXPECT_FALSE(labels_at(limits.find("max")).empty()) << range->space;
     const Labels fallback = labels_at(limits.find("default"));
     const Labels request = labels_at(limits.find("defaultRequest"));
     for (const auto& [resource, amount] : labels_at(limits.find("max"))) {

@@ -73,6 +73,7 @@ TEST_P(Monitoring, PromtoolTakesConfigurationAndRules) {
   rendering->write_to(lab.folder());
   EXPECT_TRUE(check_config(lab, *rendering, "prometheus.yml"));
   EXPECT_EQ(check_config(lab, *rendering, "prometheus-oob.yml"), !rendering->plan->jump_hosts().empty());
+  ASSERT_FALSE(files_under(*rendering, "prometheus/rules/").empty());
   for (const std::string& path : files_under(*rendering, "prometheus/rules/")) {
     const Outcome rules = lab.run({"promtool", "check", "rules", path}, 20, true);
     EXPECT_EQ(rules.code, 0) << path << "\n" << rules.out;
@@ -82,11 +83,14 @@ TEST_P(Monitoring, PromtoolTakesConfigurationAndRules) {
 void run_tests(const Rendering& rendering, bool network) {
   Lab lab("alerts");
   rendering.write_to(lab.folder());
+  int run = 0;
   for (const std::string& path : files_under(rendering, "prometheus/tests/")) {
     if (path.ends_with("network_test.yml") != network) continue;
+    ++run;
     const Outcome tests = lab.run({"promtool", "test", "rules", path}, 120, true);
     EXPECT_EQ(tests.code, 0) << path << "\n" << tests.out.substr(0, 4000);
   }
+  EXPECT_GT(run, 0);
 }
 
 TEST_P(Monitoring, AlertsOfFabricsFireAndAreSilentWhenTheyShould) {
@@ -186,7 +190,9 @@ TEST_P(Monitoring, PanelsHaveTheirOwnPlace) {
       EXPECT_FALSE(panel["fieldConfig"]["defaults"]["unit"].get<std::string>().empty()) << panel["title"];
       EXPECT_FALSE(panel["targets"].empty()) << panel["title"];
     }
+    EXPECT_GT(ids.size(), 3U) << path;
   }
+  EXPECT_GE(uids.size(), 3U);
 }
 
 TEST_P(Monitoring, AlertmanagerSendsToTheRightPeople) {
@@ -219,11 +225,14 @@ TEST_P(Monitoring, AlertmanagerSendsToTheRightPeople) {
   for (const std::string& path : files_under(*rendering, "prometheus/rules/")) rules += rendering->sink.content(path);
   const std::string text = rendering->sink.content(config);
   const std::regex source("source_matchers: \\[\"?alertname=\\\\?\"(\\w+)");
+  int inhibitions = 0;
   for (std::sregex_iterator found(text.begin(), text.end(), source), end; found != end; ++found) {
     const std::string name = (*found)[1];
+    ++inhibitions;
     if (GetParam() != std::string("pod16.yaml")) continue;  // the one cluster that has every kind of thing
     EXPECT_NE(rules.find("- alert: " + name + "\n"), std::string::npos) << name;
   }
+  EXPECT_GT(inhibitions, 0) << text;
   EXPECT_EQ(text.find("api_url: "), std::string::npos) << "an address of a receiver is a secret";
 }
 

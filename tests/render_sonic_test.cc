@@ -246,6 +246,7 @@ TEST_P(SonicProperties, TheLosslessClassIsOneFromEndToEnd) {
       EXPECT_TRUE(one.table("BUFFER_PG").empty());
       continue;
     }
+    EXPECT_FALSE(one.table("PORT_QOS_MAP").empty());
     const QosSpec& qos = fabric->qos.value;
     const bool by_dscp = qos.trust.value == TrustMode::dscp;
     const bool pauses = qos.pfc.value != PfcMode::off;

@@ -135,13 +135,18 @@ TEST(Lifeline, LossOfASwitch) {
   for (const Cable& cable : cluster.cables()) {
     ports += cable.fabric == FabricKind::oob && cable.role == CableRole::host_leaf ? 1U : 0U;
   }
+  ASSERT_GT(ports, 0U);
+  bool seen_home = false;
   for (const LifelineLoss& loss : lifeline.losses()) {
+    seen_home = seen_home || loss.device == home;
     std::uint64_t own = 0;
     for (const PortId port : cluster.ports_of(loss.device)) {
       own += cluster.cable(cluster.cable_of(port)).role == CableRole::host_leaf ? 1U : 0U;
     }
     EXPECT_EQ(loss.devices, loss.device == home ? ports : own) << cluster.name_of(loss.device);
   }
+  EXPECT_TRUE(seen_home);
+  EXPECT_GT(lifeline.losses().size(), 1U);
 }
 
 TEST(Lifeline, TheDocumentNamesEveryHop) {

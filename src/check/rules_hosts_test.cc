@@ -83,6 +83,7 @@ TEST(HostRules, FindNothingInTheGoodExamples) {
 TEST(HostRules, FindNothingInTheGoodExamplesWithoutACluster) { EXPECT_EQ(run(good_files(), nullptr).text, ""); }
 
 TEST(HostRules, HaveExamplesThatTriggerThemAlone) {
+  ASSERT_FALSE(host_rules().empty());
   for (const Rule& rule : host_rules()) {
     SCOPED_TRACE(std::string(rule.id));
     auto files = good_files();

@@ -150,6 +150,7 @@ TEST(CommandTableTest, CommandsAreComplete) {
     EXPECT_LE(command.summary.size(), 60U) << command.name;
     for (std::size_t i = 0; i + 1 < command.arguments.size(); ++i) EXPECT_FALSE(command.arguments[i].repeatable);
   }
+  EXPECT_GE(names.size(), 20U);
 }
 
 // What help shows must work.

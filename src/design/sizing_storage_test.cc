@@ -80,7 +80,9 @@ TEST(StorageNeeds, CheckpointsOfPublishedModels) {
 }
 
 TEST(StorageNeeds, EveryRuleNamesItsSource) {
-  for (const ThroughputNeed& need : storage_needs(8, 1, DataClass::good)) {
+  const auto needs = storage_needs(8, 1, DataClass::good);
+  ASSERT_FALSE(needs.empty());
+  for (const ThroughputNeed& need : needs) {
     EXPECT_FALSE(need.rule.empty());
     EXPECT_FALSE(need.source.empty());
     EXPECT_GT(need.read.count() + need.write.count(), 0);

@@ -235,6 +235,7 @@ TEST(Views, SplittersShareALabel) {
     EXPECT_TRUE(legs[assembly].insert(leg).second);
     total[assembly] = leg.substr(leg.find('/') + 1);
   }
+  ASSERT_FALSE(legs.empty());
   for (const auto& [assembly, members] : legs) EXPECT_EQ(std::to_string(members.size()), total[assembly]) << assembly;
 }
 

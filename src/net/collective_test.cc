@@ -116,9 +116,11 @@ TEST(Ring, BytesThatDoNotDivideAreRoundedUp) {
   shape.channels = 3;
   const Made made = make(7, shape);
   // 1,000,003 / 3 = 333,335 (333,334.3), / 7 = 47,620 (47,619.3)
+  ASSERT_FALSE(made.graph.transfers().empty());
   for (const Transfer& t : made.graph.transfers()) EXPECT_EQ(t.bytes, Bytes(47'620));
   shape.bytes = Bytes(1);
   const Made least = make(7, shape);
+  ASSERT_EQ(least.graph.transfers().size(), made.graph.transfers().size());
   for (const Transfer& t : least.graph.transfers()) EXPECT_EQ(t.bytes, Bytes(1));
 }
 

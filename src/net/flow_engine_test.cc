@@ -166,6 +166,7 @@ TEST(FlowEngine, SharesBetweenClassesAndNotTheirFlows) {
   other.traffic_class = 1;
   graph.add(other);
   const SimResult result = simulated(routes, graph, options);
+  ASSERT_EQ(result.finished.size(), 5U);
   for (const SimTime t : result.finished) EXPECT_NEAR(in_microseconds(t), 640, 1e-3);
 }
 

@@ -61,6 +61,7 @@ TEST(Permutation, ShapesAreCarriedOver) {
   shape.queue_pairs = 4;
   shape.tag = 9;
   add_permutation(graph, network.endpoints(), shape);
+  ASSERT_EQ(graph.transfers().size(), 8U);
   for (const Transfer& t : graph.transfers()) {
     EXPECT_EQ(t.bytes, Bytes(4321));
     EXPECT_EQ(t.start, microseconds(7));

@@ -107,6 +107,7 @@ TEST_F(JournalTest, WritesAChainThatVerifies) {
 TEST_F(JournalTest, HashIsThatOfPreviousAndLineWithoutHash) {
   append(2);
   const std::vector<std::string> all = lines();
+  ASSERT_EQ(all.size(), 2U);
   std::string previous(64, '0');
   for (const std::string& line : all) {
     const std::size_t at = line.rfind(", \"hash\": \"");
@@ -144,6 +145,8 @@ TEST_F(JournalTest, PythonAgreesOnTheChain) {
 TEST_F(JournalTest, EveryChangeOfAByteIsFound) {
   append(3);
   const std::string good = text();
+  ASSERT_EQ(std::count(good.begin(), good.end(), '\n'), 3);
+  ASSERT_TRUE(verify_journal_text(good).problems.empty());
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] = bad[i] == 'x' ? 'y' : 'x';
@@ -219,6 +222,7 @@ TEST_F(JournalTest, TornAtEveryByteIsClosedAndVerifies) {
   append(2);
   const std::string good = text();
   const std::size_t second = good.find('\n') + 1;
+  ASSERT_GT(good.size(), second + 37);
   for (std::size_t cut = second; cut < good.size(); cut += 37) {
     rewrite(good.substr(0, cut));
     const JournalVerdict before = verify_journal_text(text());

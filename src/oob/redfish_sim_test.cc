@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "oob/dialer.h"
@@ -206,34 +207,61 @@ TEST_F(RedfishSim, EveryFaultIsAResultOrAClearError) {
       }
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    EXPECT_LT(seconds, 6.0) << to_text(one.kind);
+    EXPECT_LT(seconds, 60.0) << to_text(one.kind);  // no hang; a busy machine may be slow
     fleet_->stop();
   }
 }
 
+// The task monitor says Retry-After: 1 (second). A task of 1.5 s still runs at the first look, so that a client which
+// does not wait, or looks only once, is back too early. Nothing here is late on a busy machine.
 TEST_F(RedfishSim, TasksOfAResetAreWaitedFor) {
-  start({{"node1", FaultKind::async_reset, rule_of(FaultKind::async_reset).fallback}});
+  const Duration task = milliseconds(1'500);
+  start({{"node1", FaultKind::async_reset, task.count()}});
   {
     Result<std::unique_ptr<Bmc>> bmc = dial();
     ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+    const Duration before = clock_.now();
     const Status reset = (*bmc)->reset(ResetAction::force_off);
     EXPECT_TRUE(reset.ok()) << reset.error().text();
+    EXPECT_GE(clock_.now() - before, task);
+    EXPECT_EQ(fleet_->totals().all_resets(), 1U);
+    EXPECT_TRUE(becomes(PowerState::off));
   }
   fleet_->stop();
-  limit_ = milliseconds(2'000);  // it is waited for so long
+  limit_ = milliseconds(2'000);  // one look after a second; a second one would be beyond the limit
   start({{"node1", FaultKind::task_never_ends, rule_of(FaultKind::task_never_ends).fallback}});
   Result<std::unique_ptr<Bmc>> bmc = dial();
   ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+  const Duration before = clock_.now();
   const Status reset = (*bmc)->reset(ResetAction::force_off);
   EXPECT_TRUE(reset.ok()) << reset.error().text();
+  EXPECT_GE(clock_.now() - before, milliseconds(1'000));
+  EXPECT_EQ(fleet_->totals().all_resets(), 1U);  // waiting repeats nothing
 }
 
+// A setting is written with the ETag that came with it. Beyond what a healthy BMC is asked there are the PATCH that is
+// refused with 412, and a look at whether the ETag changed meanwhile.
 TEST_F(RedfishSim, AnEtagThatNeverMatchesIsLeftOut) {
-  start({{"node1", FaultKind::stale_etag, rule_of(FaultKind::stale_etag).fallback}});
-  Result<std::unique_ptr<Bmc>> bmc = dial();
-  ASSERT_TRUE(bmc.ok()) << bmc.error().text();
-  const Status changed = (*bmc)->set_password("admin", Secret("N3w-and-longer"));
-  EXPECT_TRUE(changed.ok()) << changed.error().text();
+  std::map<bool, std::uint64_t> requests;  // by whether the ETag is stale
+  for (const bool stale : {false, true}) {
+    std::vector<NamedFault> faults;
+    if (stale) faults.push_back({"node1", FaultKind::stale_etag, rule_of(FaultKind::stale_etag).fallback});
+    start(std::move(faults));
+    Result<std::unique_ptr<Bmc>> bmc = dial();
+    ASSERT_TRUE(bmc.ok()) << bmc.error().text();
+    SettingsChange change;
+    change.ntp = {"10.0.0.1", "10.0.0.2"};
+    const std::uint64_t before = fleet_->totals().requests;
+    const Status changed = (*bmc)->change(change);
+    EXPECT_TRUE(changed.ok()) << changed.error().text();
+    requests[stale] = fleet_->totals().requests - before;
+    const Result<BmcSettings> now = (*bmc)->settings();
+    ASSERT_TRUE(now.ok());
+    EXPECT_EQ(now->ntp, change.ntp);
+    bmc->reset();
+    fleet_->stop();
+  }
+  EXPECT_EQ(requests[true], requests[false] + 2);
 }
 
 }  // namespace

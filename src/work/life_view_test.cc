@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Lt;
+using ::testing::Not;
 
 YamlNode as_json(const Document& document) {
   Sources sources;
@@ -117,11 +118,29 @@ TEST(LifeView, PartsAddUpToTheStep) {
   EXPECT_NEAR(share, 100, 1e-2);
 }
 
+// Shares of a step of 0 s, of a GPU of 0 bytes and of networks without capacity: 0, not a quotient of zeros, which
+// would be `null` in JSON.
 TEST(LifeView, EmptyResultIsShown) {
   const Document document = life_document(LifeResult());
+  const YamlNode root = as_json(document);
+  for (const char* figure : {"step_s", "tokens_per_s", "mfu_percent", "hfu_percent", "checkpoint_overhead_percent"}) {
+    const YamlNode* value = root.find("figures")->find(figure);
+    ASSERT_NE(value, nullptr) << figure;
+    EXPECT_EQ(value->scalar, "0") << figure;
+  }
+  ASSERT_EQ(root.find("states")->items.size(), 5U);
+  for (const YamlNode& state : root.find("states")->items) {
+    for (const YamlEntry& entry : state.entries) {
+      if (!entry.key.ends_with("_percent") && !entry.key.ends_with("_s") && !entry.key.ends_with("_bytes")) continue;
+      EXPECT_EQ(entry.value.scalar, "0") << entry.key;
+    }
+  }
+  EXPECT_TRUE(root.find("events")->items.empty());
   for (const OutputFormat format :
        {OutputFormat::table, OutputFormat::wide, OutputFormat::json, OutputFormat::csv, OutputFormat::ndjson}) {
-    EXPECT_FALSE(write(document, {.format = format}).empty());
+    const std::string text = write(document, {.format = format});
+    EXPECT_FALSE(text.empty());
+    for (const char* wrong : {"nan", "inf", "null"}) EXPECT_THAT(text, Not(HasSubstr(wrong))) << text;
   }
 }
 

@@ -6,6 +6,7 @@
 namespace weft::work {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -100,11 +101,10 @@ TEST(MemoryModel, WhatWouldFitFits) {
   ASSERT_GT(memory_of(plan, capacity).total, capacity);
   const std::vector<std::string> ways = what_would_fit(plan, capacity);
   ASSERT_THAT(ways, Not(IsEmpty()));
-  for (const std::string& way : ways) {
-    if (way.find("sharding: parameters") == std::string::npos) continue;
-    plan.sharding = Sharding::parameters;
-    EXPECT_LE(memory_of(plan, capacity).total, capacity);
-  }
+  // 70.6 billion parameters over 4 x 16 GPUs: 18 bytes each, all of them sharded, are 20 GB of the 80.
+  EXPECT_THAT(ways, Contains(HasSubstr("sharding: parameters")));
+  plan.sharding = Sharding::parameters;
+  EXPECT_LE(memory_of(plan, capacity).total, capacity);
 }
 
 }  // namespace

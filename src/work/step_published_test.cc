@@ -63,6 +63,7 @@ TEST(StepPublished, EveryTableWithinItsBar) {
 
 // Weak scaling: from 64 to 2,048 GPUs with the batch the step grows by 1.6 % as published, and never shrinks.
 TEST(StepPublished, WeakScalingCostsLittle) {
+  int tables = 0;
   for (const PublishedSteps& table : read_published_steps(source_dir() + "/tests/validate/steps.csv")) {
     if (table.id != "llama70-bf16" && table.id != "gpt175-bf16" && table.id != "llama8-bf16") continue;
     const PublishedMachine machine(table.gpu);
@@ -71,7 +72,9 @@ TEST(StepPublished, WeakScalingCostsLittle) {
     const double measured = table.rows.back().seconds / table.rows.front().seconds - 1;
     EXPECT_GE(last, first) << table.title;
     EXPECT_NEAR(last / first - 1, measured, 0.03) << table.title;
+    ++tables;
   }
+  EXPECT_EQ(tables, 3);
 }
 
 TrainingPlan small_plan() {
@@ -112,7 +115,9 @@ TEST(StepPublished, WhatCostsMoreTakesLonger) {
 
 // The parts of a step add up to it.
 TEST(StepPublished, PartsAddUp) {
-  for (const PublishedSteps& table : read_published_steps(source_dir() + "/tests/validate/steps.csv")) {
+  const auto tables = read_published_steps(source_dir() + "/tests/validate/steps.csv");
+  ASSERT_FALSE(tables.empty());
+  for (const PublishedSteps& table : tables) {
     const PublishedMachine machine(table.gpu);
     const StepParts p = machine.play(table.rows.back().plan).parts;
     const SimTime sum = p.compute + p.recompute + p.tensor + p.context + p.expert + p.pipeline + p.data + p.bubble +
