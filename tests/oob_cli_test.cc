@@ -195,7 +195,7 @@ TEST_F(OobCli, AnInterruptLogsOutAndLeavesTheOperationOpen) {
   options.powered = false;
   serve(std::move(options));
   const pid_t child = start(words({"power", "on", "CLUSTER", "train[001-004]", "--yes", "--reason", "drill"}));
-  for (int i = 0; i < 200 && fleet_->totals().all_resets() < 4; ++i)
+  for (int i = 0; i < 1'200 && fleet_->totals().all_resets() < 4; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_GE(fleet_->totals().all_resets(), 4U);
   ::kill(child, SIGINT);

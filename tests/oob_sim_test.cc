@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -67,7 +68,7 @@ class OobSimTest : public ProgramTest {
     for (const std::string& word : words) line += "'" + word + "' ";
     line += "> '" + (folder_ / "sim.out").string() + "' 2> '" + (folder_ / "sim.err").string() + "'";
     child_ = start({"/bin/sh", "-c", "exec " + line});
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 3'000; ++i) {
       const std::string said = contents(folder_ / "sim.err");
       const std::size_t at = said.find("port ");
       if (at != std::string::npos && said.find('\n', at) != std::string::npos) {
@@ -110,7 +111,14 @@ class OobSimTest : public ProgramTest {
                                  "-S", "Always"});
     return run(words);
   }
-  static void wait_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+  // Asks again until it holds; false after a minute.
+  static bool becomes(const std::function<bool()>& holds) {
+    for (int i = 0; i < 3'000; ++i) {
+      if (holds()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
 
   pid_t child_ = 0;
   std::string port_;
@@ -118,7 +126,7 @@ class OobSimTest : public ProgramTest {
 };
 
 TEST_F(OobSimTest, WritesWhatOtherCommandsNeed) {
-  begin({"--for", "10s"});
+  begin({"--for", "60s"});
   const std::string endpoints = contents(fs::path(dir()) / "endpoints.yaml");
   EXPECT_THAT(endpoints, HasSubstr("weft_endpoints: 1"));
   EXPECT_THAT(endpoints, HasSubstr("train[001-032]"));
@@ -162,13 +170,14 @@ TEST_F(OobSimTest, CurlSpeaksEveryVerb) {
   const std::string token = in.out.substr(at + 14, 32);
   const std::string reset = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset";
   EXPECT_EQ(send("POST", reset, R"({"ResetType":"ForceOff"})", token), "204");
-  wait_ms(60);
-  EXPECT_EQ(get("/redfish/v1/Systems/1")["PowerState"], "Off");
+  EXPECT_TRUE(becomes([&] { return get("/redfish/v1/Systems/1")["PowerState"] == "Off"; }));
   EXPECT_EQ(send("POST", reset, R"({"ResetType":"On"})", token), "204");
-  wait_ms(600);
-  const Json system = get("/redfish/v1/Systems/1");
+  Json system;
+  EXPECT_TRUE(becomes([&] {
+    system = get("/redfish/v1/Systems/1");
+    return system["BootProgress"]["LastState"] == "OSRunning";
+  })) << system;
   EXPECT_EQ(system["PowerState"], "On");
-  EXPECT_EQ(system["BootProgress"]["LastState"], "OSRunning");
   EXPECT_EQ(send("PATCH", "/redfish/v1/Systems/1", R"({"AssetTag":"row 7"})", token), "204");
   EXPECT_EQ(get("/redfish/v1/Systems/1")["AssetTag"], "row 7");
   EXPECT_EQ(send("PATCH", "/redfish/v1/Systems/1", R"({"Colour":"red"})", token), "400");
@@ -192,10 +201,10 @@ TEST_F(OobSimTest, RedfishtoolBelievesIt) {
   EXPECT_EQ(Json::parse(redfishtool({"Systems"}).out, nullptr, false)["Members@odata.count"], 1);
   EXPECT_EQ(Json::parse(redfishtool({"Systems", "-I", "1", "get"}, "Session").out, nullptr, false)["Name"], "train001");
   EXPECT_EQ(redfishtool({"Systems", "-I", "1", "reset", "ForceOff"}).code, 0);
-  wait_ms(60);
-  EXPECT_EQ(
-      Json::parse(redfishtool({"Systems", "-I", "1", "-P", "PowerState", "get"}).out, nullptr, false)["PowerState"],
-      "Off");
+  EXPECT_TRUE(becomes([&] {
+    const Outcome state = redfishtool({"Systems", "-I", "1", "-P", "PowerState", "get"});
+    return Json::parse(state.out, nullptr, false)["PowerState"] == "Off";
+  }));
   EXPECT_EQ(redfishtool({"Systems", "-I", "1", "reset", "On"}).code, 0);
   EXPECT_EQ(redfishtool({"Systems", "-I", "1", "setBootOverride", "Once", "Pxe"}).code, 0);
   EXPECT_NE(redfishtool({"Systems", "-I", "1", "reset", "Explode"}).code, 0);
@@ -229,7 +238,7 @@ system = root.get_system_collection().get_members()[0]
 assert system.power_state == sushy.PowerState.ON, system.power_state
 assert sushy.ResetType.POWER_CYCLE in system.get_allowed_reset_system_values()
 def until(state):
-    for _ in range(200):
+    for _ in range(6000):
         system.refresh(force=True)
         if system.power_state == state: return
         time.sleep(0.01)
@@ -280,8 +289,7 @@ TEST_F(OobSimTest, FaultsOfAFileStrike) {
   EXPECT_EQ(curl({neighbour(1)}).code, 60);
   EXPECT_EQ(curl({"-o", "/dev/null", "-w", "%{http_code}", "-u", "admin:Correct7Horse", neighbour(2)}).out, "500");
   ::kill(child_, SIGUSR1);
-  for (int i = 0; i < 100 && contents(folder_ / "report.json").empty(); ++i) wait_ms(10);
-  EXPECT_THAT(contents(folder_ / "report.json"), HasSubstr("train003"));
+  EXPECT_TRUE(becomes([] { return contents(folder_ / "report.json").find("train003") != std::string::npos; }));
 }
 
 }  // namespace

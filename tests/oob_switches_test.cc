@@ -76,6 +76,19 @@ class OobSwitchesTest : public ProgramTest {
     return all;
   }
   static Outcome weft(const std::string& verb, const Words& more) { return run(words(verb, more)); }
+  // Waits for every process that has the switches' program in its command line: what a killed weft has left behind.
+  static bool switches_are_idle() {
+    const std::string program = (folder_ / "switch").string();
+    for (int i = 0; i < 6'000; ++i) {
+      bool busy = false;
+      for (const auto& entry : fs::directory_iterator("/proc")) {
+        busy = busy || contents(entry.path() / "cmdline").find(program) != std::string::npos;
+      }
+      if (!busy) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
   static Json rows(const std::string& verb, Words more, int code) {
     more.insert(more.end(), {"-o", "json"});
     const Outcome outcome = weft(verb, more);
@@ -167,13 +180,13 @@ TEST_F(OobSwitchesTest, KilledRestoresAreResumedByLooking) {
     const pid_t child = start(words("restore", {"oob-leaf001", "--yes", "--reason", "drill"}));
     // Every other time in the midst of the push, however slow the machine is.
     const std::string before = contents(box("oob-leaf001.pushes"));
-    for (int i = 0; round % 2 == 1 && i < 1000 && contents(box("oob-leaf001.pushes")) == before; ++i)
+    for (int i = 0; round % 2 == 1 && i < 6'000 && contents(box("oob-leaf001.pushes")) == before; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     std::this_thread::sleep_for(std::chrono::milliseconds(random.below(round % 2 == 1 ? 100 : 500)));
     ::kill(child, SIGKILL);
     (void)wait(child);
     // The switch itself goes on with what it was told.
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ASSERT_TRUE(switches_are_idle());
     const std::string pushes = contents(box("oob-leaf001.pushes"));
     const Outcome resumed = weft("restore", {"oob-leaf001", "--settle", "-o", "json"});
     EXPECT_EQ(contents(box("oob-leaf001.pushes")), pushes);

@@ -401,11 +401,10 @@ TEST(HttpsClient, AStoppedClockStopsEverythingButAFarewell) {
 }
 
 TEST(HttpsClientConcurrent, AStopEndsARequestInFlight) {
-  TestServer server([](const ServerRequest&) { return ServerAnswer{.body = "{}", .delay_ms = 10'000}; });
+  TestServer server([](const ServerRequest&) { return ServerAnswer{.body = "{}", .delay_ms = 120'000}; });
   SystemClock clock;
   Endpoint endpoint = endpoint_of(server);
-  endpoint.request_limit = milliseconds(8'000);
-  const auto start = std::chrono::steady_clock::now();
+  endpoint.request_limit = milliseconds(60'000);
   std::thread stopper([&] {
     while (server.requests().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     clock.stop();
@@ -413,8 +412,7 @@ TEST(HttpsClientConcurrent, AStopEndsARequestInFlight) {
   const Result<HttpReply> reply = HttpsClient(endpoint, clock).request(get("/redfish/v1/"));
   stopper.join();
   ASSERT_FALSE(reply.ok());
-  EXPECT_EQ(reply.error().message, "stopped");
-  EXPECT_LT(seconds_since(start), 7.5);
+  EXPECT_EQ(reply.error().message, "stopped");  // not the limit's message
 }
 
 TEST(HttpsClientConcurrent, NeverMoreThanFourInFlightForOneBmc) {

@@ -395,7 +395,7 @@ TEST_F(SyslogTest, ConcurrentServerThatNeverAnswersDoesNotHoldUp) {
   slow.limit = milliseconds(200);
   const auto start = std::chrono::steady_clock::now();
   const SyslogReport report = forward_journal(slow);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
   EXPECT_EQ(report.left, 1U);
   EXPECT_THAT(report.problem, HasSubstr("no answer in time"));
 }
