@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/test_places.h"
+#include "base/test_prerequisites.h"
 
 namespace weft {
 namespace {
@@ -20,7 +21,7 @@ struct Row {
   std::int64_t xoff = 0;
 };
 
-std::filesystem::path tables() { return source_dir() + "/../shared/schemas/sonic-qos-oracles"; }
+std::filesystem::path tables() { return test_data_dir() + "/schemas/sonic-qos-oracles"; }
 
 std::vector<Row> read_table(const std::filesystem::path& path) {
   std::vector<Row> rows;
@@ -49,7 +50,7 @@ Headroom ours(const std::string& sku, const Row& row) {
 
 // Vendor tables of SONiC's build tree. At least 133 rows must come out to the byte, the others within 2 KB.
 TEST(PfcHeadroom, ReproducesTheVendorsTables) {
-  if (!std::filesystem::exists(tables())) GTEST_SKIP() << "no vendor tables beside the source tree";
+  WEFT_NEEDS_DATA("schemas/sonic-qos-oracles");
   int exact = 0;
   int within = 0;
   int files = 0;
@@ -85,7 +86,7 @@ TEST(PfcHeadroom, TomahawkIsAnEstimate) {
   ASSERT_TRUE(asic_headroom("Arista-7060X6-16PE-384C-O128S2"));
   EXPECT_TRUE(asic_headroom("Arista-7060X6-16PE-384C-O128S2")->estimated);
   EXPECT_TRUE(asic_headroom("Cloud Scale LS25600GX2A")->estimated);
-  if (!std::filesystem::exists(tables())) GTEST_SKIP() << "no vendor tables beside the source tree";
+  WEFT_NEEDS_DATA("schemas/sonic-qos-oracles");
   const std::string sku = "Arista-7060X6-16PE-384C-O128S2";
   const std::vector<Row> rows = read_table(tables() / (sku + ".pg_profile_lookup.ini"));
   ASSERT_FALSE(rows.empty());

@@ -154,6 +154,7 @@ TEST_F(MediaTest, ListsEachMediumOnce) {
     (void)pick(kNic, kTwin, gigabits(400), 4000);
     (void)pick(kNic, kTwin, gigabits(400), 400000);
   }
+  ASSERT_GE(media_.size(), 2U);  // optics for 4 m and for 400 m
   for (std::size_t i = 0; i < media_.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       EXPECT_FALSE(media_[i].cable == media_[j].cable && media_[i].at_a == media_[j].at_a &&
