@@ -28,14 +28,17 @@ void bring_back() {
 }
 
 // The terminal first, then whatever the signal meant before us.
-extern "C" void restore_and_pass_on(int signal) {
+extern "C" void restore_and_pass_on(int signal, siginfo_t* info, void* context) {
   const int number = errno;
   bring_back();
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] != signal) continue;
     const struct sigaction& former = saved.before[i];
-    if (former.sa_handler == SIG_IGN) break;
-    if (former.sa_handler == SIG_DFL) {
+    if ((former.sa_flags & SA_SIGINFO) != 0) {  // such as a sanitizer's, which reads both
+      former.sa_sigaction(signal, info, context);
+    } else if (former.sa_handler == SIG_IGN) {
+      break;
+    } else if (former.sa_handler == SIG_DFL) {
       (void)::sigaction(signal, &former, nullptr);
       (void)::raise(signal);
     } else {
@@ -54,7 +57,8 @@ RawTerminal::RawTerminal(int descriptor) {
   ::cfmakeraw(&raw);
   saved.descriptor = descriptor;
   struct sigaction action {};
-  action.sa_handler = restore_and_pass_on;
+  action.sa_sigaction = restore_and_pass_on;
+  action.sa_flags = SA_SIGINFO;
   (void)::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kSignals.size(); ++i) (void)::sigaction(kSignals[i], &action, &saved.before[i]);
   ok_ = ::tcsetattr(descriptor, TCSADRAIN, &raw) == 0;

@@ -143,6 +143,7 @@ bool ClusterBuilder::interconnect(FabricKind kind, std::vector<FabricMember>& me
                              ? static_cast<std::uint32_t>(fabric.uplinks.value)
                              : uplinks_needed(down, member.speed, out.uplink_speed, member.ratio);
     leaves.uplinks_max = uplinks_left(capacity(member.down, up), down);
+    leaves.uplinks_empty = leaves.uplinks_max;
     // Managers and small pools may have taken cages above the unit's own.
     for (const LeafState& state : member.leaves) {
       if (up.cages != state.down.cages) break;

@@ -64,11 +64,13 @@ std::optional<ClosPlan> two_tiers(const ClosRequest& request) {
   return std::nullopt;
 }
 
-// Packs whole units into pods, in order, so that a pod's spines have a port for each link. Nothing if a unit does not
-// fit into a pod at all.
+// Packs whole units into pods, in order, so that a pod's spines have a port for each link; into no fewer than
+// `pods_min` pods, if there are as many units. Nothing if a unit does not fit into a pod at all.
 std::optional<std::vector<std::uint32_t>> pack_pods(const ClosRequest& request,
                                                     const std::vector<std::uint32_t>& uplinks, std::uint32_t spines,
-                                                    std::uint32_t spine_down) {
+                                                    std::uint32_t spine_down, std::uint32_t pods_min) {
+  std::uint64_t units_left = 0;
+  for (const LeafClass& leaves : request.classes) units_left += leaves.units;
   std::vector<std::uint32_t> pod_of_unit;
   std::uint32_t pod = 0;
   std::uint64_t used = 0;
@@ -76,8 +78,9 @@ std::optional<std::vector<std::uint32_t>> pack_pods(const ClosRequest& request,
     const LeafClass& leaves = request.classes[c];
     const std::uint64_t cost = std::uint64_t{leaves.leaves_per_unit} * (uplinks[c] / spines);
     if (cost > spine_down) return std::nullopt;
-    for (std::uint32_t u = 0; u < leaves.units; ++u) {
-      if (used + cost > spine_down) {
+    for (std::uint32_t u = 0; u < leaves.units; ++u, --units_left) {
+      const bool last_for_the_rest = used > 0 && pod + 1 + units_left <= pods_min;
+      if (used + cost > spine_down || last_for_the_rest) {
         ++pod;
         used = 0;
       }
@@ -97,16 +100,16 @@ std::optional<std::vector<std::uint32_t>> spread_over_pods(const ClosRequest& re
                                                            const std::vector<std::uint32_t>& uplinks,
                                                            std::uint32_t spines, std::uint32_t spine_down,
                                                            std::uint32_t pods_wanted) {
-  auto packed = pack_pods(request, uplinks, spines, spine_down);
+  auto packed = pack_pods(request, uplinks, spines, spine_down, 1);
   if (!packed || count_pods(*packed) >= pods_wanted) return packed;
   std::uint64_t links = 0;
   for (std::size_t c = 0; c < uplinks.size(); ++c) {
     const LeafClass& leaves = request.classes[c];
     links += std::uint64_t{leaves.units} * leaves.leaves_per_unit * (uplinks[c] / spines);
   }
-  for (auto down = static_cast<std::uint32_t>(divide_up(links, pods_wanted)); down < spine_down; ++down) {
-    auto spread = pack_pods(request, uplinks, spines, down);
-    if (spread && count_pods(*spread) <= pods_wanted) return spread;
+  for (auto down = static_cast<std::uint32_t>(divide_up(links, pods_wanted)); down <= spine_down; ++down) {
+    auto spread = pack_pods(request, uplinks, spines, down, pods_wanted);
+    if (spread && count_pods(*spread) == pods_wanted) return spread;
   }
   return packed;
 }
@@ -132,10 +135,13 @@ bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
 
 // The most spines that two tiers take for any number of units of these classes. From the first even number on that
 // gives each leaf one link per spine, more spines serve no more leaves; where there is no such number, the largest even
-// one.
-std::uint32_t most_two_tier_spines(const ClosRequest& request) {
+// one. Leaves count as empty: what a small pool takes of them today must not decide.
+std::uint32_t most_two_tier_spines(ClosRequest request) {
   std::uint32_t wanted = 0;
-  for (const LeafClass& leaves : request.classes) wanted = std::max(wanted, leaves.uplinks_min);
+  for (LeafClass& leaves : request.classes) {
+    leaves.uplinks_max = std::max(leaves.uplinks_max, leaves.uplinks_empty);
+    wanted = std::max(wanted, leaves.uplinks_min);
+  }
   std::uint32_t most = 0;
   for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
     if (even_uplinks(request, spines)) most = spines;
@@ -160,56 +166,91 @@ std::optional<SpineSplit> split_spine(const ClosRequest& request) {
   return SpineSplit{static_cast<std::uint32_t>(down), static_cast<std::uint32_t>(up)};
 }
 
-// The fewest cores that have a port for every link of these spines.
-std::uint64_t fewest_cores(const ClosPlan& plan, std::uint32_t core_ports) {
-  return divide_up(std::uint64_t{plan.spines()} * plan.spine_uplinks, core_ports);
+// How many pods pack_pods() fills; nothing if a unit does not fit into a pod at all.
+std::optional<std::uint64_t> pods_needed(const ClosRequest& request, const std::vector<std::uint32_t>& uplinks,
+                                         std::uint32_t spines, std::uint32_t spine_down) {
+  std::uint64_t pods = 1;
+  std::uint64_t used = 0;
+  for (std::size_t c = 0; c < uplinks.size(); ++c) {
+    const LeafClass& leaves = request.classes[c];
+    const std::uint64_t cost = std::uint64_t{leaves.leaves_per_unit} * (uplinks[c] / spines);
+    if (cost > spine_down) return std::nullopt;
+    const std::uint64_t here = std::min<std::uint64_t>(leaves.units, (spine_down - used) / cost);
+    const std::uint64_t rest = leaves.units - here;
+    used += here * cost;
+    if (rest == 0) continue;
+    const std::uint64_t each = spine_down / cost;
+    pods += divide_up(rest, each);
+    used = (rest - (divide_up(rest, each) - 1) * each) * cost;
+  }
+  return pods;
 }
 
-// A plan with `spines` in a pod and `pods` pods; nothing if the units cannot be spread over so many.
-std::optional<ClosPlan> plan_pods(const ClosRequest& request, const SpineSplit& spine, std::uint32_t spines,
-                                  const std::vector<std::uint32_t>& uplinks, std::uint32_t pods) {
-  auto pod_of_unit = spread_over_pods(request, uplinks, spines, spine.down, pods);
-  if (!pod_of_unit) return std::nullopt;
-  ClosPlan plan;
-  plan.tiers = 3;
-  plan.uplinks = uplinks;
-  plan.spines_per_pod = spines;
-  plan.pods = count_pods(*pod_of_unit);
-  plan.pod_of_unit = std::move(*pod_of_unit);
-  plan.spine_uplinks = spine.up;
-  if (!group_cores(plan, request.core_ports)) return std::nullopt;
-  return plan;
+// Fewest switches that growth must keep.
+struct Floors {
+  std::uint32_t spines = 0;
+  std::uint32_t cores = 0;
+};
+
+// What of the floors a plan lacks, then its size: fewest spines first, not fewest switches, so that spines never become
+// fewer when leaves are added. Among equals one in which spines spread evenly over cores, then the one with the largest
+// pods, which keep most traffic below the core.
+auto rank_of(const ClosPlan& plan, const Floors& floors) {
+  return std::tuple(floors.spines - std::min(floors.spines, plan.spines()),
+                    floors.cores - std::min(floors.cores, plan.cores()), plan.spines(), plan.cores(),
+                    plan.spine_uplinks % plan.cores_per_group != 0, plan.spines_per_core_group, ~plan.spines_per_pod);
 }
 
-// Tries every number of spines in a pod and keeps the plan with the fewest spines among those that leave no core to
-// rounding; among equals one in which spines spread evenly over cores, then the one with the largest pods, which keep
-// most traffic below the core. With more units neither spines nor cores become fewer: the number of pods that a number
-// of spines needs never falls, and without rounding cores follow from spines. At least `spines_floor` spines: a fabric
-// that outgrows two tiers keeps those it has.
-std::optional<ClosPlan> three_tiers(const ClosRequest& request, std::uint32_t spines_floor) {
-  constexpr std::uint32_t kMaxExtraPods = 4;
-  const auto spine = split_spine(request);
-  if (!spine) return std::nullopt;
+// Tries every number of spines in a pod; the plan has no units in its pods yet.
+std::optional<ClosPlan> choose_pods(const ClosRequest& request, const SpineSplit& spine, const Floors& floors) {
   std::optional<ClosPlan> best;
-  const auto rank = [&](const ClosPlan& plan) {
-    const std::uint32_t missing = spines_floor - std::min(spines_floor, plan.spines());
-    return std::tuple(missing, plan.cores() > fewest_cores(plan, request.core_ports), plan.spines(), plan.cores(),
-                      plan.spine_uplinks % plan.cores_per_group != 0, plan.spines_per_core_group, ~plan.spines_per_pod);
-  };
+  std::uint64_t units = 0;
+  for (const LeafClass& leaves : request.classes) units += leaves.units;
   for (std::uint32_t spines = request.spines_min; spines <= most_uplinks(request); ++spines) {
     const auto uplinks = even_uplinks(request, spines);
     if (!uplinks) continue;
-    auto pods = static_cast<std::uint32_t>(divide_up(spines_floor, spines));
-    for (std::uint32_t extra = 0; extra <= kMaxExtraPods; ++extra) {
-      auto plan = plan_pods(request, *spine, spines, *uplinks, pods);
-      if (!plan) break;
-      const bool exact = plan->cores() == fewest_cores(*plan, request.core_ports);
-      pods = plan->pods + 1;
-      if (!best || rank(*plan) < rank(*best)) best = std::move(*plan);
-      if (exact) break;
-    }
+    const auto needed = pods_needed(request, *uplinks, spines, spine.down);
+    if (!needed) continue;
+    ClosPlan plan;
+    plan.tiers = 3;
+    plan.uplinks = *uplinks;
+    plan.spines_per_pod = spines;
+    plan.pods = static_cast<std::uint32_t>(std::max(*needed, std::min(units, divide_up(floors.spines, spines))));
+    plan.spine_uplinks = spine.up;
+    if (!group_cores(plan, request.core_ports)) continue;
+    if (!best || rank_of(plan, floors) < rank_of(*best, floors)) best = std::move(plan);
   }
   return best;
+}
+
+// The most cores that three tiers take while any one class has fewer units.
+std::uint32_t most_cores_before(ClosRequest request, const SpineSplit& spine, const Floors& floors) {
+  std::uint32_t most = 0;
+  for (LeafClass& leaves : request.classes) {
+    const std::uint32_t units = leaves.units;
+    for (leaves.units = units - 1; leaves.units > 0 && leaves.units < units; --leaves.units) {
+      if (request.tiers != 3 && two_tiers(request)) break;
+      const auto plan = choose_pods(request, spine, floors);
+      if (plan) most = std::max(most, plan->cores());
+    }
+    leaves.units = units;
+  }
+  return most;
+}
+
+// Spines in pods under cores, with no fewer of either than the same fabric has at a smaller size.
+std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
+  const auto spine = split_spine(request);
+  if (!spine) return std::nullopt;
+  Floors floors;
+  if (request.tiers != 3) floors.spines = most_two_tier_spines(request);
+  floors.cores = most_cores_before(request, *spine, floors);
+  auto plan = choose_pods(request, *spine, floors);
+  if (!plan) return std::nullopt;
+  auto pod_of_unit = spread_over_pods(request, plan->uplinks, plan->spines_per_pod, spine->down, plan->pods);
+  if (!pod_of_unit || count_pods(*pod_of_unit) != plan->pods) return std::nullopt;
+  plan->pod_of_unit = std::move(*pod_of_unit);
+  return plan;
 }
 
 }  // namespace
@@ -242,7 +283,7 @@ std::uint32_t uplinks_needed(std::uint32_t down, BitRate down_speed, BitRate up_
 Result<ClosPlan> size_clos(const ClosRequest& request) {
   std::optional<ClosPlan> plan;
   if (request.tiers != 3) plan = two_tiers(request);
-  if (!plan && request.tiers != 2) plan = three_tiers(request, request.tiers == 3 ? 0 : most_two_tier_spines(request));
+  if (!plan && request.tiers != 2) plan = three_tiers(request);
   if (plan) return *plan;
   return Error{ErrorCode::invalid_input,
                fmt::format("no {} of spines with {} ports serves these leaves evenly",

@@ -42,6 +42,7 @@ struct LeafClass {
   std::uint32_t leaves_per_unit = 0;
   std::uint32_t uplinks_min = 0;
   std::uint32_t uplinks_max = 0;
+  std::uint32_t uplinks_empty = 0;  // room of a leaf on which no small pool or manager has taken a cage; 0: the same
 };
 
 struct ClosRequest {

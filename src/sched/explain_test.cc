@@ -209,9 +209,9 @@ TEST(ClusterFragmentation, OneTaskIsFgdAndThePartsAddUp) {
     if (!slot) continue;
     slot->node = node;
     state.place(static_cast<JobId>(job), task, {&*slot, 1});
-    const auto node = static_cast<NodeId>(random.below(12));
+    const auto switched = static_cast<NodeId>(random.below(12));
     const bool up = random.chance(0.5);
-    if (random.chance(0.1)) state.set_up(node, up);
+    if (random.chance(0.1)) state.set_up(switched, up);
     const FragmentationScore score = followed.measure(state);
     ClusterFragmentation anew(demand);
     EXPECT_DOUBLE_EQ(score.total, anew.measure(state).total) << "following the log and a fresh look agree";
