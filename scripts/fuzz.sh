@@ -15,12 +15,14 @@ fuzz_one() {
   local corpus=build/fuzzing/corpus/$name
   local findings=build/fuzzing/findings/$name
   local limit=-max_total_time=$FUZZ_SECONDS
+  local keep=-keep_seed=0
   if [[ -n ${FUZZ_RUNS:-} ]]; then
     limit=-runs=$FUZZ_RUNS
+    keep=-keep_seed=1 # without feedback from the rooms nearly every seed looks like the first
     rm -rf "$corpus"
   fi
   mkdir -p "$corpus" "$findings"
-  local arguments=("$limit" -max_len=65536 -rss_limit_mb=2048 -timeout=20
+  local arguments=("$limit" "$keep" -max_len=65536 -rss_limit_mb=2048 -timeout=20
     -print_final_stats=1 -artifact_prefix="$findings/")
   if [[ -n ${FUZZ_SEED:-} ]]; then
     arguments+=(-seed="$FUZZ_SEED")
