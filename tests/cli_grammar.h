@@ -190,7 +190,7 @@ class Grammar {
     }
     return std::nullopt;
   }
-  // Types that forms name and nobody has: such a form would never match.
+  // Types that forms use but none defines: such a form would never match.
   [[nodiscard]] const Names& unknown_types() const { return unknown_; }
 
  private:

@@ -56,7 +56,7 @@ TEST(Process, TheTimeLimitEndsTheWholeGroup) {
   }
   std::remove(marker.c_str());
   ASSERT_GT(grandchild, 0);
-  // Gone, or dead and waiting for whoever inherited it: "PID (sleep) Z ...".
+  // Gone, or dead and not yet reaped by its new parent: "PID (sleep) Z ...".
   const auto runs = [&] {
     std::ifstream status("/proc/" + std::to_string(grandchild) + "/stat");
     std::string line;

@@ -115,7 +115,7 @@ TEST_F(CredentialsTest, AFileThatOthersMayReadIsRefused) {
 }
 
 TEST_F(CredentialsTest, FilesAndLinksOfOthersAreRefused) {
-  WEFT_NEEDS_ROOT();  // nobody else can give files away
+  WEFT_NEEDS_ROOT();  // only root can change the owner of a file
   write(path(), kDocument);
   ASSERT_EQ(::chown(path().c_str(), 12345, 12345), 0);
   EXPECT_EQ(try_open().error().code, ErrorCode::refused);

@@ -68,7 +68,7 @@ TEST(ProgramConsole, EverythingItStartedIsGoneAfterwards) {
     EXPECT_EQ(::kill(child, 0), 0);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
-  // Gone, or dead and waiting for whoever inherited it: "PID (sleep) Z ...".
+  // Gone, or dead and not yet reaped by its new parent: "PID (sleep) Z ...".
   const auto runs = [&] {
     std::ifstream status("/proc/" + std::to_string(child) + "/stat");
     std::string line;
