@@ -175,6 +175,7 @@ std::optional<std::uint64_t> pods_needed(const ClosRequest& request, const std::
     const LeafClass& leaves = request.classes[c];
     const std::uint64_t cost = std::uint64_t{leaves.leaves_per_unit} * (uplinks[c] / spines);
     if (cost > spine_down) return std::nullopt;
+    if (cost == 0) continue;  // a class without leaves takes no port
     const std::uint64_t here = std::min<std::uint64_t>(leaves.units, (spine_down - used) / cost);
     const std::uint64_t rest = leaves.units - here;
     used += here * cost;
@@ -244,6 +245,7 @@ std::optional<ClosPlan> three_tiers(const ClosRequest& request) {
   if (!spine) return std::nullopt;
   Floors floors;
   if (request.tiers != 3) floors.spines = most_two_tier_spines(request);
+  if (!choose_pods(request, *spine, floors)) return std::nullopt;  // too large: its growth need not be followed
   floors.cores = most_cores_before(request, *spine, floors);
   auto plan = choose_pods(request, *spine, floors);
   if (!plan) return std::nullopt;
