@@ -6,6 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if [[ $# -gt 1 || ${1:-all} != all ]]; then
+  echo "usage: scripts/test.sh [all]" >&2
+  exit 2
+fi
+
 export JOBS=${JOBS:-$(nproc)}
 export FUZZ_RUNS=${FUZZ_RUNS:-2000}
 export FUZZ_SEED=${FUZZ_SEED:-1} # the same change has the same verdict; `make fuzz` is where new inputs are looked for

@@ -106,6 +106,8 @@ def main():
                 found.append(f"{path.relative_to(root)}:{line}: two random draws without an order: {lines[line - 1].strip()}")
     for problem in found:
         print(problem)
+    if count == 0:
+        sys.exit(f"draws: no sources under {root}")
     print(f"draws: {count} files, {len(found)} problems")
     sys.exit(1 if found else 0)
 
