@@ -42,7 +42,7 @@ lint-all: ## clang-tidy on every source
 	@cmake --preset dev >/dev/null
 	@scripts/lint.py --all
 
-coverage: ## line coverage of the tests, by room and file
+coverage: ## line coverage of the tests, by module and file
 	@scripts/build.sh coverage
 	@find build/coverage -name '*.gcda' -delete
 	@ctest --preset coverage -j $(JOBS) --no-tests=error

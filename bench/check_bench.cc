@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "check/checker.h"
+#include "check/core/checker.h"
 #include "model/load.h"
 
 namespace {
@@ -37,13 +37,13 @@ struct Timed {
   double ms = 0;
 };
 
-std::vector<Timed> slowest(const CheckInput& input) {
+std::vector<Timed> slowest(const weft::check::CheckInput& input) {
   std::vector<Timed> times;
-  for (const Rule& rule : all_rules()) {
-    CheckOptions options;
+  for (const weft::check::Rule& rule : weft::check::all_rules()) {
+    weft::check::CheckOptions options;
     options.only = {std::string(rule.id)};
     const auto start = Clock::now();
-    const CheckResult result = run_checks(input, options);
+    const weft::check::CheckResult result = weft::check::run_checks(input, options);
     times.push_back({std::string(rule.id), ms_since(start)});
     if (result.rules_run > 1) return {};
   }
@@ -59,16 +59,16 @@ int main() {
              "check (ms)", "check : load", "check/cable (ns)", "findings", "slowest rules on a warm input");
   for (const std::int64_t servers : {125, 1250, 12500}) {
     const auto start = Clock::now();
-    const auto loaded = load_cluster_text("bench.yaml", cluster_text(servers));
+    const auto loaded = weft::model::load_cluster_text("bench.yaml", cluster_text(servers));
     const double load = ms_since(start);
     if (!loaded->cluster) {
-      fmt::print(stderr, "{}", render_all(loaded->diagnostics, loaded->sources, false));
+      fmt::print(stderr, "{}", weft::render_all(loaded->diagnostics, loaded->sources, false));
       return 1;
     }
-    const ConfigSet config;
-    const CheckInput input(loaded->cluster.get(), config, loaded->sources, false);
+    const weft::config::ConfigSet config;
+    const weft::check::CheckInput input(loaded->cluster.get(), config, loaded->sources, false);
     const auto before = Clock::now();
-    const CheckResult result = run_checks(input, {});
+    const weft::check::CheckResult result = weft::check::run_checks(input, {});
     const double check = ms_since(before);
     std::string slow;
     for (const Timed& rule : slowest(input)) slow += fmt::format("{} {:.0f} ms  ", rule.id, rule.ms);

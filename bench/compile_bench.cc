@@ -43,14 +43,14 @@ Measurement measure(std::int64_t servers) {
   std::vector<double> times;
   for (int round = 0; round < 5; ++round) {
     const auto start = Clock::now();
-    const auto loaded = load_cluster_text("bench.yaml", text);
+    const auto loaded = weft::model::load_cluster_text("bench.yaml", text);
     times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     if (!loaded->cluster) {
-      fmt::print(stderr, "{}", render_all(loaded->diagnostics, loaded->sources, false));
+      fmt::print(stderr, "{}", weft::render_all(loaded->diagnostics, loaded->sources, false));
       return {};
     }
     const auto before = Clock::now();
-    const Document document = summary_view(*loaded->cluster);
+    const weft::Document document = weft::design::summary_view(*loaded->cluster);
     out.summary_ms = std::chrono::duration<double, std::milli>(Clock::now() - before).count();
     out.gpus = loaded->cluster->gpu_count();
     out.cables = loaded->cluster->cables().size();

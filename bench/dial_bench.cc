@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "net/collective.h"
-#include "net/simulate.h"
-#include "net/topologies.h"
-#include "net/traffic.h"
+#include "netsim/network/topologies.h"
+#include "netsim/sim/simulate.h"
+#include "netsim/traffic/collective.h"
+#include "netsim/traffic/traffic.h"
 
 namespace {
 
 using namespace weft;
-using namespace weft::net;
+using namespace weft::netsim;
 
 struct Load {
   std::string name;
@@ -45,7 +45,7 @@ std::vector<Load> loads() {
   std::vector<Load> all;
   const auto shape = [](std::int64_t bytes, std::uint8_t queue_pairs = 1) {
     TrafficShape s;
-    s.bytes = Bytes(bytes);
+    s.bytes = weft::Bytes(bytes);
     s.queue_pairs = queue_pairs;
     return s;
   };
@@ -54,7 +54,7 @@ std::vector<Load> loads() {
       CollectiveShape c;
       c.operation = operation;
       c.algorithm = algorithm;
-      c.bytes = Bytes(bytes);
+      c.bytes = weft::Bytes(bytes);
       c.ranks_per_node = 1;
       add_collective(graph, network.endpoints(), c);
     };
@@ -87,7 +87,7 @@ SimResult run(const Network& network, const TransferGraph& graph, Fidelity fidel
   SimOptions options;
   options.fidelity = fidelity;
   options.classes.front().transport.kind = mode == RoutingMode::spray ? Transport::nscc : Transport::dcqcn;
-  Result<SimResult> result = simulate(routes, graph, options);
+  weft::Result<SimResult> result = simulate(routes, graph, options);
   CHECK(result.ok(), "the sweep has only valid cases");
   return std::move(result).value();
 }

@@ -6,8 +6,9 @@
 #include <memory>
 
 #include "base/random.h"
-#include "sched/explain.h"
-#include "sched/workload.h"
+#include "sched/explain/explain.h"
+#include "sched/machine/plain_machine.h"
+#include "sched/traces/workload.h"
 
 namespace weft::sched {
 namespace {

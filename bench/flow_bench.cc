@@ -15,14 +15,14 @@
 #include <string_view>
 
 #include "base/random.h"
-#include "net/flow_run.h"
-#include "net/simulate.h"
-#include "net/topologies.h"
+#include "netsim/flow/run.h"
+#include "netsim/network/topologies.h"
+#include "netsim/sim/simulate.h"
 
 namespace {
 
 using namespace weft;
-using namespace weft::net;
+using namespace weft::netsim;
 
 struct Work {
   Network network;
@@ -34,7 +34,7 @@ struct Work {
 SimOptions plain() {
   SimOptions options;
   options.fidelity = Fidelity::flow;
-  options.classes[0].transport.header = Bytes(0);
+  options.classes[0].transport.header = weft::Bytes(0);
   options.switches.cut_through = true;
   return options;
 }
@@ -43,7 +43,7 @@ Transfer send(NodeId from, NodeId to, std::int64_t bytes) {
   Transfer t;
   t.source = from;
   t.destination = to;
-  t.bytes = Bytes(bytes);
+  t.bytes = weft::Bytes(bytes);
   return t;
 }
 
@@ -65,7 +65,7 @@ Work permutation(std::uint32_t hosts) {
   std::vector<std::uint32_t> to(hosts);
   std::iota(to.begin(), to.end(), 0U);
   std::uint64_t state = hosts;
-  for (std::uint32_t i = hosts - 1; i > 0; --i) std::swap(to[i], to[detail::splitmix64(state) % (i + 1)]);
+  for (std::uint32_t i = hosts - 1; i > 0; --i) std::swap(to[i], to[weft::detail::splitmix64(state) % (i + 1)]);
   for (std::uint32_t i = 0; i < hosts; ++i) {
     if (to[i] == i) std::swap(to[i], to[(i + 1) % hosts]);
   }
@@ -86,7 +86,8 @@ void add_ring(TransferGraph& graph, const std::vector<NodeId>& ranks, std::int64
     graph.add(t);
   }
   for (std::uint32_t r = 0; r < count; ++r) {
-    if (arrived[numbers[r]] != kNone<TransferId>) graph.depend(static_cast<TransferId>(first + r), arrived[numbers[r]]);
+    if (arrived[numbers[r]] != weft::model::kNone<TransferId>)
+      graph.depend(static_cast<TransferId>(first + r), arrived[numbers[r]]);
   }
   for (std::uint32_t r = 0; r < count; ++r) {
     arrived[numbers[(r + 1) % count]] = static_cast<TransferId>(first + r);
@@ -98,7 +99,7 @@ Work ring(std::uint32_t hosts) {
   work.network = fat_tree(tree_of(hosts));
   work.options = plain();
   work.mode = RoutingMode::d_mod_k;
-  std::vector<TransferId> arrived(hosts, kNone<TransferId>);
+  std::vector<TransferId> arrived(hosts, weft::model::kNone<TransferId>);
   std::vector<std::uint32_t> numbers(hosts);
   std::iota(numbers.begin(), numbers.end(), 0U);
   add_ring(work.graph, {work.network.endpoints().begin(), work.network.endpoints().end()}, 500'000, 2 * (hosts - 1),
@@ -145,7 +146,7 @@ Network rail_network(std::uint32_t nodes) {
   for (std::uint32_t n = 0; n < nodes; ++n) {
     const NodeId hub = add_switch(builder, 1, true, fmt::format("node{}:nvswitch", n));
     for (std::uint32_t g = 0; g < 8; ++g) {
-      builder.connect(gpus[n * 8 + g], hub, gigabits(3200), nanoseconds(468));
+      builder.connect(gpus[n * 8 + g], hub, weft::gigabits(3200), nanoseconds(468));
     }
   }
   constexpr std::uint32_t kPerLeaf = 64;
@@ -162,14 +163,14 @@ Network rail_network(std::uint32_t nodes) {
       for (std::uint32_t s = 0; s < kSpines; ++s) {
         spines.push_back(add_switch(builder, 2, false, fmt::format("rail{}-pod{}-spine{}", g, pod, s)));
         for (std::uint32_t c = 0; pods > 1 && c < 4; ++c) {
-          builder.connect(spines.back(), cores[s * 4 + c], gigabits(400), nanoseconds(500));
+          builder.connect(spines.back(), cores[s * 4 + c], weft::gigabits(400), nanoseconds(500));
         }
       }
       for (std::uint32_t n = pod * kPerPod; n < std::min(nodes, (pod + 1) * kPerPod); n += kPerLeaf) {
         const NodeId leaf = add_switch(builder, 1, false, fmt::format("rail{}-leaf{}", g, n / kPerLeaf));
-        for (const NodeId spine : spines) builder.connect(leaf, spine, gigabits(400), nanoseconds(500));
+        for (const NodeId spine : spines) builder.connect(leaf, spine, weft::gigabits(400), nanoseconds(500));
         for (std::uint32_t i = n; i < std::min(nodes, n + kPerLeaf); ++i) {
-          builder.connect(gpus[i * 8 + g], leaf, gigabits(400), nanoseconds(500));
+          builder.connect(gpus[i * 8 + g], leaf, weft::gigabits(400), nanoseconds(500));
         }
       }
     }
@@ -184,7 +185,7 @@ Work hierarchical(std::uint32_t ranks, std::int64_t bytes) {
   work.network = rail_network(nodes);
   work.options.fidelity = Fidelity::flow;
   const std::span<const NodeId> gpus = work.network.endpoints();
-  std::vector<TransferId> arrived(ranks, kNone<TransferId>);
+  std::vector<TransferId> arrived(ranks, weft::model::kNone<TransferId>);
   const auto rings = [&](std::uint32_t count, std::uint32_t members, std::uint32_t stride_out, std::uint32_t stride_in,
                          std::int64_t part, std::uint32_t rounds) {
     for (std::uint32_t k = 0; k < count; ++k) {
@@ -208,7 +209,7 @@ Work independent(std::uint32_t count) {
   Work work;
   work.network = leaf_spine({});
   work.options.fidelity = Fidelity::flow;
-  RandomStream random(1, "independent");
+  weft::RandomStream random(1, "independent");
   const std::span<const NodeId> ends = work.network.endpoints();
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint64_t from = random.below(ends.size());
@@ -234,11 +235,11 @@ Work crossing_rings(std::uint32_t hosts) {
   shape.leaves = hosts / 16;
   work.network = leaf_spine(shape);
   work.options.fidelity = Fidelity::flow;
-  RandomStream random(1, "crossing");
+  weft::RandomStream random(1, "crossing");
   for (int r = 0; r < 8; ++r) {
     std::vector<NodeId> ends(work.network.endpoints().begin(), work.network.endpoints().end());
     for (std::size_t i = ends.size() - 1; i > 0; --i) std::swap(ends[i], ends[random.below(i + 1)]);
-    std::vector<TransferId> arrived(hosts, kNone<TransferId>);
+    std::vector<TransferId> arrived(hosts, weft::model::kNone<TransferId>);
     std::vector<std::uint32_t> numbers(hosts);
     std::iota(numbers.begin(), numbers.end(), 0U);
     add_ring(work.graph, ends, 100'000, 2 * (hosts - 1), arrived, numbers);
@@ -261,7 +262,7 @@ bool run(std::string_view name, std::uint32_t size, const std::function<Work(std
   RoutingOptions routing;
   routing.mode = work.mode;
   Routes routes(work.network, routing);
-  const Result<SimResult> result = simulate(routes, work.graph, work.options);
+  const weft::Result<SimResult> result = simulate(routes, work.graph, work.options);
   const double wall = seconds_of(CLOCK_MONOTONIC) - start;
   const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start_cpu;
   if (!result.ok()) {

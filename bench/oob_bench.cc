@@ -16,21 +16,22 @@
 
 #include "../tests/ipmi_lab.h"
 #include "base/file.h"
-#include "oob/dialer.h"
-#include "oob/power_run.h"
-#include "oob/sim_fleet.h"
-#include "oob/status_sweep.h"
+#include "base/test_prerequisites.h"
+#include "bmcsim/fleet.h"
+#include "oob/bmc/connector.h"
+#include "oob/power/run.h"
+#include "oob/power/status_sweep.h"
 
 namespace {
 
 using namespace weft;
 using namespace weft::oob;
 
-double seconds(Duration time) { return static_cast<double>(time.count()) * 1e-9; }
+double seconds(weft::Duration time) { return static_cast<double>(time.count()) * 1e-9; }
 
 // VmHWM of a process, in MiB.
 double peak_memory(const std::string& process) {
-  const Result<std::string> status = read_file("/proc/" + process + "/status", 65536);
+  const weft::Result<std::string> status = weft::read_file("/proc/" + process + "/status", 65536);
   if (!status.ok()) return 0;
   const std::size_t at = status->find("VmHWM:");
   return at == std::string::npos ? 0 : std::strtod(status->c_str() + at + 6, nullptr) / 1024;
@@ -59,12 +60,13 @@ Inventory inventory_of(int servers, Place place) {
 class OneLogin final : public CredentialStore {
  public:
   OneLogin(std::string user, std::string password) : user_(std::move(user)), password_(std::move(password)) {}
-  [[nodiscard]] Result<Credential> find(const std::string& /*device*/, const std::string& /*group*/) const override {
+  [[nodiscard]] weft::Result<Credential> find(const std::string& /*device*/,
+                                              const std::string& /*group*/) const override {
     return Credential{user_, password_, {}};
   }
   [[nodiscard]] bool has_own(const std::string& /*device*/) const override { return false; }
-  [[nodiscard]] Status put(const std::string& /*device*/, const Credential& /*credential*/) override {
-    return Error{ErrorCode::refused, "read only", {}};
+  [[nodiscard]] weft::Status put(const std::string& /*device*/, const Credential& /*credential*/) override {
+    return weft::Error{weft::ErrorCode::refused, "read only", {}};
   }
   [[nodiscard]] bool writable() const override { return false; }
   [[nodiscard]] std::string name() const override { return "bench"; }
@@ -78,31 +80,33 @@ class OneLogin final : public CredentialStore {
 struct Simulator {
   pid_t process = -1;
   std::uint16_t port = 0;
-  Ipv4 base{};
+  weft::Ipv4 base{};
   std::string ca_file;
 };
 
-[[noreturn]] void serve(int servers, Duration latency, const std::string& ca_file, int to_parent) {
-  std::vector<SimDevice> devices;
+[[noreturn]] void serve(int servers, weft::Duration latency, const std::string& ca_file, int to_parent) {
+  std::vector<weft::bmcsim::SimDevice> devices;
   devices.reserve(static_cast<std::size_t>(servers));
   for (int i = 0; i < servers; ++i)
     devices.push_back({.name = fmt::format("bmc{}", i), .offset = static_cast<std::uint32_t>(i)});
-  SimOptions options;
+  weft::bmcsim::SimOptions options;
   options.latency = latency;
-  options.power_time = milliseconds(100);
-  options.boot_time = milliseconds(200);
-  Result<std::unique_ptr<SimFleet>> fleet = SimFleet::make(std::move(devices), std::move(options));
-  if (!fleet.ok() || !fleet.value()->start().ok() || !write_file(ca_file, fleet.value()->ca_pem()).ok()) ::_exit(1);
+  options.power_time = weft::milliseconds(100);
+  options.boot_time = weft::milliseconds(200);
+  weft::Result<std::unique_ptr<weft::bmcsim::SimFleet>> fleet =
+      weft::bmcsim::SimFleet::make(std::move(devices), std::move(options));
+  if (!fleet.ok() || !fleet.value()->start().ok() || !weft::write_file(ca_file, fleet.value()->ca_pem()).ok())
+    ::_exit(1);
   const std::uint16_t port = fleet.value()->port();
   if (::write(to_parent, &port, sizeof port) != sizeof port) ::_exit(1);
   for (;;) ::pause();
 }
 
-Simulator start_simulator(int servers, Duration latency, const std::string& ca_file) {
+Simulator start_simulator(int servers, weft::Duration latency, const std::string& ca_file) {
   int ends[2];
   Simulator simulator;
   simulator.ca_file = ca_file;
-  simulator.base = SimOptions{}.base;
+  simulator.base = weft::bmcsim::SimOptions{}.base;
   if (::pipe(ends) != 0) return simulator;
   simulator.process = ::fork();
   if (simulator.process == 0) serve(servers, latency, ca_file, ends[1]);
@@ -117,14 +121,14 @@ void stop(const Simulator& simulator) {
   ::waitpid(simulator.process, nullptr, 0);
 }
 
-void row(const char* what, std::size_t devices, int width, double took, Duration half, Duration worst, Duration mean,
-         std::size_t good) {
+void row(const char* what, std::size_t devices, int width, double took, weft::Duration half, weft::Duration worst,
+         weft::Duration mean, std::size_t good) {
   const double model = static_cast<double>(devices) * seconds(mean) / width;
   fmt::print("{:<22} {:>7} {:>6} {:>9.2f} {:>9.0f} {:>10.1f} {:>10.1f} {:>10.2f} {:>8}\n", what, devices, width, took,
              static_cast<double>(devices) / took, seconds(half) * 1e3, seconds(worst) * 1e3, model, good);
 }
 
-void sweep_redfish(int servers, Duration latency, const std::vector<int>& widths, bool power) {
+void sweep_redfish(int servers, weft::Duration latency, const std::vector<int>& widths, bool power) {
   const std::string ca_file = fmt::format("/tmp/weft_oob_bench_{}.pem", ::getpid());
   const Simulator simulator = start_simulator(servers, latency, ca_file);
   if (simulator.port == 0) {
@@ -132,7 +136,7 @@ void sweep_redfish(int servers, Duration latency, const std::vector<int>& widths
     return;
   }
   const Inventory inventory = inventory_of(servers, [&](std::size_t i, Endpoint& endpoint) {
-    endpoint.host = weft::to_text(Ipv4{simulator.base.bits + static_cast<std::uint32_t>(i)});
+    endpoint.host = weft::to_text(weft::Ipv4{simulator.base.bits + static_cast<std::uint32_t>(i)});
     endpoint.port = simulator.port;
     endpoint.tls.ca_file = simulator.ca_file;
   });
@@ -159,13 +163,13 @@ void sweep_redfish(int servers, Duration latency, const std::vector<int>& widths
     request.targets = targets;
     request.reason = "benchmark";
     request.limits.stagger = false;
-    const Result<PowerReport> report = run_operation(fleet, request);
+    const weft::Result<PowerReport> report = run_operation(fleet, request);
     if (!report.ok()) {
       fmt::print("{}\n", report.error().text());
       break;
     }
-    std::vector<Duration> times;
-    Duration sum;
+    std::vector<weft::Duration> times;
+    weft::Duration sum;
     for (const DeviceOutcome& device : report->devices) {
       times.push_back(device.outcome.took);
       sum += device.outcome.took;
@@ -185,10 +189,13 @@ void sweep_redfish(int servers, Duration latency, const std::vector<int>& widths
 
 // The same BMCs, the same moment: one ipmi_sim process each.
 void beside_ipmipower(int count) {
-  testing_lab::Lab lab("oob_bench");
-  testing_lab::IpmiLab machines(lab);
-  std::string why = testing_lab::IpmiLab::missing();
-  if (!testing_lab::has_program("ipmipower")) why = "ipmipower is not installed";
+  weft::testing_lab::Lab lab("oob_bench");
+  weft::testing_lab::IpmiLab machines(lab);
+  std::string why;
+  for (const char* program : {"ipmi_sim", "sdrcomp", "ipmipower"}) {
+    if (!has_program(program)) why = fmt::format("{} is not installed", program);
+  }
+  if (why.empty() && !testing_lab::IpmiLab::can_listen()) why = "port 623 cannot be bound";
   for (int i = 0; i < count && why.empty(); ++i) why = machines.add(fmt::format("train{:03}", i + 1));
   if (!why.empty()) {
     fmt::print("\nipmipower left out: {}\n", why);
@@ -237,8 +244,8 @@ void beside_ipmipower(int count) {
 int main(int count, char** words) {
   const int servers = count > 1 ? std::atoi(words[1]) : 16384;
   const int peers = count > 2 ? std::atoi(words[2]) : 100;
-  sweep_redfish(servers, Duration(0), {256}, true);
-  sweep_redfish(servers, milliseconds(50), {256, 1024}, false);
+  sweep_redfish(servers, weft::Duration(0), {256}, true);
+  sweep_redfish(servers, weft::milliseconds(50), {256, 1024}, false);
   beside_ipmipower(peers);
   return 0;
 }

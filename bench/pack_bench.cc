@@ -2,7 +2,7 @@
 // until they have asked for 130 % of the GPUs. The counter is tasks decided on, those turned away included.
 #include <benchmark/benchmark.h>
 
-#include "sched/pack_study.h"
+#include "sched/packing/study.h"
 
 namespace {
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "net/simulate.h"
-#include "net/topologies.h"
+#include "netsim/network/topologies.h"
+#include "netsim/sim/simulate.h"
 
 namespace {
 
 using namespace weft;
-using namespace weft::net;
+using namespace weft::netsim;
 
 FatTreeShape ft8() { return {}; }
 FatTreeShape ft1024() {
@@ -34,7 +34,7 @@ void affine(TransferGraph& graph, const Network& network) {
     Transfer t;
     t.source = hosts[i];
     t.destination = hosts[(37 * i + 61) % hosts.size()];
-    t.bytes = Bytes(10'000'000);
+    t.bytes = weft::Bytes(10'000'000);
     graph.add(t);
   }
 }
@@ -44,7 +44,7 @@ void incast(TransferGraph& graph, const Network& network) {
     Transfer t;
     t.source = network.endpoints()[i];
     t.destination = network.endpoints()[0];
-    t.bytes = Bytes(1'000'000);
+    t.bytes = weft::Bytes(1'000'000);
     graph.add(t);
   }
 }
@@ -56,7 +56,7 @@ void ring(TransferGraph& graph, const Network& network, std::size_t stride) {
     Transfer t;
     t.source = hosts[r * stride % n];
     t.destination = hosts[(r + 1) * stride % n];
-    t.bytes = Bytes(64'000'000 / n);
+    t.bytes = weft::Bytes(64'000'000 / n);
     t.rounds = 2 * (n - 1);
     t.round_after = static_cast<TransferId>((r + n - 1) % n);
     graph.add(t);
@@ -85,14 +85,14 @@ void run(const std::string& name, int threads) {
   } else {
     affine(graph, network);
   }
-  if (const Status status = graph.finish(network); !status) {
+  if (const weft::Status status = graph.finish(network); !status) {
     fmt::print(stderr, "{}\n", status.error().text());
     return;
   }
   Routes routes(network, {});
   SimOptions options;
   options.threads = threads;
-  const Result<SimResult> result = simulate(routes, graph, options);
+  const weft::Result<SimResult> result = simulate(routes, graph, options);
   if (!result) {
     fmt::print(stderr, "{}\n", result.error().text());
     return;

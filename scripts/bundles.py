@@ -6,8 +6,10 @@ those, and the files that stay by themselves.
 Most of the time a file takes goes into the headers it includes, so builds that compile everything anew (what users run,
 the tests, the sanitizers, clang-tidy) take several files at a time, as one source that includes them. That works where
 no file's private name (in an unnamed namespace, or static) is a name that another file has or sees in a header of ours.
-Names are found by their place in the text, as clang-format lays it out: a miss is an error of the compiler, not a wrong
-program.
+A private name that clashes is renamed by a macro while its file is included, after the headers of that file; this is done
+only for a name that occurs in none of those headers, and never as a member or with a qualifier. Files that clash
+otherwise go to another group. Names are found by their position in the text, as clang-format lays it out: a miss is a
+compiler error, not a wrong program.
 """
 
 import functools
@@ -18,15 +20,21 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLACES = [ROOT / "src", ROOT / "tests", ROOT]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
-# A name that a line without indentation declares: a function's, a variable's, a type's, an alias's, a macro's.
+# A name that a line without indentation declares: a type's, a macro's; a function's, a variable's, an alias's.
 DECLARED = re.compile(
-    r"^(?:#define\s+(\w+)|(?!namespace|using namespace|#|//|\}|return\b|(?:TYPED_)?TEST|INSTANTIATE_)"
+    r"^(?:#define\s+(\w+)|(?:template <.*>\s+)?(?:class|struct|union|enum(?: class)?)\s+(?:\[\[\w+\]\]\s+)?(\w+)\b(?!::)"
+    r"(?=[^();=]*[{;])|(?!namespace|using namespace|#|//|\}|return\b|(?:TYPED_)?TEST|INSTANTIATE_)"
     r"[^\s(=;{][^(=;{]*?(\w+)\s*(?=[(=;{]|\[))", re.MULTILINE)
+USING = re.compile(r"^using ([\w:]+::(\w+));$", re.MULTILINE)
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
+RAW_TEXT = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
+# Functions that libraries find by the type of their argument: overloads for different types do not clash.
+HOOKS = {"PrintTo", "to_json", "from_json", "swap", "begin", "end"}
 DEFAULT_MAX = 25
 
 
 def names(text):
-    return {first or second for first, second in DECLARED.findall(text)}
+    return {next(filter(None, found)) for found in DECLARED.findall(USING.sub("", text))}
 
 
 def split(text):
@@ -40,19 +48,20 @@ def split(text):
         else:
             (private if depth else shown).append(block)
     outside = names("\n".join(shown))
-    static = set(re.findall(r"^(?:static|using)\b[^(=;{]*?(\w+)\s*(?=[(=;{]|\[)", "\n".join(shown), re.MULTILINE))
+    static = set(re.findall(r"^(?:static|using)\b[^(=;{]*?(\w+)\s*(?=[(=;{]|\[)", USING.sub("", "\n".join(shown)),
+                            re.MULTILINE))
     static |= set(re.findall(r"^#define\s+(\w+)", text, re.MULTILINE))
-    return names("\n".join(private)) | static, outside - static
+    return (names("\n".join(private)) | static) - HOOKS, outside - static
 
 
 def aliases(text):
-    """Names that `using space::name;` brings in: they hide what another file means by them."""
-    return set(re.findall(r"^using [\w:]+::(\w+);$", text, re.MULTILINE))
+    """Names that `using space::name;` brings in, with what they mean: they hide what another file means by them."""
+    return {name: full for full, name in USING.findall(text)}
 
 
 @functools.lru_cache(maxsize=None)
 def read(path):
-    return path.read_text(errors="replace")
+    return RAW_TEXT.sub('""', path.read_text(errors="replace"))
 
 
 def find(name, beside):
@@ -81,28 +90,113 @@ def header_names(path):
     return frozenset(names(read(path)))
 
 
-def bundles(sources, max_files=DEFAULT_MAX):
-    """Groups sources of one folder, in their order; files of different folders stay apart."""
+@functools.lru_cache(maxsize=None)
+def tokens(path):
+    return frozenset(re.findall(r"\w+", COMMENT_OR_TEXT.sub("", read(path))))
+
+
+class Member:
+    """A source in a group: its private names, the names it shows or sees, and which private names are renamed."""
+
+    def __init__(self, source):
+        self.source = source
+        self.text = read(source)
+        self.private, shown = split(self.text)
+        self.seen = set(shown)
+        for header in headers(source):
+            self.seen |= header_names(header)
+        self.aliases = aliases(self.text)
+        # What is written in its namespace: its own text and the headers of its module.
+        self.words = set(tokens(source)).union(*(tokens(header) for header in headers(source)
+                                                 if module(header) == module(source)))
+        self.renamed = set()
+        self.verdicts = {}
+        code = COMMENT_OR_TEXT.sub("", self.text)
+        self.types = set(re.findall(r"^(?:class|struct|union|enum(?: class)?) (\w+)", code, re.MULTILINE))
+        # Classes of headers whose members this source may name without an object: it defines or inherits them.
+        self.classes = set(re.findall(r"^[^\s#}/].*?\b(\w+)::~?\w+\(", code, re.MULTILINE))
+        for bases in re.findall(r"^\s*(?:class|struct) \w+(?: final)? : ([^{;]*)", code, re.MULTILINE):
+            self.classes |= set(re.findall(r"\w+", bases))
+
+    def renamable(self, name):
+        if name not in self.verdicts:
+            self.verdicts[name] = self.judge(name)
+        return self.verdicts[name]
+
+    def judge(self, name):
+        hidden = name in self.types  # a type of an outer namespace that has this name cannot be meant here
+        for header in headers(self.source):
+            if (name in header_names(header) and not hidden) or (name in tokens(header) and self.classes & tokens(header)):
+                return False
+        return not re.search(rf"(?:\.|->|::)\s*{name}\b|^\s*#.*\b{name}\b|"
+                             rf"\b(?:TYPED_)?TEST\w*\({name}\b|_TEST_SUITE\w*\([^;]*\b{name}\b",
+                             COMMENT_OR_TEXT.sub("", self.text), re.MULTILINE)
+
+    def clashes(self, other):
+        """The private names of this source that must not be so named beside the other: the other has, sees or uses them
+        with another meaning."""
+        others = (other.private - other.renamed) | (other.seen - self.seen) | (other.aliases.keys() - self.aliases.keys())
+        return self.private & (others | (other.seen & other.words)) - self.renamed
+
+    def hides(self, other):
+        """Whether a name that this source takes from another namespace means something else in the other."""
+        return any(other.aliases.get(name, full) != full or
+                   (name not in other.aliases and (name in other.seen - self.seen or name in other.seen & other.words))
+                   for name, full in self.aliases.items())
+
+
+def fits(member, group, rename):
+    """Whether a source can join a group; renames what must be, in it and in the group."""
+    changes = []
+    for other in group:
+        if member.hides(other) or other.hides(member):
+            return False
+        mine = member.clashes(other)
+        theirs = other.clashes(member) - (mine & other.private)  # one of two private names is enough
+        theirs |= other.private & ((member.seen - other.seen) | (member.seen & member.words)) - other.renamed
+        for owner, clashing in ((member, mine), (other, theirs)):
+            if clashing and not (rename and all(owner.renamable(name) for name in clashing)):
+                return False
+            changes.append((owner, clashing))
+    for owner, clashing in changes:
+        owner.renamed |= clashing
+    return True
+
+
+def module(source):
+    """What may share a unit: the files of a module, or of a folder outside src/."""
+    if PLACES[0] in source.parents:
+        return source.relative_to(PLACES[0]).parts[0]
+    return source.parent
+
+
+def group_members(sources, max_files, rename):
     groups = []
     for source in sources:
-        source = pathlib.Path(source).resolve()
-        private, shown = split(read(source))
-        seen = set(shown)
-        for header in headers(source):
-            seen |= header_names(header)
-        # End-to-end tests take names from several helpers, and two helpers may have one name each.
-        hiding = aliases(read(source)) if ROOT / "tests" == source.parent else set()
+        member = Member(pathlib.Path(source).resolve())
         for group in groups:
-            if len(group) >= max_files or group[0][0].parent != source.parent:
-                continue
-            if all(not (private & other or private & (sees - seen) or other & (seen - sees)
-                        or hiding & sees or hides & seen)
-                   for _, other, sees, hides in group):
-                group.append((source, private, seen, hiding))
+            if len(group) < max_files and module(group[0].source) == module(member.source) and fits(member, group, rename):
+                group.append(member)
                 break
         else:
-            groups.append([(source, private, seen, hiding)])
-    return [[str(member[0]) for member in group] for group in groups]
+            groups.append([member])
+    return groups
+
+
+def bundles(sources, max_files=DEFAULT_MAX):
+    """Groups sources that clash in no name, in their order."""
+    return [[str(member.source) for member in group] for group in group_members(sources, max_files, rename=False)]
+
+
+def lines(member, number, base):
+    """How a bundle includes a source."""
+    include = f'#include "{member.source.relative_to(base)}"\n'
+    if not member.renamed:
+        return include
+    own = "".join(f"{line}\n" for line in re.findall(r'^#include [<"].*[>"]', read(member.source), re.MULTILINE))
+    names_here = sorted(member.renamed)
+    return (own + "".join(f"#define {name} {name}_of_{number}\n" for name in names_here) + include
+            + "".join(f"#undef {name}\n" for name in names_here))
 
 
 def write(path, text):
@@ -117,13 +211,13 @@ def main():
     folder, max_files = pathlib.Path(sys.argv[2]), int(sys.argv[4])
     folder.mkdir(parents=True, exist_ok=True)
     compiled = []
-    for number, group in enumerate(bundles(sys.argv[5:], max_files)):
-        base = next((place for place in PLACES[:2] if place in pathlib.Path(group[0]).parents), None)
+    for number, group in enumerate(group_members(sys.argv[5:], max_files, rename=True)):
+        base = next((place for place in PLACES[:2] if place in group[0].source.parents), None)
         if len(group) == 1 or base is None:
-            compiled += group
+            compiled += [str(member.source) for member in group]
             continue
         bundle = folder / f"{number}.cc"
-        write(bundle, "".join(f'#include "{pathlib.Path(path).relative_to(base)}"\n' for path in group))
+        write(bundle, "".join(lines(member, count, base) for count, member in enumerate(group)))
         compiled.append(str(bundle))
     print(";".join(compiled), end="")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints line coverage of src/ by room and by file from the counters that a run of build/coverage left behind."""
+"""Prints line coverage of src/ by module and by file from the counters that a run of build/coverage left behind."""
 
 import collections
 import json
@@ -33,11 +33,11 @@ def main():
         covered = sum(1 for file in files for count in hits[file].values() if count > 0)
         print(f"{100.0 * covered / max(lines, 1):6.1f}%  {covered:6} of {lines:6}  {name}")
 
-    for room in sorted({file.split("/")[0] for file in hits}):
-        files = sorted(file for file in hits if file.startswith(f"{room}/"))
+    for module in sorted({file.split("/")[0] for file in hits}):
+        files = sorted(file for file in hits if file.startswith(f"{module}/"))
         for file in files:
             show(file, [file])
-        show(f"{room}/", files)
+        show(f"{module}/", files)
         print()
     show("total", list(hits))
 

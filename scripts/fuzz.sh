@@ -18,7 +18,7 @@ fuzz_one() {
   local keep=-keep_seed=0
   if [[ -n ${FUZZ_RUNS:-} ]]; then
     limit=-runs=$FUZZ_RUNS
-    keep=-keep_seed=1 # without feedback from the rooms nearly every seed looks like the first
+    keep=-keep_seed=1 # without feedback from the modules nearly every seed looks like the first
     rm -rf "$corpus"
   fi
   mkdir -p "$corpus" "$findings"

@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "base/test_places.h"
-#include "check/rule.h"
-#include "cli/run.h"
-#include "oob/audit.h"
+#include "check/core/rule.h"
+#include "cli/framework/run.h"
+#include "oob/audit/audit.h"
 
 namespace weft {
 namespace {
@@ -40,7 +40,7 @@ struct Check : testing::Test {
   int run(const std::vector<std::string>& words) {
     out.clear();
     err.clear();
-    Io io;
+    cli::Io io;
     io.write_out = [this](std::string_view text) -> Status {
       out += text;
       return {};
@@ -48,7 +48,7 @@ struct Check : testing::Test {
     io.write_err = [this](std::string_view text) { err += text; };
     io.environment = [](const char*) { return std::string(); };
     io.today = [] { return std::string("2026-11-15"); };
-    return static_cast<int>(run_weft(words, io));
+    return static_cast<int>(cli::run_weft(words, io));
   }
   std::string put(const std::string& name, const std::string& text) {
     const fs::path path = folder / name;
@@ -111,7 +111,7 @@ TEST_F(Check, Sarif) {
   const Json json = Json::parse(out);
   EXPECT_EQ(json["version"], "2.1.0");
   const Json& driver = json["runs"][0]["tool"]["driver"];
-  EXPECT_EQ(driver["rules"].size(), all_rules().size());
+  EXPECT_EQ(driver["rules"].size(), check::all_rules().size());
   const Json& result = json["runs"][0]["results"].at(0);
   EXPECT_EQ(result["ruleId"], "SE011");
   EXPECT_EQ(driver["rules"][result["ruleIndex"].get<std::size_t>()]["id"], "SE011");
@@ -223,7 +223,7 @@ TEST_F(Check, NothingToCheckIsMisuse) {
 }
 
 TEST_F(Check, ExplainShowsReasonFixAndExample) {
-  for (const Rule& rule : all_rules()) {
+  for (const check::Rule& rule : check::all_rules()) {
     EXPECT_EQ(run({"explain", std::string(rule.id)}), 0);
     EXPECT_THAT(out, HasSubstr(std::string(rule.id)));
     EXPECT_THAT(out, HasSubstr("What to do"));
@@ -238,7 +238,7 @@ TEST_F(Check, RulesAreListedByArea) {
   const Json listed = Json::parse(out);
   std::set<std::string> ids;
   for (const Json& rule : listed["rules"]) EXPECT_TRUE(ids.insert(rule["rule"]).second) << rule["rule"];
-  for (const Rule& rule : all_rules()) EXPECT_TRUE(ids.contains(std::string(rule.id))) << rule.id;
+  for (const check::Rule& rule : check::all_rules()) EXPECT_TRUE(ids.contains(std::string(rule.id))) << rule.id;
   for (const oob::AuditRule& rule : oob::audit_rules()) EXPECT_TRUE(ids.contains(std::string(rule.id))) << rule.id;
   EXPECT_EQ(run({"rules", "SE"}), 0);
   EXPECT_THAT(out, Not(HasSubstr("BE001")));

@@ -12,7 +12,7 @@
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "base/yaml.h"
-#include "cli/command.h"
+#include "cli/framework/command.h"
 #include "model/load.h"
 #include "program.h"
 
@@ -62,7 +62,7 @@ class CliTest : public ProgramTest {
 
 Words view_names(bool pictures) {
   Words names;
-  for (const Choice& choice : find_command("show")->arguments.front().choices) {
+  for (const cli::Choice& choice : cli::find_command("show")->arguments.front().choices) {
     if (choice.name.starts_with("svg-") == pictures) names.push_back(choice.name);
   }
   return names;
@@ -198,7 +198,8 @@ TEST_F(CliTest, ManPageHasItsSections) {
                               ".SH OPTIONS", ".SH \"EXIT STATUS\"", ".SH ENVIRONMENT", ".SH EXAMPLES"}) {
     EXPECT_THAT(page.out, HasSubstr(section));
   }
-  for (const Command& command : all_commands()) EXPECT_THAT(page.out, HasSubstr(".SS \"weft " + command.name));
+  for (const cli::Command& command : cli::all_commands())
+    EXPECT_THAT(page.out, HasSubstr(".SS \"weft " + command.name));
 }
 
 TEST_F(CliTest, GroffSetsTheManPageWithoutWarnings) {
@@ -401,7 +402,7 @@ TEST_F(CliTest, PicturesAreSvg) {
 }
 
 TEST_F(CliTest, FabricsSplitTheCables) {
-  const std::unique_ptr<Loaded> loaded = load_cluster(cluster_, {});
+  const std::unique_ptr<model::Loaded> loaded = model::load_cluster(cluster_, {});
   ASSERT_NE(loaded->cluster, nullptr);
   std::size_t total = 0;
   for (const char* fabric : {"backend", "storage", "frontend", "oob"}) {

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/test_places.h"
-#include "check/checker.h"
+#include "check/core/checker.h"
 #include "model/load.h"
 
 namespace weft::examples {
@@ -66,17 +66,17 @@ struct Outcome {
 
 inline Outcome check(const Set& set, const Edit& edit) {
   const auto content = [&](const std::string& file) { return file == edit.file ? edit.text : text_of(file); };
-  const std::unique_ptr<Loaded> loaded = load_cluster_text(set.cluster, content(set.cluster));
-  ConfigSet config;
-  ConfigSet::Tree tree;
+  const std::unique_ptr<model::Loaded> loaded = model::load_cluster_text(set.cluster, content(set.cluster));
+  config::ConfigSet config;
+  config::ConfigSet::Tree tree;
   if (set.folder == "rendered") {
     tree.folder = "rendered/";
     tree.manifest = loaded->sources.add("rendered/manifest.json", content("rendered/manifest.json"));
   }
   if (!set.folder.empty()) {
     for (const std::string& file : files_in(set.folder)) {
-      read_config_text(file, content(file), loaded->sources, config, config.problems, {},
-                       tree.manifest != 0 ? &tree : nullptr);
+      config::read_config_text(file, content(file), loaded->sources, config, config.problems, {},
+                               tree.manifest != 0 ? &tree : nullptr);
     }
   }
   if (tree.manifest != 0) config.trees.push_back(std::move(tree));
@@ -86,10 +86,10 @@ inline Outcome check(const Set& set, const Edit& edit) {
     outcome.problems = render_all(loaded->diagnostics, loaded->sources, false) + loaded->read_error;
   }
   if (!outcome.compiled) return outcome;
-  const CheckInput input(loaded->cluster.get(), config, loaded->sources, !set.folder.empty());
-  CheckOptions options;
+  const check::CheckInput input(loaded->cluster.get(), config, loaded->sources, !set.folder.empty());
+  check::CheckOptions options;
   options.today = "2026-11-15";
-  for (const Finding& finding : run_checks(input, options).findings) {
+  for (const check::Finding& finding : check::run_checks(input, options).findings) {
     outcome.found.push_back(std::string(finding.rule->id) + ": " + finding.message + " @ " +
                             loaded->sources.describe(finding.place));
   }

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the sources to cmake/Rooms.cmake: which room may include which, and how long a file may be.
+"""Checks the sources against cmake/Modules.cmake: which module may include which, which sub-module of it, and how long
+files and how large folders may be.
 
-Fails when a file of src/<room>/ includes a header of a room that is not declared for it, when a quoted include does not
-name a room, when a folder of src/ is not in the list, when the list itself is out of order, or when a file has grown
-beyond the hard limit, or when two files define a type of one name. Files over the soft limit are only named.
+Fails when a file of src/<module>/ includes a header of a module that is not declared for it, or a header of a sub-module
+that is not declared for its own; when a quoted include does not name a module; when a folder is not in the list or the
+list names one that does not exist; when the list is out of order (so there is no cycle); when a module with sub-modules
+has files outside them; when a folder has more than 60 files (tests not counted) or a file more than 1000 lines; or when
+two files define a type of one name. Files over the soft limit are only named.
 
 Usage: tests/layers.py [ROOT]
 """
@@ -14,32 +17,57 @@ import sys
 
 SOFT_LIMIT = {".h": 400, ".cc": 600}
 HARD_LIMIT = 1000
-ROOM = re.compile(r"^weft_room\(([^)]*)\)", re.MULTILINE)
+FOLDER_LIMIT = 60
+LIST = "cmake/Modules.cmake"
+ENTRY = re.compile(r"^[ \t]*weft_(module|submodule)\(([^)]*)\)", re.MULTILINE)
 NAMESPACE = re.compile(r"^(?:inline )?namespace ?([\w:]*) ?\{$")
 TYPE = re.compile(r"^(?:template <.*> ?)?(?:struct|class|enum class) (\w+)\b(?!::)(?!.*;\s*(?://.*)?$)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]*)"')
 
 
-def read_rooms(path, problems):
-    """room -> the rooms it may include, itself among them."""
-    rooms = {}
-    for match in ROOM.finditer(path.read_text()):
-        name, *allowed = match.group(1).split()
+class Layers:
+    """The list: module -> the modules it may include, and (module, sub-module) -> the sub-modules it may include, itself
+    among them in both."""
+
+    def __init__(self, path, problems):
+        self.modules, self.submodules = {}, {}
+        for kind, words in ENTRY.findall(path.read_text()):
+            if kind == "module":
+                self.add_module(words.split(), problems)
+            else:
+                self.add_submodule(words.split(), problems)
+        if not self.modules:
+            problems.append(f"{LIST}: no modules found")
+
+    def add_module(self, words, problems):
+        name, *allowed = words
         if allowed == ["ALL"]:
-            allowed = list(rooms)
-        if name in rooms:
-            problems.append(f"cmake/Rooms.cmake: {name} is listed twice")
+            allowed = list(self.modules)
+        if name in self.modules:
+            problems.append(f"{LIST}: {name} is listed twice")
         for other in allowed:
-            if other not in rooms:
-                problems.append(f"cmake/Rooms.cmake: {name} may not depend on {other}, which is not listed before it")
-        rooms[name] = {name, *allowed}
-    if not rooms:
-        problems.append("cmake/Rooms.cmake: no rooms found")
-    return rooms
+            if other not in self.modules:
+                problems.append(f"{LIST}: {name} may not depend on {other}, which is not listed before it")
+        self.modules[name] = {name, *allowed}
+
+    def add_submodule(self, words, problems):
+        module, name, *allowed = words
+        if module not in self.modules:
+            problems.append(f"{LIST}: {module}/{name} is listed before its module")
+        if (module, name) in self.submodules:
+            problems.append(f"{LIST}: {module}/{name} is listed twice")
+        for other in allowed:
+            if (module, other) not in self.submodules:
+                problems.append(f"{LIST}: {module}/{name} may not depend on {module}/{other}, "
+                                "which is not listed before it")
+        self.submodules[module, name] = {name, *allowed}
+
+    def has_submodules(self, module):
+        return any(module == other for other, _ in self.submodules)
 
 
 def types_of(lines):
-    """Types that a file defines outside of anonymous namespaces, each with the namespace it stands in. By line: nothing
+    """Types that a file defines outside of anonymous namespaces, each with the namespace it is in. By line: nothing
     inside a namespace is indented, and each closes with a comment that names it."""
     open_spaces, found = [], []
     for number, line in enumerate(lines, start=1):
@@ -54,58 +82,83 @@ def types_of(lines):
     return found
 
 
-def check_file(path, label, room, rooms, problems, notes):
+def check_include(target, source, label, module, submodule, layers, problems):
+    other, *rest = target.split("/")
+    if not rest or other not in layers.modules:
+        problems.append(f'{label}: "{target}" does not name a module; our headers are "module/file.h", all others go in <>')
+    elif other not in layers.modules[module]:
+        problems.append(f'{label}: {module} may not include "{target}" ({LIST})')
+    elif not (source / target).is_file():
+        problems.append(f"{label}: there is no src/{target}")
+    elif other == module and submodule and rest[0] not in layers.submodules.get((module, submodule), {submodule}):
+        problems.append(f'{label}: {module}/{submodule} may not include "{target}" ({LIST})')
+
+
+def check_file(path, label, module, submodule, layers, problems, notes):
     lines = path.read_text(encoding="utf-8").splitlines()
+    source = path.parents[2 if submodule else 1]
     for number, line in enumerate(lines, start=1):
         match = INCLUDE.match(line)
-        if not match:
-            continue
-        target = match.group(1)
-        other = target.split("/")[0] if "/" in target else ""
-        if other not in rooms:
-            problems.append(f'{label}:{number}: "{target}" does not name a room; our headers are "room/file.h", '
-                            "all others go in <>")
-        elif other not in rooms[room]:
-            problems.append(f'{label}:{number}: {room} may not include "{target}" (cmake/Rooms.cmake)')
-        elif not (path.parents[1] / target).is_file():
-            problems.append(f'{label}:{number}: there is no src/{target}')
+        if match:
+            check_include(match.group(1), source, f"{label}:{number}", module, submodule, layers, problems)
     if len(lines) > HARD_LIMIT:
         problems.append(f"{label}: {len(lines)} lines; no file may have more than {HARD_LIMIT}")
     elif len(lines) > SOFT_LIMIT[path.suffix]:
         notes.append(f"{label}: {len(lines)} lines, over {SOFT_LIMIT[path.suffix]}")
+    return types_of(lines)
+
+
+def check_folder(folder, label, module, submodule, layers, problems, notes, types):
+    """Returns the number of files of ours in one folder."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix in SOFT_LIMIT]
+    counted = [path for path in files if not path.name.endswith("_test.cc")]
+    if len(counted) > FOLDER_LIMIT:
+        problems.append(f"{label}: {len(counted)} files; no folder may have more than {FOLDER_LIMIT}, tests not counted")
+    for path in files:
+        name = f"{label}/{path.name}"
+        if not submodule and layers.has_submodules(module) and path.name != "main.cc":
+            problems.append(f"{name}: a file outside the sub-modules of {module}")
+        for type_name, number in check_file(path, name, module, submodule, layers, problems, notes):
+            other = types.setdefault(type_name, name)
+            if other != name:
+                problems.append(f"{name}:{number}: {type_name} is also defined in {other}: the linker takes either")
+    return len(files)
+
+
+def check_module(folder, layers, problems, notes, types):
+    module = folder.name
+    count = check_folder(folder, f"src/{module}", module, None, layers, problems, notes, types)
+    for entry in sorted(path for path in folder.iterdir() if path.is_dir()):
+        label = f"src/{module}/{entry.name}"
+        if (module, entry.name) not in layers.submodules:
+            problems.append(f"{label}: a sub-module that is not listed in {LIST}")
+        count += check_folder(entry, label, module, entry.name, layers, problems, notes, types)
+        for inner in sorted(path for path in entry.iterdir() if path.is_dir()):
+            problems.append(f"{label}/{inner.name}: a sub-module has no folders of its own")
+    return count
 
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    problems, notes, count = [], [], 0
-    rooms = read_rooms(root / "cmake" / "Rooms.cmake", problems)
-    types = {}
+    problems, notes, types, count = [], [], {}, 0
+    layers = Layers(root / LIST, problems)
     for entry in sorted((root / "src").iterdir()):
-        label = f"src/{entry.name}"
         if not entry.is_dir():
-            problems.append(f"{label}: a file outside any room")
-            continue
-        if entry.name not in rooms:
-            problems.append(f"{label}: a room that is not listed in cmake/Rooms.cmake")
-            continue
-        for path in sorted(entry.rglob("*")):
-            if path.suffix in SOFT_LIMIT and path.is_file():
-                count += 1
-                if path.parent != entry:
-                    problems.append(f"{path.relative_to(root)}: a room has no folders of its own")
-                    continue
-                label = path.relative_to(root).as_posix()
-                check_file(path, label, entry.name, rooms, problems, notes)
-                for name, number in types_of(path.read_text(encoding="utf-8").splitlines()):
-                    other = types.setdefault(name, label)
-                    if other != label:
-                        problems.append(f"{label}:{number}: {name} is also defined in {other}: the linker takes either")
+            problems.append(f"src/{entry.name}: a file outside any module")
+        elif entry.name not in layers.modules:
+            problems.append(f"src/{entry.name}: a module that is not listed in {LIST}")
+        else:
+            count += check_module(entry, layers, problems, notes, types)
+    for folder in [*layers.modules, *("/".join(pair) for pair in layers.submodules)]:
+        if not (root / "src" / folder).is_dir():
+            problems.append(f"{LIST}: there is no src/{folder}")
 
     for note in notes:
         print(f"layers: long file: {note}")
     for problem in problems:
         print(problem)
-    print(f"layers: {count} files in {len(rooms)} declared rooms, {len(problems)} problems")
+    print(f"layers: {count} files in {len(layers.modules)} modules and {len(layers.submodules)} sub-modules, "
+          f"{len(problems)} problems")
     sys.exit(1 if problems else 0)
 
 

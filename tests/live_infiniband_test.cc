@@ -9,7 +9,7 @@
 
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
-#include "check/live_comparison.h"
+#include "check/live/comparison.h"
 #include "lab.h"
 #include "model/load.h"
 
@@ -38,10 +38,11 @@ struct End {
 using Pair = std::pair<End, End>;
 
 // Ports of a QM9700 go through its cages in twos.
-End end_of(const Cluster& cluster, PortId id) {
-  const Port& port = cluster.port(id);
+End end_of(const model::Cluster& cluster, model::PortId id) {
+  const model::Port& port = cluster.port(id);
   const std::string& name = cluster.name_of(port.device);
-  if (cluster.group_of(port.device).kind == DeviceKind::server) return {fmt::format("{} mlx5_{}", name, port.rail), 1};
+  if (cluster.group_of(port.device).kind == model::DeviceKind::server)
+    return {fmt::format("{} mlx5_{}", name, port.rail), 1};
   return {name, port.cage * 2 + port.lane / 4 + 1};
 }
 
@@ -87,7 +88,7 @@ class LiveInfiniBand : public ::testing::Test {
     });
   }
 
-  void check(const Cluster& cluster, const std::vector<std::array<std::string, 4>>& swaps) {
+  void check(const model::Cluster& cluster, const std::vector<std::array<std::string, 4>>& swaps) {
     lab_.put("bench.yaml", kCluster);
     const auto outcome = lab_.run({weft_binary(), "check", "bench.yaml", "--live", "live", "--output", "json"}, 60);
     const Json document = Json::parse(outcome.out, nullptr, false);
@@ -118,13 +119,13 @@ class LiveInfiniBand : public ::testing::Test {
 };
 
 TEST_F(LiveInfiniBand, EverySwapIsNamed) {
-  const auto loaded = load_cluster_text("bench.yaml", kCluster);
+  const auto loaded = model::load_cluster_text("bench.yaml", kCluster);
   ASSERT_TRUE(loaded->cluster) << render_all(loaded->diagnostics, loaded->sources, false);
-  const Cluster& cluster = *loaded->cluster;
+  const model::Cluster& cluster = *loaded->cluster;
   std::vector<Pair> pairs;
-  std::vector<const Cable*> cables;
-  for (const Cable& cable : cluster.cables()) {
-    if (cable.fabric != FabricKind::backend) continue;
+  std::vector<const model::Cable*> cables;
+  for (const model::Cable& cable : cluster.cables()) {
+    if (cable.fabric != model::FabricKind::backend) continue;
     pairs.emplace_back(end_of(cluster, cable.a), end_of(cluster, cable.b));
     cables.push_back(&cable);
   }
@@ -137,7 +138,7 @@ TEST_F(LiveInfiniBand, EverySwapIsNamed) {
   };
   std::size_t uplink = cables.size();
   for (std::size_t i = 0; i < cables.size() && uplink == cables.size(); ++i) {
-    if (cables[i]->role == CableRole::leaf_spine) uplink = i;
+    if (cables[i]->role == model::CableRole::leaf_spine) uplink = i;
   }
   ASSERT_LT(uplink, cables.size());
   std::vector<std::pair<std::size_t, std::size_t>> chosen = {{host_cable("train001:be1"), host_cable("train002:be1")},

@@ -8,7 +8,7 @@
 
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
-#include "check/live_comparison.h"
+#include "check/live/comparison.h"
 #include "lab.h"
 #include "model/load.h"
 
@@ -37,15 +37,16 @@ struct End {
 using Pair = std::pair<End, End>;
 
 // SONiC names a port after its first lane; the SN5600 has 8 lanes in each cage.
-std::string sonic_name(const Port& port) { return fmt::format("Ethernet{}", port.cage * 8 + port.lane); }
+std::string sonic_name(const model::Port& port) { return fmt::format("Ethernet{}", port.cage * 8 + port.lane); }
 
 // Rails 1 and 2 of all four hosts.
-std::vector<Pair> planned_pairs(const Cluster& cluster) {
+std::vector<Pair> planned_pairs(const model::Cluster& cluster) {
   std::vector<Pair> pairs;
-  for (const Cable& cable : cluster.cables()) {
-    const Port& host = cluster.port(cable.a);
-    const Port& leaf = cluster.port(cable.b);
-    if (cable.fabric != FabricKind::backend || cable.role != CableRole::host_leaf || host.rail > 1) continue;
+  for (const model::Cable& cable : cluster.cables()) {
+    const model::Port& host = cluster.port(cable.a);
+    const model::Port& leaf = cluster.port(cable.b);
+    if (cable.fabric != model::FabricKind::backend || cable.role != model::CableRole::host_leaf || host.rail > 1)
+      continue;
     pairs.push_back(
         {{cluster.name_of(host.device), cluster.port_name(cable.a)}, {cluster.name_of(leaf.device), sonic_name(leaf)}});
   }
@@ -114,7 +115,7 @@ class LiveLldp : public ::testing::Test {
         Sources sources;
         Diagnostics diagnostics;
         const FileId file = sources.add(name, report.out);
-        const auto read = read_lldp(sources, file, diagnostics);
+        const auto read = config::read_lldp(sources, file, diagnostics);
         if (!read || read->neighbors.size() != wanted) return false;
         lab_.put("live/" + name + ".lldp.json", report.out);
         return true;
@@ -151,7 +152,7 @@ bool any_with(const std::vector<std::string>& texts, std::initializer_list<std::
 }
 
 TEST_F(LiveLldp, SwappedAndMissingCablesAreNamed) {
-  const auto loaded = load_cluster_text("bench.yaml", kCluster);
+  const auto loaded = model::load_cluster_text("bench.yaml", kCluster);
   ASSERT_TRUE(loaded->cluster) << render_all(loaded->diagnostics, loaded->sources, false);
   std::vector<Pair> pairs = planned_pairs(*loaded->cluster);
   ASSERT_EQ(pairs.size(), 8U);

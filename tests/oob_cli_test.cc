@@ -13,15 +13,15 @@
 #include <thread>
 
 #include "base/test_places.h"
-#include "oob/journal.h"
-#include "oob/sim_fleet.h"
+#include "bmcsim/fleet.h"
+#include "oob/journal/journal.h"
 #include "program.h"
 
 namespace weft {
 namespace {
 
 using namespace testing_program;
-using oob::SimFleet;
+using bmcsim::SimFleet;
 using testing::HasSubstr;
 
 // A log server: takes octet-counted messages (RFC 6587, 3.4.1) from one client after another.
@@ -93,8 +93,8 @@ class OobCli : public ProgramTest {
  protected:
   static void SetUpTestSuite() { make_folder("oob_cli"); }
 
-  void serve(oob::SimOptions options = {}) {
-    std::vector<oob::SimDevice> devices;
+  void serve(bmcsim::SimOptions options = {}) {
+    std::vector<bmcsim::SimDevice> devices;
     for (int i = 0; i < 4; ++i)
       devices.push_back({.name = "train00" + std::to_string(i + 1), .offset = static_cast<std::uint32_t>(i)});
     options.base = Ipv4{(127U << 24U) | (18U << 16U) | ((static_cast<std::uint32_t>(::getpid()) & 0x3FFFU) << 2U)};
@@ -135,8 +135,8 @@ class OobCli : public ProgramTest {
 };
 
 TEST_F(OobCli, ExitCodesSayWhoAnswered) {
-  oob::SimOptions options;
-  options.faults = *oob::parse_fault("train003=dead:reset");
+  bmcsim::SimOptions options;
+  options.faults = *bmcsim::parse_fault("train003=dead:reset");
   serve(std::move(options));
   EXPECT_EQ(run(words({"status", "CLUSTER", "train[001-002]"})).code, 0);
   const Outcome some = run(words({"status", "CLUSTER", "train[001-004]"}));
@@ -189,9 +189,9 @@ TEST_F(OobCli, TheLogServerHasEveryEntryEvenAfterItWasDown) {
 }
 
 TEST_F(OobCli, AnInterruptLogsOutAndLeavesTheOperationOpen) {
-  oob::SimOptions options;
+  bmcsim::SimOptions options;
   options.latency = milliseconds(100);
-  options.faults = *oob::parse_fault("train[001-004]=stuck_off");
+  options.faults = *bmcsim::parse_fault("train[001-004]=stuck_off");
   options.powered = false;
   serve(std::move(options));
   const pid_t child = start(words({"power", "on", "CLUSTER", "train[001-004]", "--yes", "--reason", "drill"}));

@@ -12,7 +12,7 @@
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "ipmi_lab.h"
-#include "oob/journal.h"
+#include "oob/journal/journal.h"
 #include "slurm_lab.h"
 
 namespace weft {

@@ -16,8 +16,8 @@
 
 #include "base/test_prerequisites.h"
 #include "ipmi_lab.h"
-#include "oob/dialer.h"
-#include "oob/fan_out.h"
+#include "oob/bmc/connector.h"
+#include "oob/bmc/fan_out.h"
 
 namespace weft::oob {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "base/test_prerequisites.h"
 #include "ipmi_lab.h"
-#include "oob/dialer.h"
+#include "oob/bmc/connector.h"
 
 namespace weft::oob {
 namespace {

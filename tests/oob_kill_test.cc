@@ -12,19 +12,19 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/test_places.h"
-#include "oob/credentials.h"
-#include "oob/journal.h"
-#include "oob/sim_fleet.h"
+#include "bmcsim/fleet.h"
+#include "oob/credentials/credentials.h"
+#include "oob/journal/journal.h"
 #include "program.h"
 
 namespace weft {
 namespace {
 
 using namespace testing_program;
-using oob::SimDevice;
-using oob::SimFleet;
-using oob::SimOptions;
-using oob::SimReset;
+using bmcsim::SimDevice;
+using bmcsim::SimFleet;
+using bmcsim::SimOptions;
+using bmcsim::SimReset;
 
 constexpr int kDevices = 4;
 

@@ -1,5 +1,7 @@
 // The page of a life in a real browser: its script runs, nothing is said on the console, hostile names stay text, the
 // buttons and the pointer work. Needs Debian's chromium.
+#include "workload/life/page.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +9,7 @@
 
 #include "base/test_prerequisites.h"
 #include "lab.h"
-#include "work/life_page.h"
-#include "work/life_sample.h"
+#include "workload/result/life_sample.h"
 
 namespace weft {
 namespace {
@@ -32,7 +33,7 @@ Outcome browse(Lab& lab, const std::string& file, const std::string& size = "128
 TEST(Page, TheScriptDrawsTheTimelineWithoutAWordOnTheConsole) {
   WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
-  lab.put("life.html", work::life_page(work::sample::life(2, 40)));
+  lab.put("life.html", workload::life_page(workload::sample::life(2, 40)));
   const Outcome outcome = browse(lab, "life.html");
   ASSERT_EQ(outcome.code, 0) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("data-weft=\"ready\""));
@@ -44,7 +45,7 @@ TEST(Page, TheScriptDrawsTheTimelineWithoutAWordOnTheConsole) {
 TEST(Page, AThinnedTimelineOnANarrowScreen) {
   WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
-  lab.put("life.html", work::life_page(work::sample::life(8, 4000)));
+  lab.put("life.html", workload::life_page(workload::sample::life(8, 4000)));
   const Outcome outcome = browse(lab, "life.html", "400,900");
   ASSERT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("data-weft=\"ready\""));
@@ -56,17 +57,17 @@ TEST(Page, HostileNamesRunNothing) {
   const std::string evil =
       "</script></title></style></svg><script>document.documentElement.dataset.taken=1</script>"
       "<img src=x onerror=\"document.documentElement.dataset.taken=2\">\" onload=\"alert(1)\" '";
-  work::LifeResult life = work::sample::life();
+  workload::LifeResult life = workload::sample::life();
   life.cluster = life.job = life.model = life.layout = life.verdict.bound_by = life.verdict.because = evil;
-  for (work::LifeState& state : life.states) {
+  for (workload::LifeState& state : life.states) {
     state.name = evil;
-    for (work::LifeEvent& event : state.events) event.what = event.protocol = event.detail = evil;
+    for (workload::LifeEvent& event : state.events) event.what = event.protocol = event.detail = evil;
   }
   for (std::string& name : life.timeline.names) name = evil;
-  for (work::TimelineTrack& track : life.timeline.tracks) track.process = track.thread = evil;
+  for (workload::TimelineTrack& track : life.timeline.tracks) track.process = track.thread = evil;
   life.assumptions = {evil};
   Lab lab("page");
-  lab.put("life.html", work::life_page(life));
+  lab.put("life.html", workload::life_page(life));
   const Outcome outcome = browse(lab, "life.html");
   ASSERT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("data-weft=\"ready\""));
@@ -78,7 +79,7 @@ TEST(Page, HostileNamesRunNothing) {
 TEST(Page, ThePolicyStopsForeignScripts) {
   WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
-  std::string page = work::life_page(work::sample::life());
+  std::string page = workload::life_page(workload::sample::life());
   page.insert(page.find("</main>"), "<script>document.documentElement.dataset.taken=1</script>");
   lab.put("life.html", page);
   const Outcome outcome = browse(lab, "life.html");
@@ -91,7 +92,7 @@ TEST(Page, ThePolicyStopsForeignScripts) {
 TEST(Page, ButtonsZoomAndThePointerShowsWhatIsUnderIt) {
   WEFT_NEEDS_PROGRAM("chromium");
   Lab lab("page");
-  lab.put("life.html", work::life_page(work::sample::life(1, 4)));
+  lab.put("life.html", workload::life_page(workload::sample::life(1, 4)));
   lab.put("frame.html",
           R"(<!DOCTYPE html><iframe id="f" src="life.html" width="1200" height="900"></iframe><p id="tip"></p>
 <script>

@@ -24,9 +24,9 @@ int specs_wanted() {
   return given != nullptr ? std::atoi(given) : 2000;
 }
 
-const std::shared_ptr<const Catalog>& catalog() {
-  static const std::shared_ptr<const Catalog> loaded = [] {
-    auto all = load_catalog({});
+const std::shared_ptr<const model::Catalog>& catalog() {
+  static const std::shared_ptr<const model::Catalog> loaded = [] {
+    auto all = model::load_catalog({});
     EXPECT_TRUE(all->catalog) << render_all(all->diagnostics, all->sources, false);
     return all->catalog;
   }();
@@ -141,7 +141,7 @@ Draft draft(RandomStream& random, DrawOrder order) {
 struct Compiled {
   Sources sources;
   Diagnostics diagnostics;
-  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const model::Cluster> cluster;
 };
 
 std::unique_ptr<Compiled> compile_text(const std::string& text) {
@@ -149,36 +149,36 @@ std::unique_ptr<Compiled> compile_text(const std::string& text) {
   const FileId file = out->sources.add("random.yaml", text);
   const auto root = parse_yaml(out->sources, file, out->diagnostics);
   if (!root) return out;
-  std::optional<Spec> spec = read_spec(*root, out->diagnostics);
+  std::optional<model::Spec> spec = model::read_spec(*root, out->diagnostics);
   if (!spec) return out;
-  resolve(*spec, *catalog(), out->diagnostics);
-  if (!out->diagnostics.has_errors()) out->cluster = compile(std::move(*spec), catalog(), out->diagnostics);
+  model::resolve(*spec, *catalog(), out->diagnostics);
+  if (!out->diagnostics.has_errors()) out->cluster = model::compile(std::move(*spec), catalog(), out->diagnostics);
   return out;
 }
 
 // The cage groups of a switch, or of a server, say which speeds a cage runs and how many lanes it has.
-bool speed_is_legal(const Cluster& cluster, const Port& port) {
-  const DeviceGroup& group = cluster.group_of(port.device);
-  if (group.kind == DeviceKind::external) return true;
-  if (group.kind == DeviceKind::pdu) return port.speed() == gigabits(1);
-  if (group.kind == DeviceKind::server) {
-    for (const PortGroup& ports : group.server->ports.value) {
-      const std::uint32_t first = first_cage(*group.server, &ports);
+bool speed_is_legal(const model::Cluster& cluster, const model::Port& port) {
+  const model::DeviceGroup& group = cluster.group_of(port.device);
+  if (group.kind == model::DeviceKind::external) return true;
+  if (group.kind == model::DeviceKind::pdu) return port.speed() == gigabits(1);
+  if (group.kind == model::DeviceKind::server) {
+    for (const model::PortGroup& ports : group.server->ports.value) {
+      const std::uint32_t first = model::first_cage(*group.server, &ports);
       if (port.cage < first || port.cage >= first + ports.count.value / ports.per_cage.value) continue;
       for (const BitRate speed : ports.speeds.value) {
         if (speed == port.speed()) return true;
       }
-      for (const Breakout& mode : ports.breakouts.value) {
+      for (const model::Breakout& mode : ports.breakouts.value) {
         if (mode.speed == port.speed()) return true;
       }
     }
     return false;
   }
   std::uint32_t first = 0;
-  for (const CageGroup& cages : group.network_switch->cages.value) {
+  for (const model::CageGroup& cages : group.network_switch->cages.value) {
     const auto count = static_cast<std::uint32_t>(cages.count.value);
     if (port.cage >= first && port.cage < first + count) {
-      for (const Breakout& mode : cages.breakouts.value) {
+      for (const model::Breakout& mode : cages.breakouts.value) {
         const bool lanes = cages.lanes.value / mode.ports == port.lanes && port.lane % port.lanes == 0;
         if (mode.speed == port.speed() && lanes && port.lane + port.lanes <= cages.lanes.value) return true;
       }
@@ -189,33 +189,33 @@ bool speed_is_legal(const Cluster& cluster, const Port& port) {
   return port.cage == first && port.speed() == gigabits(1);  // the management port
 }
 
-void check_ports_and_cables(const Cluster& cluster) {
+void check_ports_and_cables(const model::Cluster& cluster) {
   EXPECT_EQ(cluster.ports().size(), 2 * cluster.cables().size()) << "cable ends = port rows";
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> lanes;  // device, cage, lane
   std::unordered_set<std::string> names;
   for (std::size_t i = 0; i < cluster.ports().size(); ++i) {
-    const auto id = static_cast<PortId>(i);
-    const Port& port = cluster.port(id);
-    ASSERT_NE(port.cable, kNone<CableId>);
-    const Cable& cable = cluster.cable(port.cable);
+    const auto id = static_cast<model::PortId>(i);
+    const model::Port& port = cluster.port(id);
+    ASSERT_NE(port.cable, model::kNone<model::CableId>);
+    const model::Cable& cable = cluster.cable(port.cable);
     ASSERT_TRUE(cable.a == id || cable.b == id) << "a port's cable ends at it";
     EXPECT_TRUE(speed_is_legal(cluster, port)) << cluster.full_port_name(id) << " at " << to_text(port.speed());
     for (std::uint32_t lane = 0; lane < port.lanes; ++lane) {
-      const bool fresh = lanes.emplace(index_of(port.device), port.cage, port.lane + lane).second;
+      const bool fresh = lanes.emplace(model::index_of(port.device), port.cage, port.lane + lane).second;
       ASSERT_TRUE(fresh) << "lane used twice at " << cluster.full_port_name(id);
     }
     ASSERT_TRUE(names.insert(cluster.full_port_name(id)).second) << cluster.full_port_name(id);
     EXPECT_EQ(cluster.find_port(cluster.full_port_name(id)), id);
   }
-  for (const Cable& cable : cluster.cables()) {
-    const Port& a = cluster.port(cable.a);
-    const Port& b = cluster.port(cable.b);
+  for (const model::Cable& cable : cluster.cables()) {
+    const model::Port& a = cluster.port(cable.a);
+    const model::Port& b = cluster.port(cable.b);
     EXPECT_EQ(a.speed_mbps, b.speed_mbps);
     EXPECT_NE(a.device, b.device);
-    if (cable.role != CableRole::oob_frontend) {
+    if (cable.role != model::CableRole::oob_frontend) {
       EXPECT_EQ(a.fabric, b.fabric) << "no cable between fabrics";
     }
-    const Medium& medium = cluster.media()[cable.medium];
+    const model::Medium& medium = cluster.media()[cable.medium];
     ASSERT_NE(medium.cable, nullptr);
     EXPECT_LE(cable.length_mm, medium.cable->lengths->back().count());
     if (medium.at_a != nullptr) {
@@ -225,39 +225,40 @@ void check_ports_and_cables(const Cluster& cluster) {
 }
 
 // What shares a cage shares its plug: one transceiver, or one splitter.
-void check_plugs(const Cluster& cluster) {
+void check_plugs(const model::Cluster& cluster) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, const void*> plug_of;
-  for (const Cable& cable : cluster.cables()) {
-    const Medium& medium = cluster.media()[cable.medium];
+  for (const model::Cable& cable : cluster.cables()) {
+    const model::Medium& medium = cluster.media()[cable.medium];
     for (const bool at_a : {true, false}) {
-      const Port& port = cluster.port(at_a ? cable.a : cable.b);
-      const TransceiverModel* module = at_a ? medium.at_a : medium.at_b;
+      const model::Port& port = cluster.port(at_a ? cable.a : cable.b);
+      const model::TransceiverModel* module = at_a ? medium.at_a : medium.at_b;
       const void* plug = module != nullptr ? static_cast<const void*>(module) : medium.cable;
-      const auto [at, fresh] = plug_of.emplace(std::pair(index_of(port.device), port.cage), plug);
+      const auto [at, fresh] = plug_of.emplace(std::pair(model::index_of(port.device), port.cage), plug);
       EXPECT_TRUE(fresh || at->second == plug) << "two kinds of plug in a cage of " << cluster.name_of(port.device);
     }
   }
 }
 
 // A switch serves one fabric: only its management port may be on another, the out-of-band one.
-void check_fabrics_apart(const Cluster& cluster) {
-  for (const Port& port : cluster.ports()) {
-    const DeviceGroup& group = cluster.group_of(port.device);
-    if (group.kind != DeviceKind::network_switch || group.fabric == port.fabric) continue;
-    EXPECT_EQ(port.fabric, FabricKind::oob);
+void check_fabrics_apart(const model::Cluster& cluster) {
+  for (const model::Port& port : cluster.ports()) {
+    const model::DeviceGroup& group = cluster.group_of(port.device);
+    if (group.kind != model::DeviceKind::network_switch || group.fabric == port.fabric) continue;
+    EXPECT_EQ(port.fabric, model::FabricKind::oob);
     EXPECT_EQ(port.speed(), gigabits(1));
   }
 }
 
-void check_addresses(const Cluster& cluster) {
+void check_addresses(const model::Cluster& cluster) {
   std::unordered_map<std::uint32_t, std::uint32_t> owner;
   for (std::size_t i = 0; i < cluster.ports().size(); ++i) {
-    const Port& port = cluster.ports()[i];
+    const model::Port& port = cluster.ports()[i];
     if (port.address.bits == 0) continue;
     const bool fresh = owner.emplace(port.address.bits, static_cast<std::uint32_t>(i)).second;
-    ASSERT_TRUE(fresh) << to_text(port.address) << " twice, at " << cluster.full_port_name(static_cast<PortId>(i));
-    if (port.subnet == kNone<SubnetId>) continue;
-    const Subnet& subnet = cluster.subnet(port.subnet);
+    ASSERT_TRUE(fresh) << to_text(port.address) << " twice, at "
+                       << cluster.full_port_name(static_cast<model::PortId>(i));
+    if (port.subnet == model::kNone<model::SubnetId>) continue;
+    const model::Subnet& subnet = cluster.subnet(port.subnet);
     EXPECT_TRUE(subnet.prefix.contains(port.address)) << to_text(port.address) << " in " << to_text(subnet.prefix);
     EXPECT_NE(port.address, subnet.prefix.base);
     EXPECT_NE(port.address.bits, subnet.prefix.base.bits + subnet.prefix.size() - 1) << "broadcast";
@@ -271,9 +272,9 @@ void check_addresses(const Cluster& cluster) {
   }
   std::unordered_set<std::uint32_t> numbers;
   for (std::size_t i = 0; i < cluster.devices().size(); ++i) {
-    const auto id = static_cast<DeviceId>(i);
-    const DeviceGroup& group = cluster.group_of(id);
-    if (group.kind != DeviceKind::network_switch) continue;
+    const auto id = static_cast<model::DeviceId>(i);
+    const model::DeviceGroup& group = cluster.group_of(id);
+    if (group.kind != model::DeviceKind::network_switch) continue;
     const Ipv4 loopback = cluster.device(id).loopback;
     if (loopback.bits != 0) {
       EXPECT_TRUE(numbers.insert(loopback.bits).second) << cluster.name_of(id);
@@ -283,19 +284,19 @@ void check_addresses(const Cluster& cluster) {
 }
 
 // Every server and PDU is on out-of-band; GPU servers' rails meet distinct leaves, rail i always leaf i of the unit.
-void check_members(const Cluster& cluster) {
+void check_members(const model::Cluster& cluster) {
   for (std::size_t i = 0; i < cluster.devices().size(); ++i) {
-    const auto id = static_cast<DeviceId>(i);
-    const DeviceGroup& group = cluster.group_of(id);
-    if (group.kind == DeviceKind::external) continue;
-    EXPECT_NE(cluster.device(id).rack, kNone<RackId>) << cluster.name_of(id);
-    if (group.kind != DeviceKind::server) continue;
+    const auto id = static_cast<model::DeviceId>(i);
+    const model::DeviceGroup& group = cluster.group_of(id);
+    if (group.kind == model::DeviceKind::external) continue;
+    EXPECT_NE(cluster.device(id).rack, model::kNone<model::RackId>) << cluster.name_of(id);
+    if (group.kind != model::DeviceKind::server) continue;
     EXPECT_NE(cluster.oob_address(id).bits, 0U) << cluster.name_of(id);
-    if (cluster.fabric(FabricKind::backend).wiring != Wiring::rail_optimized || group.manager) continue;
-    for (const PortId port_id : cluster.ports_of(id)) {
-      const Port& port = cluster.port(port_id);
-      if (port.fabric != FabricKind::backend) continue;
-      const Device& leaf = cluster.device(cluster.port(cluster.peer_of(port_id)).device);
+    if (cluster.fabric(model::FabricKind::backend).wiring != model::Wiring::rail_optimized || group.manager) continue;
+    for (const model::PortId port_id : cluster.ports_of(id)) {
+      const model::Port& port = cluster.port(port_id);
+      if (port.fabric != model::FabricKind::backend) continue;
+      const model::Device& leaf = cluster.device(cluster.port(cluster.peer_of(port_id)).device);
       EXPECT_EQ(leaf.rail, port.rail);
       EXPECT_EQ(leaf.plane, port.plane);
       EXPECT_EQ(leaf.unit, cluster.device(id).unit);
@@ -304,15 +305,15 @@ void check_members(const Cluster& cluster) {
 }
 
 // Every leaf reaches every spine of its pod with the same number of links, and the stated ratio holds.
-void check_clos(const Cluster& cluster, FabricKind kind) {
-  const FabricPlan& plan = cluster.fabric(kind);
+void check_clos(const model::Cluster& cluster, model::FabricKind kind) {
+  const model::FabricPlan& plan = cluster.fabric(kind);
   if (!plan.present || plan.tiers < 2) return;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links;
   std::map<std::uint32_t, std::set<std::uint32_t>> spines_of;
-  for (const Cable& cable : cluster.cables()) {
-    if (cable.fabric != kind || cable.role != CableRole::leaf_spine) continue;
-    const std::uint32_t leaf = index_of(cluster.port(cable.a).device);
-    const std::uint32_t spine = index_of(cluster.port(cable.b).device);
+  for (const model::Cable& cable : cluster.cables()) {
+    if (cable.fabric != kind || cable.role != model::CableRole::leaf_spine) continue;
+    const std::uint32_t leaf = model::index_of(cluster.port(cable.a).device);
+    const std::uint32_t spine = model::index_of(cluster.port(cable.b).device);
     ++links[{leaf, spine}];
     spines_of[leaf].insert(spine);
     EXPECT_EQ(cluster.devices()[leaf].plane, cluster.devices()[spine].plane);
@@ -321,20 +322,20 @@ void check_clos(const Cluster& cluster, FabricKind kind) {
   std::map<std::uint32_t, std::set<std::uint32_t>> counts;
   for (const auto& [ends, count] : links) counts[ends.first].insert(count);
   for (const auto& [leaf, different] : counts)
-    EXPECT_EQ(different.size(), 1U) << cluster.name_of(static_cast<DeviceId>(leaf));
+    EXPECT_EQ(different.size(), 1U) << cluster.name_of(static_cast<model::DeviceId>(leaf));
   EXPECT_EQ(counts.size(), plan.leaves) << "every leaf has uplinks";
 }
 
-void check_racks(const Cluster& cluster) {
+void check_racks(const model::Cluster& cluster) {
   for (std::size_t r = 0; r < cluster.racks().size(); ++r) {
-    const Rack& rack = cluster.racks()[r];
+    const model::Rack& rack = cluster.racks()[r];
     std::set<std::uint32_t> units;
-    for (const DeviceId id : cluster.devices_in(static_cast<RackId>(r))) {
-      const Device& device = cluster.device(id);
+    for (const model::DeviceId id : cluster.devices_in(static_cast<model::RackId>(r))) {
+      const model::Device& device = cluster.device(id);
       if (device.rack_unit == 0) continue;
-      const DeviceGroup& group = cluster.group_of(id);
-      const std::int64_t height =
-          group.kind == DeviceKind::server ? cluster.server_of(id).height.value : group.network_switch->height.value;
+      const model::DeviceGroup& group = cluster.group_of(id);
+      const std::int64_t height = group.kind == model::DeviceKind::server ? cluster.server_of(id).height.value
+                                                                          : group.network_switch->height.value;
       for (std::int64_t u = 0; u < height; ++u) {
         EXPECT_TRUE(units.insert(device.rack_unit + static_cast<std::uint32_t>(u)).second) << rack.name;
       }
@@ -347,26 +348,26 @@ void check_racks(const Cluster& cluster) {
 }
 
 // Every device is still there under its name, with its addresses; so is every port of a server, with its own.
-void check_growth_of_devices(const Cluster& before, const Cluster& after) {
+void check_growth_of_devices(const model::Cluster& before, const model::Cluster& after) {
   for (std::size_t i = 0; i < before.devices().size(); ++i) {
-    const auto id = static_cast<DeviceId>(i);
+    const auto id = static_cast<model::DeviceId>(i);
     const std::string_view name = before.name_of(id);
-    const DeviceId now = after.find_device(name);
-    ASSERT_NE(now, kNone<DeviceId>) << name << " lost its name";
-    const DeviceGroup& group = before.group_of(id);
+    const model::DeviceId now = after.find_device(name);
+    ASSERT_NE(now, model::kNone<model::DeviceId>) << name << " lost its name";
+    const model::DeviceGroup& group = before.group_of(id);
     EXPECT_EQ(group.kind, after.group_of(now).kind) << name;
     EXPECT_EQ(group.network_switch, after.group_of(now).network_switch) << name;
     // A fabric that grows by a tier, or whose pods are cut anew, is addressed anew above its leaves.
-    const FabricPlan& was = before.fabric(group.fabric);
-    const FabricPlan& is = after.fabric(group.fabric);
+    const model::FabricPlan& was = before.fabric(group.fabric);
+    const model::FabricPlan& is = after.fabric(group.fabric);
     const bool retiered = was.tiers != is.tiers || was.spines * is.pods != is.spines * was.pods;
-    if (group.kind == DeviceKind::network_switch && group.tier > Tier::leaf && retiered) continue;
+    if (group.kind == model::DeviceKind::network_switch && group.tier > model::Tier::leaf && retiered) continue;
     EXPECT_EQ(before.device(id).loopback, after.device(now).loopback) << name;
     EXPECT_EQ(before.oob_address(id), after.oob_address(now)) << name;
-    if (group.kind != DeviceKind::server) continue;
-    for (const PortId port_id : before.ports_of(id)) {
-      const PortId port_now = after.find_port(before.full_port_name(port_id));
-      ASSERT_NE(port_now, kNone<PortId>) << before.full_port_name(port_id);
+    if (group.kind != model::DeviceKind::server) continue;
+    for (const model::PortId port_id : before.ports_of(id)) {
+      const model::PortId port_now = after.find_port(before.full_port_name(port_id));
+      ASSERT_NE(port_now, model::kNone<model::PortId>) << before.full_port_name(port_id);
       EXPECT_EQ(before.port(port_id).address, after.port(port_now).address) << before.full_port_name(port_id);
       EXPECT_EQ(before.ipv6_of(port_id), after.ipv6_of(port_now));
     }
@@ -374,18 +375,18 @@ void check_growth_of_devices(const Cluster& before, const Cluster& after) {
 }
 
 // Every rack stands where it stood, with the same PDUs.
-void check_growth_of_racks(const Cluster& before, const Cluster& after) {
-  std::map<std::string, const Rack*> racks;
-  for (const Rack& rack : after.racks()) racks[rack.name] = &rack;
-  for (const Rack& rack : before.racks()) {
+void check_growth_of_racks(const model::Cluster& before, const model::Cluster& after) {
+  std::map<std::string, const model::Rack*> racks;
+  for (const model::Rack& rack : after.racks()) racks[rack.name] = &rack;
+  for (const model::Rack& rack : before.racks()) {
     ASSERT_TRUE(racks.contains(rack.name)) << rack.name << " is gone";
-    const Rack& now = *racks[rack.name];
+    const model::Rack& now = *racks[rack.name];
     EXPECT_EQ(std::pair(now.row, now.column), std::pair(rack.row, rack.column)) << rack.name;
     EXPECT_EQ(now.pool, rack.pool) << rack.name;
     ASSERT_EQ(now.pdus, rack.pdus) << rack.name;
     for (std::uint32_t p = 0; p < rack.pdus; ++p) {
-      const auto pdu = static_cast<DeviceId>(index_of(rack.first_pdu) + p);
-      const auto pdu_now = static_cast<DeviceId>(index_of(now.first_pdu) + p);
+      const auto pdu = static_cast<model::DeviceId>(model::index_of(rack.first_pdu) + p);
+      const auto pdu_now = static_cast<model::DeviceId>(model::index_of(now.first_pdu) + p);
       EXPECT_EQ(before.name_of(pdu), after.name_of(pdu_now)) << rack.name;
       EXPECT_EQ(after.rack(after.device(pdu_now).rack).name, rack.name);
     }
@@ -395,39 +396,39 @@ void check_growth_of_racks(const Cluster& before, const Cluster& after) {
 // No device loses a cable: a port of a server or a PDU keeps a cable of its kind. With a `unit` of which one is full,
 // the cables from servers to their own backend leaves keep both ends; elsewhere a compact design may move a cable to
 // another port.
-void check_growth_of_cables(const Cluster& before, const Cluster& after, bool fixed_unit) {
-  for (const Cable& cable : before.cables()) {
-    const Port& a = before.port(cable.a);
-    const DeviceGroup& group = before.group_of(a.device);
-    if (group.kind != DeviceKind::server && group.kind != DeviceKind::pdu) continue;
-    const PortId now = after.find_port(before.full_port_name(cable.a));
-    ASSERT_NE(now, kNone<PortId>) << before.full_port_name(cable.a) << " lost its cable";
-    const Port& port = after.port(now);
+void check_growth_of_cables(const model::Cluster& before, const model::Cluster& after, bool fixed_unit) {
+  for (const model::Cable& cable : before.cables()) {
+    const model::Port& a = before.port(cable.a);
+    const model::DeviceGroup& group = before.group_of(a.device);
+    if (group.kind != model::DeviceKind::server && group.kind != model::DeviceKind::pdu) continue;
+    const model::PortId now = after.find_port(before.full_port_name(cable.a));
+    ASSERT_NE(now, model::kNone<model::PortId>) << before.full_port_name(cable.a) << " lost its cable";
+    const model::Port& port = after.port(now);
     EXPECT_EQ(port.fabric, a.fabric) << before.full_port_name(cable.a);
     EXPECT_EQ(after.cable(port.cable).role, cable.role) << before.full_port_name(cable.a);
-    if (!fixed_unit || cable.fabric != FabricKind::backend || group.name != "train") continue;
-    if (cable.role != CableRole::host_leaf) continue;
+    if (!fixed_unit || cable.fabric != model::FabricKind::backend || group.name != "train") continue;
+    if (cable.role != model::CableRole::host_leaf) continue;
     EXPECT_EQ(after.full_port_name(after.peer_of(now)), before.full_port_name(cable.b))
         << before.full_port_name(cable.a) << " was moved to another port";
   }
 }
 
 // What existed keeps its name, its place and its addresses.
-void check_growth(const Cluster& before, const Cluster& after, bool fixed_unit) {
+void check_growth(const model::Cluster& before, const model::Cluster& after, bool fixed_unit) {
   check_growth_of_devices(before, after);
   check_growth_of_racks(before, after);
   check_growth_of_cables(before, after, fixed_unit);
 }
 
-void check_all(const Cluster& cluster) {
+void check_all(const model::Cluster& cluster) {
   check_ports_and_cables(cluster);
   check_plugs(cluster);
   check_fabrics_apart(cluster);
   check_addresses(cluster);
   check_members(cluster);
-  check_clos(cluster, FabricKind::backend);
-  check_clos(cluster, FabricKind::storage);
-  check_clos(cluster, FabricKind::frontend);
+  check_clos(cluster, model::FabricKind::backend);
+  check_clos(cluster, model::FabricKind::storage);
+  check_clos(cluster, model::FabricKind::frontend);
   check_racks(cluster);
 }
 
@@ -487,9 +488,10 @@ TEST(Growth, AFabricThatOutgrowsTwoTiersKeepsItsSpinesAndTheirRacks) {
   const auto before = cluster_of(490);
   const auto after = cluster_of(498);
   ASSERT_TRUE(before->cluster && after->cluster);
-  EXPECT_EQ(before->cluster->fabric(FabricKind::storage).tiers, 2);
-  EXPECT_EQ(after->cluster->fabric(FabricKind::storage).tiers, 3);
-  EXPECT_GE(after->cluster->fabric(FabricKind::storage).spines, before->cluster->fabric(FabricKind::storage).spines);
+  EXPECT_EQ(before->cluster->fabric(model::FabricKind::storage).tiers, 2);
+  EXPECT_EQ(after->cluster->fabric(model::FabricKind::storage).tiers, 3);
+  EXPECT_GE(after->cluster->fabric(model::FabricKind::storage).spines,
+            before->cluster->fabric(model::FabricKind::storage).spines);
   check_growth(*before->cluster, *after->cluster, true);
 }
 

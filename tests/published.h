@@ -24,8 +24,8 @@ struct Row {
   std::int64_t found = 0;
 };
 
-inline std::shared_ptr<const Cluster> compile_or_die(const std::string& name, const std::string& text) {
-  auto loaded = load_cluster_text(name, text);
+inline std::shared_ptr<const model::Cluster> compile_or_die(const std::string& name, const std::string& text) {
+  auto loaded = model::load_cluster_text(name, text);
   if (!loaded->cluster) {
     fmt::print(stderr, "{}", render_all(loaded->diagnostics, loaded->sources, false));
     std::abort();
@@ -33,9 +33,9 @@ inline std::shared_ptr<const Cluster> compile_or_die(const std::string& name, co
   return loaded->cluster;
 }
 
-inline std::int64_t cables(const Cluster& cluster, FabricKind fabric, CableRole role) {
+inline std::int64_t cables(const model::Cluster& cluster, model::FabricKind fabric, model::CableRole role) {
   std::int64_t count = 0;
-  for (const Cable& cable : cluster.cables()) count += cable.fabric == fabric && cable.role == role ? 1 : 0;
+  for (const model::Cable& cable : cluster.cables()) count += cable.fabric == fabric && cable.role == role ? 1 : 0;
   return count;
 }
 
@@ -64,7 +64,7 @@ inline void superpod_scale(std::vector<Row>& rows) {
                                      "  storage: {{network: infiniband, leaf: qm9700}}\n"
                                      "  frontend: {{subnets: [10.20.0.0/16]}}\n  oob: {{spine: nexus-9364c-gx}}\n",
                                      server, row.units * 32));
-      const FabricPlan& plan = cluster->fabric(FabricKind::backend);
+      const model::FabricPlan& plan = cluster->fabric(model::FabricKind::backend);
       const std::string design = fmt::format("{} {} SU", server, row.units);
       const auto add = [&](const char* what, std::int64_t expected, std::int64_t found) {
         rows.push_back({is_b200 ? b200 : source, design, what, expected, found});
@@ -74,9 +74,11 @@ inline void superpod_scale(std::vector<Row>& rows) {
       add("leaf", row.leaf, plan.leaves);
       add("spine", row.spine, plan.spines);
       add("core", row.core, plan.cores);
-      add("node-leaf cables", row.node_leaf, cables(*cluster, FabricKind::backend, CableRole::host_leaf));
-      add("leaf-spine cables", row.leaf_spine, cables(*cluster, FabricKind::backend, CableRole::leaf_spine));
-      add("spine-core cables", row.spine_core, cables(*cluster, FabricKind::backend, CableRole::spine_core));
+      add("node-leaf cables", row.node_leaf, cables(*cluster, model::FabricKind::backend, model::CableRole::host_leaf));
+      add("leaf-spine cables", row.leaf_spine,
+          cables(*cluster, model::FabricKind::backend, model::CableRole::leaf_spine));
+      add("spine-core cables", row.spine_core,
+          cables(*cluster, model::FabricKind::backend, model::CableRole::spine_core));
     }
   }
 }
@@ -99,7 +101,7 @@ inline void superpod_managers(std::vector<Row>& rows) {
                     "breakout: 4x200G}}]\n"
                     "  storage: {{network: infiniband, leaf: qm9700}}\n  frontend: {{subnets: [10.20.0.0/16]}}\n",
                     row.nodes));
-    const FabricPlan& plan = cluster->fabric(FabricKind::backend);
+    const model::FabricPlan& plan = cluster->fabric(model::FabricKind::backend);
     const std::string design = fmt::format("{} SU", row.units);
     const auto add = [&](const char* what, std::int64_t expected, std::int64_t found) {
       rows.push_back({source, design, what, expected, found});
@@ -108,9 +110,10 @@ inline void superpod_managers(std::vector<Row>& rows) {
     add("leaf", row.leaf, plan.leaves);
     add("spine", row.spine, plan.spines);
     add("compute and UFM cables", row.compute_and_ufm,
-        cables(*cluster, FabricKind::backend, CableRole::host_leaf) +
-            cables(*cluster, FabricKind::backend, CableRole::manager_leaf));
-    add("spine-leaf cables", row.spine_leaf, cables(*cluster, FabricKind::backend, CableRole::leaf_spine));
+        cables(*cluster, model::FabricKind::backend, model::CableRole::host_leaf) +
+            cables(*cluster, model::FabricKind::backend, model::CableRole::manager_leaf));
+    add("spine-leaf cables", row.spine_leaf,
+        cables(*cluster, model::FabricKind::backend, model::CableRole::leaf_spine));
   }
 }
 
@@ -131,7 +134,7 @@ inline void superpod_b300(std::vector<Row>& rows) {
                                  "fabrics:\n  backend: {{leaf: sn5600, planes: 2}}\n"
                                  "  frontend: {{subnets: [10.20.0.0/16]}}\n  oob: {{spine: nexus-9364c-gx}}\n",
                                  row.nodes));
-    const FabricPlan& plan = cluster->fabric(FabricKind::backend);
+    const model::FabricPlan& plan = cluster->fabric(model::FabricKind::backend);
     const std::string design = fmt::format("{} SU, two planes", row.units);
     const auto add = [&](const char* what, std::int64_t expected, std::int64_t found) {
       rows.push_back({source, design, what, expected, found});
@@ -162,16 +165,17 @@ inline void juniper_stripes(std::vector<Row>& rows) {
                                      "  storage: {{leaf: sn5600}}\n  frontend: {{subnets: [10.20.0.0/16]}}\n",
                                      row.servers + extra, row.leaf));
       rows.push_back({source, fmt::format("{} with {} servers", row.leaf, row.servers + extra), "stripes of 8 leaves",
-                      1 + extra, cluster->fabric(FabricKind::backend).leaves / 8});
+                      1 + extra, cluster->fabric(model::FabricKind::backend).leaves / 8});
       if (extra == 0) rows.push_back({source, row.leaf, "GPUs of a full stripe", row.gpus, cluster->gpu_count()});
     }
   }
 }
 
-inline std::int64_t bom_count(const Bom& bom, std::string_view category, std::optional<FabricKind> fabric,
-                              std::string_view item, std::string_view purpose) {
+inline std::int64_t bom_count(const design::Bom& bom, std::string_view category,
+                              std::optional<model::FabricKind> fabric, std::string_view item,
+                              std::string_view purpose) {
   std::int64_t count = 0;
-  for (const BomLine& line : bom.lines) {
+  for (const design::BomLine& line : bom.lines) {
     const bool match = line.category == category && (!fabric || line.fabric == fabric) &&
                        (item.empty() || line.item == item) && line.purpose.find(purpose) != std::string::npos;
     if (match) count += line.count;
@@ -180,12 +184,12 @@ inline std::int64_t bom_count(const Bom& bom, std::string_view category, std::op
 }
 
 // Management cables by what they reach.
-inline std::int64_t oob_cables(const Cluster& cluster, DeviceKind kind, const std::set<std::string>& groups,
-                               std::optional<FabricKind> fabric = {}) {
+inline std::int64_t oob_cables(const model::Cluster& cluster, model::DeviceKind kind,
+                               const std::set<std::string>& groups, std::optional<model::FabricKind> fabric = {}) {
   std::int64_t count = 0;
-  for (const Cable& cable : cluster.cables()) {
-    if (cable.fabric != FabricKind::oob || cable.role != CableRole::host_leaf) continue;
-    const DeviceGroup& group = cluster.group_of(cluster.port(cable.a).device);
+  for (const model::Cable& cable : cluster.cables()) {
+    if (cable.fabric != model::FabricKind::oob || cable.role != model::CableRole::host_leaf) continue;
+    const model::DeviceGroup& group = cluster.group_of(cluster.port(cable.a).device);
     if (group.kind != kind || (!groups.empty() && !groups.contains(group.name))) continue;
     if (fabric && group.fabric != *fabric) continue;
     ++count;
@@ -198,11 +202,11 @@ inline void superpod_bom(std::vector<Row>& rows, const std::string& source_dir) 
   auto text = read_file(source_dir + "/examples/superpod-h100-4su.yaml");
   CHECK(text.ok(), "the example file is part of the repository");
   const auto cluster = compile_or_die("superpod-h100-4su.yaml", *text);
-  const Bom bom = make_bom(*cluster, nullptr);
+  const design::Bom bom = design::make_bom(*cluster, nullptr);
   const auto add = [&](const char* what, std::int64_t expected, std::int64_t found) {
     rows.push_back({"DGX SuperPOD H100 RA-11333-001 V11, tables 7 and 8", "4 SU", what, expected, found});
   };
-  using F = FabricKind;
+  using F = model::FabricKind;
   add("racks", 38, static_cast<std::int64_t>(cluster->racks().size()));
   add("DGX systems", 127, bom_count(bom, "server", {}, "dgx-h100", ""));
   add("UFM appliances", 4, bom_count(bom, "manager", {}, "", ""));
@@ -232,15 +236,15 @@ inline void superpod_bom(std::vector<Row>& rows, const std::string& source_dir) 
   add("in-band uplinks to the core", 4, bom_count(bom, "cable", F::frontend, "", "external"));
   add("in-band ISL", 6, bom_count(bom, "cable", F::frontend, "", "peer"));
   add("in-band leaf-core", 24, bom_count(bom, "cable", F::frontend, "", "leaf-spine"));
-  add("OOB Cat5e to DGX", 127, oob_cables(*cluster, DeviceKind::server, {"dgx"}));
+  add("OOB Cat5e to DGX", 127, oob_cables(*cluster, model::DeviceKind::server, {"dgx"}));
   add("OOB Cat5e to InfiniBand switches", 64,
-      oob_cables(*cluster, DeviceKind::network_switch, {}, F::backend) +
-          oob_cables(*cluster, DeviceKind::network_switch, {}, F::storage));
+      oob_cables(*cluster, model::DeviceKind::network_switch, {}, F::backend) +
+          oob_cables(*cluster, model::DeviceKind::network_switch, {}, F::storage));
   add("OOB Cat5e to management servers and UFM", 8,
-      oob_cables(*cluster, DeviceKind::server, {"bcm", "ufm-compute", "ufm-storage"}));
-  add("OOB Cat5e to in-band switches", 8, oob_cables(*cluster, DeviceKind::network_switch, {}, F::frontend));
+      oob_cables(*cluster, model::DeviceKind::server, {"bcm", "ufm-compute", "ufm-storage"}));
+  add("OOB Cat5e to in-band switches", 8, oob_cables(*cluster, model::DeviceKind::network_switch, {}, F::frontend));
   add("OOB Cat5e UFM back to back", 2, bom_count(bom, "cable", F::oob, "", "back-to-back"));
-  add("OOB Cat5e to PDUs", 108, oob_cables(*cluster, DeviceKind::pdu, {}));
+  add("OOB Cat5e to PDUs", 108, oob_cables(*cluster, model::DeviceKind::pdu, {}));
   add("OOB 100G uplinks to in-band", 16, bom_count(bom, "cable", F::oob, "", "oob-frontend"));
 }
 

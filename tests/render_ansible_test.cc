@@ -119,23 +119,23 @@ TEST(RenderAnsible, TheInventoryIsTheDesign) {
   const auto root = parse_json(sources, sources.add("list.json", outcome.out), diagnostics);
   ASSERT_TRUE(root.has_value()) << render_all(diagnostics, sources, false);
 
-  const Cluster& cluster = rendering->cluster();
+  const model::Cluster& cluster = rendering->cluster();
   std::set<std::string> servers;
   std::set<std::string> switches;
   std::map<std::string, std::set<std::string>> expected;
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      const auto id = static_cast<DeviceId>(index_of(group.first) + i);
+      const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + i);
       const std::string& name = cluster.name_of(id);
-      if (group.kind == DeviceKind::server && group.pool >= 0) servers.insert(name);
-      if (group.kind == DeviceKind::network_switch) {
+      if (group.kind == model::DeviceKind::server && group.pool >= 0) servers.insert(name);
+      if (group.kind == model::DeviceKind::network_switch) {
         switches.insert(name);
-        expected["fabric_" + std::string(to_text(group.fabric))].insert(name);
-        expected["tier_" + std::string(to_text(group.tier))].insert(name);
+        expected["fabric_" + std::string(model::to_text(group.fabric))].insert(name);
+        expected["tier_" + std::string(model::to_text(group.tier))].insert(name);
       }
-      const bool racked = group.kind == DeviceKind::server || group.kind == DeviceKind::network_switch;
-      if (group.kind == DeviceKind::server && group.pool >= 0) expected["pool_" + group.name].insert(name);
-      if (racked && cluster.device(id).rack != kNone<RackId>) {
+      const bool racked = group.kind == model::DeviceKind::server || group.kind == model::DeviceKind::network_switch;
+      if (group.kind == model::DeviceKind::server && group.pool >= 0) expected["pool_" + group.name].insert(name);
+      if (racked && cluster.device(id).rack != model::kNone<model::RackId>) {
         std::string rack = "rack_" + cluster.rack(cluster.device(id).rack).name;
         std::replace(rack.begin(), rack.end(), '-', '_');
         expected[rack].insert(name);
@@ -152,13 +152,13 @@ TEST(RenderAnsible, TheInventoryIsTheDesign) {
   const YamlNode* variables = root->find("_meta")->find("hostvars");
   ASSERT_NE(variables, nullptr);
   for (const std::string& name : servers) {
-    const DeviceId id = cluster.find_device(name);
+    const model::DeviceId id = cluster.find_device(name);
     const YamlNode* host = variables->find(name);
     ASSERT_NE(host, nullptr) << name;
     EXPECT_EQ(host->find("weft_bmc")->scalar, to_text(cluster.oob_address(id))) << name;
-    for (const PortId port_id : cluster.ports_of(id)) {
-      const Port& port = cluster.port(port_id);
-      if (port.fabric != FabricKind::backend && port.fabric != FabricKind::storage) continue;
+    for (const model::PortId port_id : cluster.ports_of(id)) {
+      const model::Port& port = cluster.port(port_id);
+      if (port.fabric != model::FabricKind::backend && port.fabric != model::FabricKind::storage) continue;
       const YamlNode* rail = host->find("weft_rails")->find(cluster.port_name(port_id));
       ASSERT_NE(rail, nullptr) << cluster.full_port_name(port_id);
       EXPECT_EQ(rail->scalar, to_text(port.address));

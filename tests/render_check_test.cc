@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "check/checker.h"
-#include "render/manifest.h"
+#include "check/core/checker.h"
+#include "render/core/manifest.h"
 #include "rendered.h"
 
 namespace weft {
@@ -27,43 +27,43 @@ class Tree {
  public:
   explicit Tree(const std::string& example, bool with_job) : rendering_(load_example(example)) {
     if (with_job) rendering_->add_job(kJob);
-    for (const RenderTarget& target : all_targets()) {
+    for (const render::RenderTarget& target : render::all_targets()) {
       if (!target.applies(rendering_->input())) continue;
-      MemorySink one;
+      render::MemorySink one;
       target.render(rendering_->input(), one);
       for (auto& [path, file] : one.files) {
-        manifest_.files.push_back(manifest_entry(file, target.name));
+        manifest_.files.push_back(render::manifest_entry(file, target.name));
         files_.emplace(path, std::move(file.content));
       }
       manifest_.targets.emplace_back(target.name);
     }
     if (with_job) files_.emplace("jobs/llm.job.yaml", kJob);
-    finish(manifest_, rendering_->cluster());
+    render::finish(manifest_, rendering_->cluster());
   }
 
   [[nodiscard]] const std::map<std::string, std::string>& files() const { return files_; }
-  [[nodiscard]] const Cluster& cluster() const { return rendering_->cluster(); }
+  [[nodiscard]] const model::Cluster& cluster() const { return rendering_->cluster(); }
 
   // Rules that fire ("RN001 path" where a file of the tree is concerned), with some files changed.
   using Edits = std::map<std::string, std::string>;
   [[nodiscard]] std::multiset<std::string> check(const Edits& edits, bool drift) const {
     Sources sources;
-    ConfigSet config;
-    ConfigSet::Tree tree;
+    config::ConfigSet config;
+    config::ConfigSet::Tree tree;
     tree.folder = "out/";
-    tree.manifest = sources.add("out/manifest.json", write_manifest(manifest_));
+    tree.manifest = sources.add("out/manifest.json", render::write_manifest(manifest_));
     for (const auto& [name, content] : files_) {
       const auto edit = edits.find(name);
-      read_config_text("out/" + name, edit != edits.end() ? edit->second : content, sources, config, config.problems,
-                       {}, &tree);
+      config::read_config_text("out/" + name, edit != edits.end() ? edit->second : content, sources, config,
+                               config.problems, {}, &tree);
     }
     config.trees.push_back(std::move(tree));
-    const CheckInput input(&rendering_->cluster(), config, sources, false);
-    CheckOptions options;
+    const check::CheckInput input(&rendering_->cluster(), config, sources, false);
+    check::CheckOptions options;
     options.today = "2026-11-15";
     if (!drift) options.skip = {"RN"};
     std::multiset<std::string> found;
-    for (const Finding& finding : run_checks(input, options).findings) {
+    for (const check::Finding& finding : check::run_checks(input, options).findings) {
       const bool drifted = finding.rule->id == "RN001";
       found.insert(std::string(finding.rule->id) + (drifted ? " " + sources.path(finding.place.file) : ""));
     }
@@ -71,20 +71,21 @@ class Tree {
   }
   // What the design alone gives.
   [[nodiscard]] std::multiset<std::string> design() const {
-    const ConfigSet config;
+    const config::ConfigSet config;
     const Sources sources;
-    const CheckInput input(&rendering_->cluster(), config, sources, false);
-    CheckOptions options;
+    const check::CheckInput input(&rendering_->cluster(), config, sources, false);
+    check::CheckOptions options;
     options.today = "2026-11-15";
     std::multiset<std::string> found;
-    for (const Finding& finding : run_checks(input, options).findings) found.insert(std::string(finding.rule->id));
+    for (const check::Finding& finding : check::run_checks(input, options).findings)
+      found.insert(std::string(finding.rule->id));
     return found;
   }
 
  private:
   std::unique_ptr<Rendering> rendering_;
   std::map<std::string, std::string> files_;
-  Manifest manifest_;
+  render::Manifest manifest_;
 };
 
 class RenderedExample : public ::testing::TestWithParam<const char*> {};

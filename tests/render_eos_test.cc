@@ -272,7 +272,7 @@ TEST_P(RenderedEos, EveryLineIsACommand) {
 // weft reads no EOS: taking one for NX-OS would find faults that are none.
 TEST_P(RenderedEos, IsNotTakenForAnotherSystem) {
   for (const auto& [path, file] : made_->sink.files)
-    EXPECT_EQ(detect_kind(path, file.content), ConfigKind::unknown) << path;
+    EXPECT_EQ(config::detect_kind(path, file.content), config::ConfigKind::unknown) << path;
 }
 
 using Blocks = std::map<std::string, std::set<std::string>>;  // interface: its lines
@@ -289,10 +289,10 @@ Blocks interfaces_of(const std::string& text) {
 }
 
 // Ethernet7/5: by cage and first lane; cages of one lane have no second number.
-std::string interface_of(const Cluster& cluster, PortId id) {
-  const Port& port = cluster.port(id);
+std::string interface_of(const model::Cluster& cluster, model::PortId id) {
+  const model::Port& port = cluster.port(id);
   std::uint32_t first = 0;
-  for (const CageGroup& row : cluster.group_of(port.device).network_switch->cages.value) {
+  for (const model::CageGroup& row : cluster.group_of(port.device).network_switch->cages.value) {
     const auto count = static_cast<std::uint32_t>(row.count.value);
     if (port.cage < first + count) {
       const std::string name = "Ethernet" + std::to_string(port.cage + 1);
@@ -304,15 +304,15 @@ std::string interface_of(const Cluster& cluster, PortId id) {
 }
 
 TEST_P(RenderedEos, EveryCabledPortIsAsDesigned) {
-  const Cluster& cluster = made_->cluster();
+  const model::Cluster& cluster = made_->cluster();
   for (const auto& [path, file] : made_->sink.files) {
     SCOPED_TRACE(path);
     const Blocks blocks = interfaces_of(file.content);
-    const DeviceId device = cluster.find_device(file.device);
-    for (const PortId id : cluster.ports_of(device)) {
+    const model::DeviceId device = cluster.find_device(file.device);
+    for (const model::PortId id : cluster.ports_of(device)) {
       if (cluster.port_name(id) == "mgmt") continue;
-      const Port& port = cluster.port(id);
-      const Port& far = cluster.port(cluster.peer_of(id));
+      const model::Port& port = cluster.port(id);
+      const model::Port& far = cluster.port(cluster.peer_of(id));
       const auto found = blocks.find(interface_of(cluster, id));
       ASSERT_NE(found, blocks.end()) << cluster.full_port_name(id);
       const std::set<std::string>* lines = &found->second;
@@ -326,13 +326,13 @@ TEST_P(RenderedEos, EveryCabledPortIsAsDesigned) {
         lines = &bundle->second;
         break;
       }
-      const CableRole role = cluster.cable(port.cable).role;
-      if (role == CableRole::host_leaf) {
-        const std::int64_t vlan =
-            port.fabric == FabricKind::oob ? cluster.spec().fabrics->oob->vlan.value : cluster.subnet(far.subnet).vlan;
+      const model::CableRole role = cluster.cable(port.cable).role;
+      if (role == model::CableRole::host_leaf) {
+        const std::int64_t vlan = port.fabric == model::FabricKind::oob ? cluster.spec().fabrics->oob->vlan.value
+                                                                        : cluster.subnet(far.subnet).vlan;
         EXPECT_EQ(lines->count("switchport access vlan " + std::to_string(vlan)), 1U) << found->first;
       }
-      if (role == CableRole::leaf_spine || role == CableRole::spine_core) {
+      if (role == model::CableRole::leaf_spine || role == model::CableRole::spine_core) {
         EXPECT_EQ(lines->count("no switchport"), 1U) << found->first;
         const std::string as = " remote-as " + std::to_string(cluster.device(far.device).asn) + "\n";
         const std::string neighbor = port.address.bits != 0
@@ -354,17 +354,18 @@ TEST(RenderedEosPairs, StretchedSubnet) {
                      "frontend: {leaf: arista-7060dx5-64s, tiers: 2, uplinks: 60}");
   const auto made = load_example("nexus8.yaml", edits);
   made->render("eos");
-  const Cluster& cluster = made->cluster();
-  ASSERT_GT(cluster.fabric(FabricKind::frontend).leaves, 2U);
+  const model::Cluster& cluster = made->cluster();
+  ASSERT_GT(cluster.fabric(model::FabricKind::frontend).leaves, 2U);
   std::size_t announced = 0;
   for (const auto& [path, file] : made->sink.files) {
-    const DeviceGroup& group = cluster.group_of(cluster.find_device(file.device));
-    if (group.fabric != FabricKind::frontend || group.tier != Tier::leaf) continue;
+    const model::DeviceGroup& group = cluster.group_of(cluster.find_device(file.device));
+    if (group.fabric != model::FabricKind::frontend || group.tier != model::Tier::leaf) continue;
     EXPECT_NE(file.content.find("   ip local-proxy-arp\n"), std::string::npos) << path;
     EXPECT_EQ(file.content.find("network 10.20.50.0/24"), std::string::npos) << path;
-    for (const PortId id : cluster.ports_of(cluster.find_device(file.device))) {
-      const Port& far = cluster.port(cluster.peer_of(id));
-      if (cluster.cable(cluster.cable_of(id)).role != CableRole::host_leaf || far.fabric != FabricKind::frontend)
+    for (const model::PortId id : cluster.ports_of(cluster.find_device(file.device))) {
+      const model::Port& far = cluster.port(cluster.peer_of(id));
+      if (cluster.cable(cluster.cable_of(id)).role != model::CableRole::host_leaf ||
+          far.fabric != model::FabricKind::frontend)
         continue;
       const std::string host = to_text(made->plan->frontend_address(far.device));
       EXPECT_NE(file.content.find("\nip route vrf frontend " + host + "/32 Vlan200 " + host + "\n"), std::string::npos);

@@ -145,9 +145,9 @@ class RenderFrr : public ::testing::Test {
   bool up_ = false;
 };
 
-const Port& port_of(const Cluster& cluster, const std::string& name) {
-  const PortId id = cluster.find_port(name);
-  EXPECT_NE(id, kNone<PortId>) << name;
+const model::Port& port_of(const model::Cluster& cluster, const std::string& name) {
+  const model::PortId id = cluster.find_port(name);
+  EXPECT_NE(id, model::kNone<model::PortId>) << name;
   return cluster.port(id);
 }
 
@@ -189,16 +189,16 @@ print(len(topology['topology']['links']))
 )");
   const auto outcome = lab_.run({python_with("jsonschema, yaml"), "check.py", schema}, 60, true);
   ASSERT_EQ(outcome.code, 0) << outcome.out;
-  const FabricPlan& backend = rendering->cluster().fabric(FabricKind::backend);
-  const FabricPlan& storage = rendering->cluster().fabric(FabricKind::storage);
+  const model::FabricPlan& backend = rendering->cluster().fabric(model::FabricKind::backend);
+  const model::FabricPlan& storage = rendering->cluster().fabric(model::FabricKind::storage);
   EXPECT_EQ(std::stoul(outcome.out), backend.host_links + backend.leaf_spine_links + storage.host_links);
 }
 
 TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   const auto rendering = load_rendering(kSmall);
   ASSERT_NE(rendering, nullptr);
-  const Cluster& cluster = rendering->cluster();
-  const FabricPlan& plan = cluster.fabric(FabricKind::backend);
+  const model::Cluster& cluster = rendering->cluster();
+  const model::FabricPlan& plan = cluster.fabric(model::FabricKind::backend);
   ASSERT_EQ(plan.leaves, 4U);
   ASSERT_EQ(plan.spines, 2U);
   WEFT_NEEDS_ROOT();
@@ -207,10 +207,10 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
 
   // Every leaf-spine cable is a session, seen from both ends, with the far port's address.
   std::map<std::string, std::set<std::string>> designed;
-  for (const Cable& cable : cluster.cables()) {
-    if (cable.role != CableRole::leaf_spine || cable.fabric != FabricKind::backend) continue;
-    const Port& a = cluster.port(cable.a);
-    const Port& b = cluster.port(cable.b);
+  for (const model::Cable& cable : cluster.cables()) {
+    if (cable.role != model::CableRole::leaf_spine || cable.fabric != model::FabricKind::backend) continue;
+    const model::Port& a = cluster.port(cable.a);
+    const model::Port& b = cluster.port(cable.b);
     designed[cluster.name_of(a.device)].insert(to_text(b.address));
     designed[cluster.name_of(b.device)].insert(to_text(a.address));
   }
@@ -218,8 +218,8 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   for (const auto& [device, peers] : designed) EXPECT_EQ(established(device), peers) << device;
 
   // A leaf has all ways to the other leaves' subnets and nothing but subnets and loopbacks of this fabric.
-  const Port& source = port_of(cluster, "train001:be1");
-  const Port& target = port_of(cluster, "train004:be2");
+  const model::Port& source = port_of(cluster, "train001:be1");
+  const model::Port& target = port_of(cluster, "train004:be2");
   const Ipv4Prefix remote = cluster.subnet(target.subnet).prefix;
   const std::string leaf = cluster.name_of(cluster.port(cluster.peer_of(cluster.find_port("train001:be1"))).device);
   const std::size_t ways = std::size_t{plan.spines} * plan.links_per_spine;
@@ -231,19 +231,19 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
   EXPECT_TRUE(Lab::wait(5, [&] { return reaches(host, source.address, target.address); }));
   EXPECT_TRUE(reaches(host, source.address, target.address, Probe::jumbo));
   // Storage is another network: nothing on the backend leads there, and its leaf has no way to the backend.
-  const Port& store = port_of(cluster, "store001:sto1");
+  const model::Port& store = port_of(cluster, "store001:sto1");
   ASSERT_TRUE(reaches(space("train001"), port_of(cluster, "train001:sto1").address, store.address));
   EXPECT_FALSE(reaches(host, source.address, store.address, Probe::tcp, 500));
   EXPECT_FALSE(reaches(space("store001"), store.address, source.address, Probe::tcp, 500));
 
   // A spine dies without a word: BFD notices, the rest carries on. Then its links too are cut.
   const auto spine = cluster.find_device("be-spine001");
-  ASSERT_NE(spine, kNone<DeviceId>);
+  ASSERT_NE(spine, model::kNone<model::DeviceId>);
   stop_daemons("be-spine001");
   EXPECT_TRUE(Lab::wait(5, [&] { return next_hops(leaf, remote) == ways / 2; })) << next_hops(leaf, remote);
   int sessions = 0;
-  for (const PortId id : cluster.ports_of(spine)) {
-    const PortId peer = cluster.peer_of(id);
+  for (const model::PortId id : cluster.ports_of(spine)) {
+    const model::PortId peer = cluster.peer_of(id);
     if (cluster.port(peer).address == Ipv4{}) continue;
     ++sessions;
     EXPECT_EQ(established(cluster.name_of(cluster.port(peer).device)).count(to_text(cluster.port(id).address)), 0U);
@@ -256,15 +256,15 @@ TEST_F(RenderFrr, SmallFabricRoutesAroundADeadSpine) {
 TEST_F(RenderFrr, StretchedFrontendJoinsHostsOfDifferentLeaves) {
   const auto rendering = load_example("superpod-h100-4su.yaml");
   ASSERT_NE(rendering, nullptr);
-  const Cluster& cluster = rendering->cluster();
+  const model::Cluster& cluster = rendering->cluster();
   WEFT_NEEDS_ROOT();
   WEFT_NEEDS(lab_.can_make_networks(), "network namespaces");
   ASSERT_NO_FATAL_FAILURE(bring_up(*rendering, {"--fabric", "frontend", "--hosts", "1"}));
   std::map<std::string, Ipv4> hosts;  // one of each leaf that has any
   std::set<std::string> seen;
-  for (const Cable& cable : cluster.cables()) {
-    const Port& port = cluster.port(cable.a);
-    const bool host = cable.role == CableRole::host_leaf && port.fabric == FabricKind::frontend;
+  for (const model::Cable& cable : cluster.cables()) {
+    const model::Port& port = cluster.port(cable.a);
+    const bool host = cable.role == model::CableRole::host_leaf && port.fabric == model::FabricKind::frontend;
     if (!host || port.address == Ipv4{}) continue;
     const std::string& leaf = cluster.name_of(cluster.port(cable.b).device);
     const std::string& name = cluster.name_of(port.device);
@@ -277,15 +277,15 @@ TEST_F(RenderFrr, StretchedFrontendJoinsHostsOfDifferentLeaves) {
     EXPECT_TRUE(Lab::wait(10, [&] { return reaches(space(first.first), first.second, host.second); })) << host.first;
   }
   // The hosts' subnet itself is not routed: loopbacks of the six leaves and two spines are all that is announced.
-  const FabricPlan& plan = cluster.fabric(FabricKind::frontend);
+  const model::FabricPlan& plan = cluster.fabric(model::FabricKind::frontend);
   EXPECT_EQ(routes("fe-leaf001a"), std::size_t{plan.leaves} + plan.spines);
 }
 
 TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
   const auto rendering = load_example("pod16.yaml");
   ASSERT_NE(rendering, nullptr);
-  const Cluster& cluster = rendering->cluster();
-  const FabricPlan& plan = cluster.fabric(FabricKind::backend);
+  const model::Cluster& cluster = rendering->cluster();
+  const model::FabricPlan& plan = cluster.fabric(model::FabricKind::backend);
   WEFT_NEEDS_ROOT();
   WEFT_NEEDS(lab_.can_make_networks(), "network namespaces");
   ASSERT_NO_FATAL_FAILURE(
@@ -294,8 +294,8 @@ TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
   // Unnumbered sessions are called after the leaf's own ports.
   const std::string leaf = "be-train-u001-leaf1";
   std::set<std::string> uplinks;
-  for (const PortId id : cluster.ports_of(cluster.find_device(leaf))) {
-    if (cluster.cable(cluster.cable_of(id)).role != CableRole::leaf_spine) continue;
+  for (const model::PortId id : cluster.ports_of(cluster.find_device(leaf))) {
+    if (cluster.cable(cluster.cable_of(id)).role != model::CableRole::leaf_spine) continue;
     std::string name = cluster.port_name(id);
     if (const std::size_t slash = name.find('/'); slash != std::string::npos) name[slash] = '-';
     uplinks.insert(name);
@@ -310,7 +310,7 @@ TEST_F(RenderFrr, SliceOfPod16ComesBackAfterALinkFlap) {
 
   const auto set_links = [&](const std::string& state) {
     std::string batch;
-    for (const PortId id : cluster.ports_of(cluster.find_device("be-spine001"))) {
+    for (const model::PortId id : cluster.ports_of(cluster.find_device("be-spine001"))) {
       const std::string far = cluster.name_of(cluster.port(cluster.peer_of(id)).device);
       if (far != leaf && far != "be-train-u001-leaf2") continue;
       std::string name = cluster.port_name(id);

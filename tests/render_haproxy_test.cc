@@ -156,10 +156,10 @@ class RenderHaproxy : public testing::Test {
 
   // Servers at the first hosts of the pool: as many as there are delays (milliseconds).
   void serve(const std::vector<int>& delays) {
-    const PoolPlan* pool = rendering_->plan->pool("infer");
+    const render::PoolPlan* pool = rendering_->plan->pool("infer");
     ASSERT_NE(pool, nullptr);
     for (std::size_t i = 0; i < delays.size(); ++i) {
-      const auto id = static_cast<DeviceId>(index_of(pool->group->first) + static_cast<std::uint32_t>(i));
+      const auto id = static_cast<model::DeviceId>(model::index_of(pool->group->first) + static_cast<std::uint32_t>(i));
       replicas_.push_back(std::make_unique<Replica>(rendering_->cluster().name_of(id),
                                                     rendering_->plan->frontend_address(id), 30000, delays[i]));
       ASSERT_TRUE(replicas_.back()->good());
@@ -248,7 +248,7 @@ TEST_F(RenderHaproxy, ConfigurationIsValid) {
 TEST_F(RenderHaproxy, WithoutKubernetesThePortIsTheServices) {
   render({{"control_plane: {kind: both, pool: infra, etcd_members: 3, allocator: slurm, ingress_replicas: 2}",
            "control_plane: {kind: slurm, pool: infra}"}});
-  const PoolPlan* pool = rendering_->plan->pool("infer");
+  const render::PoolPlan* pool = rendering_->plan->pool("infer");
   const std::string address = to_text(rendering_->plan->frontend_address(pool->group->first));
   EXPECT_NE(text_.find(address + ":8000 "), std::string::npos);
   EXPECT_EQ(text_.find(":30000"), std::string::npos);

@@ -38,7 +38,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 // The first server of each pool, with the path of its netplan file.
 std::map<std::string, std::string> samples(const Rendering& rendering) {
   std::map<std::string, std::string> out;
-  for (const PoolPlan& pool : rendering.plan->pools()) {
+  for (const render::PoolPlan& pool : rendering.plan->pools()) {
     const std::string& name = rendering.cluster().name_of(pool.group->first);
     out[name] = "host/" + pool.name() + "/" + name + "/netplan/60-weft.yaml";
   }
@@ -71,12 +71,12 @@ TEST(RenderHost, NetplanTakesTheServersOfEveryPool) {
     for (const auto& [name, path] : samples(*rendering)) {
       const std::string made = generated(lab, name, rendering->sink.content(path));
       // Every address of the design that the operating system has, with its prefix, and nothing else.
-      const DeviceId id = rendering->cluster().find_device(name);
+      const model::DeviceId id = rendering->cluster().find_device(name);
       std::set<std::string> wanted;
-      for (const PortId port_id : rendering->cluster().ports_of(id)) {
-        const Port& port = rendering->cluster().port(port_id);
-        if (port.address == Ipv4{} || (port.fabric == FabricKind::oob && port.rail == 0)) continue;
-        const Subnet& subnet = rendering->cluster().subnet(port.subnet);
+      for (const model::PortId port_id : rendering->cluster().ports_of(id)) {
+        const model::Port& port = rendering->cluster().port(port_id);
+        if (port.address == Ipv4{} || (port.fabric == model::FabricKind::oob && port.rail == 0)) continue;
+        const model::Subnet& subnet = rendering->cluster().subnet(port.subnet);
         wanted.insert("Address=" + to_text(port.address) + "/" + std::to_string(subnet.prefix.length));
       }
       std::set<std::string> found;
@@ -137,7 +137,7 @@ TEST(RenderHost, KernelKnowsItsSettings) {
   ASSERT_NE(rendering, nullptr);
   const std::regex setting(R"((-?)([a-z][a-z0-9_.-]*) = (.+))");
   int seen = 0;
-  for (const PoolPlan& pool : rendering->plan->pools()) {
+  for (const render::PoolPlan& pool : rendering->plan->pools()) {
     for (const std::string& line :
          lines_of(rendering->sink.content("host/" + pool.name() + "/sysctl.d/90-weft.conf"))) {
       if (line.empty() || line.front() == '#') continue;

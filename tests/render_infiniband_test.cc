@@ -132,13 +132,13 @@ class RenderInfiniBand : public ::testing::Test {
   }
 
   // Every switch has a way to every adapter and every other switch; only spines need none to each other.
-  void expect_routed(const Cluster& cluster, const std::vector<std::string>& switches) {
-    const FabricPlan& plan = cluster.fabric(FabricKind::backend);
+  void expect_routed(const model::Cluster& cluster, const std::vector<std::string>& switches) {
+    const model::FabricPlan& plan = cluster.fabric(model::FabricKind::backend);
     const std::string sweep = Lab::contents(lab_.folder() / "live/ibnetdiscover.txt");
     for (const std::string& name : switches) {
       const std::size_t header = sweep.find("# \"" + name + "\"");
       ASSERT_NE(header, std::string::npos) << name;
-      const bool spine = cluster.group_of(cluster.find_device(name)).tier == Tier::spine;
+      const bool spine = cluster.group_of(cluster.find_device(name)).tier == model::Tier::spine;
       const std::uint32_t nodes = plan.leaves + plan.host_links + plan.manager_links + (spine ? 1 : plan.spines);
       const std::size_t lid = sweep.find("lid ", header) + 4;
       const auto table =
@@ -250,7 +250,7 @@ TEST_F(RenderInfiniBand, SuperPodIsRoutedAsAFatTree) {
   EXPECT_NE(log().find("FatTree"), std::string::npos);
   EXPECT_EQ(log().find("ERR "), std::string::npos) << log().substr(log().find("ERR "), 400);
   const std::string sweep = Lab::contents(lab_.folder() / "live/ibnetdiscover.txt");
-  const FabricPlan& plan = rendering->cluster().fabric(FabricKind::backend);
+  const model::FabricPlan& plan = rendering->cluster().fabric(model::FabricKind::backend);
   EXPECT_EQ(count_of(sweep, "\nSwitch\t"), plan.leaves + plan.spines);
   EXPECT_EQ(count_of(sweep, "\nCa\t"), plan.host_links + plan.manager_links);
   EXPECT_EQ(sweep.find("lid 0 "), std::string::npos) << "a port without a LID";

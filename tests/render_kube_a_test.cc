@@ -177,14 +177,14 @@ std::optional<Range> judge_cni(const YamlNode& config, const std::string& name) 
                parse_ipv4(text_at(*range, {local ? "rangeEnd" : "range_end"})).value_or(Ipv4{})};
 }
 
-std::set<std::uint32_t> server_addresses(const Cluster& cluster) {
+std::set<std::uint32_t> server_addresses(const model::Cluster& cluster) {
   std::set<std::uint32_t> taken;
-  for (const Port& port : cluster.ports()) taken.insert(port.address.bits);
-  for (const Subnet& subnet : cluster.subnets()) taken.insert(subnet.gateway.bits);
+  for (const model::Port& port : cluster.ports()) taken.insert(port.address.bits);
+  for (const model::Subnet& subnet : cluster.subnets()) taken.insert(subnet.gateway.bits);
   return taken;
 }
 
-void expect_free(const Range& range, const Cluster& cluster) {
+void expect_free(const Range& range, const model::Cluster& cluster) {
   EXPECT_LE(range.first, range.last);
   EXPECT_TRUE(range.subnet.contains(range.first) && range.subnet.contains(range.last)) << to_text(range.first);
   const auto taken = server_addresses(cluster);
@@ -298,15 +298,15 @@ void judge_folders(const Rendering& rendering, bool own_ranges) {
   for (const YamlEntry& entry : index->documents.front().find("folders")->entries) {
     for (const std::string& host : expand_hosts(entry.value.scalar).value_or({})) folders_of[host].push_back(entry.key);
   }
-  const PoolPlan& pool = *rendering.plan->pool("train");
+  const render::PoolPlan& pool = *rendering.plan->pool("train");
   std::map<std::string, std::vector<Range>> ranges;  // by network
   for (std::uint32_t i = 0; i < pool.group->count; ++i) {
-    const auto server = static_cast<DeviceId>(index_of(pool.group->first) + i);
-    for (const PortId id : rendering.cluster().ports_of(server)) {
-      const Port& port = rendering.cluster().port(id);
-      if (port.fabric != FabricKind::backend && port.fabric != FabricKind::storage) continue;
+    const auto server = static_cast<model::DeviceId>(model::index_of(pool.group->first) + i);
+    for (const model::PortId id : rendering.cluster().ports_of(server)) {
+      const model::Port& port = rendering.cluster().port(id);
+      if (port.fabric != model::FabricKind::backend && port.fabric != model::FabricKind::storage) continue;
       const std::string network =
-          (port.fabric == FabricKind::backend ? "roce-" : "sto-") + std::to_string(port.rail + 1);
+          (port.fabric == model::FabricKind::backend ? "roce-" : "sto-") + std::to_string(port.rail + 1);
       std::vector<std::string> texts;
       for (const std::string& folder : folders_of[rendering.cluster().name_of(server)]) {
         const std::string path = "kubernetes/network/cni/" + folder + "/" + network + ".conflist";

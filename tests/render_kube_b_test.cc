@@ -9,7 +9,7 @@
 
 #include "base/quantity.h"
 #include "base/test_prerequisites.h"
-#include "check/checker.h"
+#include "check/core/checker.h"
 #include "config/kube_objects.h"
 #include "kube_schema.h"
 #include "rendered.h"
@@ -69,26 +69,27 @@ const std::vector<Case> kCases{
 // The rendered objects, read back as `weft check` reads them.
 struct Objects {
   std::unique_ptr<Rendering> rendering;
-  ConfigSet set;
+  config::ConfigSet set;
 
   explicit Objects(const Case& wanted) : rendering(load_example(wanted.example, wanted.edits)) {
     if (rendering == nullptr) return;
     for (const std::string& option : wanted.options) EXPECT_TRUE(rendering->options.set(option).ok()) << option;
     for (const std::string& target : kTargets) rendering->render(target);
     for (const auto& [path, file] : rendering->sink.files) {
-      read_config_text(path, file.content, rendering->loaded->sources, set, set.problems);
+      config::read_config_text(path, file.content, rendering->loaded->sources, set, set.problems);
     }
   }
-  [[nodiscard]] const Cluster& cluster() const { return rendering->cluster(); }
-  [[nodiscard]] std::vector<const KubeObject*> all(std::string_view kind) const {
-    std::vector<const KubeObject*> out;
-    for (const KubeObject& object : set.objects) {
+  [[nodiscard]] const model::Cluster& cluster() const { return rendering->cluster(); }
+  [[nodiscard]] std::vector<const config::KubeObject*> all(std::string_view kind) const {
+    std::vector<const config::KubeObject*> out;
+    for (const config::KubeObject& object : set.objects) {
       if (object.kind == kind) out.push_back(&object);
     }
     return out;
   }
-  [[nodiscard]] const KubeObject* one(std::string_view kind, std::string_view space, std::string_view name) const {
-    for (const KubeObject* object : all(kind)) {
+  [[nodiscard]] const config::KubeObject* one(std::string_view kind, std::string_view space,
+                                              std::string_view name) const {
+    for (const config::KubeObject* object : all(kind)) {
       if (object->space == space && object->name == name) return object;
     }
     return nullptr;
@@ -113,11 +114,13 @@ bool includes(const Labels& labels, const Labels& wanted) {
 
 const std::vector<YamlNode>& items_at(const YamlNode* node, std::string_view path) {
   static const std::vector<YamlNode> kNothing;
-  const YamlNode* found = node_at(node, path);
+  const YamlNode* found = config::node_at(node, path);
   return found == nullptr ? kNothing : found->items;
 }
 
-std::string text_at(const YamlNode* node, std::string_view path) { return std::string(text_of(node_at(node, path))); }
+std::string text_at(const YamlNode* node, std::string_view path) {
+  return std::string(config::text_of(config::node_at(node, path)));
+}
 
 const Case& named(std::string_view name) {
   const auto found = std::find_if(kCases.begin(), kCases.end(), [&](const Case& c) { return c.name == name; });
@@ -151,26 +154,26 @@ TEST_P(RenderKubeB, EveryDocumentFitsItsSchema) {
 TEST_P(RenderKubeB, NamespacesAreThere) {
   const Objects objects(GetParam());
   std::set<std::string> known{"monitoring", "openshift-ingress"};
-  for (const KubeObject* space : objects.all("Namespace")) known.insert(space->name);
+  for (const config::KubeObject* space : objects.all("Namespace")) known.insert(space->name);
   ASSERT_FALSE(objects.set.objects.empty());
-  for (const KubeObject& object : objects.set.objects) {
+  for (const config::KubeObject& object : objects.set.objects) {
     EXPECT_TRUE(object.space.empty() || known.count(object.space) == 1) << object.kind << " " << object.name;
   }
 }
 
 TEST_P(RenderKubeB, CheckFindsNothingMore) {
   const Objects objects(GetParam());
-  const auto messages = [&](const ConfigSet& config, bool live) {
-    const CheckInput input(&objects.cluster(), config, objects.rendering->loaded->sources, live);
-    CheckOptions options;
+  const auto messages = [&](const config::ConfigSet& config, bool live) {
+    const check::CheckInput input(&objects.cluster(), config, objects.rendering->loaded->sources, live);
+    check::CheckOptions options;
     options.today = "2026-11-15";
     std::multiset<std::string> out;
-    for (const Finding& finding : run_checks(input, options).findings) {
+    for (const check::Finding& finding : check::run_checks(input, options).findings) {
       out.insert(std::string(finding.rule->id) + " " + finding.message);
     }
     return out;
   };
-  const std::multiset<std::string> design = messages(ConfigSet{}, false);
+  const std::multiset<std::string> design = messages(config::ConfigSet{}, false);
   // What a case asks for on purpose: objects of an old release, weak probes, a single replica, open namespaces.
   static const std::map<std::string, std::set<std::string>> kWanted{
       {"pod16_bgp_v1", {"HO057"}}, {"pod16_many_services", {"HO052", "HO053"}}, {"pod16_open", {"HO060"}}};
@@ -192,16 +195,16 @@ INSTANTIATE_TEST_SUITE_P(Cases, RenderKubeB, testing::ValuesIn(kCases), [](const
 
 // ---- what objects say of each other ----
 
-void expect_service_stack(const Objects& objects, const KubeObject& route) {
+void expect_service_stack(const Objects& objects, const config::KubeObject& route) {
   for (const YamlNode& rule : items_at(&route.tree, "spec.rules")) {
     for (const YamlNode& backend : items_at(&rule, "backendRefs")) {
-      const KubeObject* service = objects.one("Service", route.space, text_at(&backend, "name"));
+      const config::KubeObject* service = objects.one("Service", route.space, text_at(&backend, "name"));
       ASSERT_NE(service, nullptr);
       ASSERT_EQ(items_at(&service->tree, "spec.ports").size(), 1U);
       const YamlNode& port = items_at(&service->tree, "spec.ports").front();
       EXPECT_EQ(text_at(&port, "port"), text_at(&backend, "port"));
       const Labels selector = labels_at(service->at("spec.selector"));
-      const KubeObject* deployment = objects.one("Deployment", route.space, service->name);
+      const config::KubeObject* deployment = objects.one("Deployment", route.space, service->name);
       ASSERT_NE(deployment, nullptr);
       EXPECT_TRUE(includes(labels_at(deployment->at("spec.template.metadata.labels")), selector));
       EXPECT_EQ(labels_at(deployment->at("spec.selector.matchLabels")), selector);
@@ -215,13 +218,13 @@ TEST(RenderKubeBLinks, RoutesLeadToPods) {
   const Objects objects(named("pod16_many_services"));
   const auto routes = objects.all("HTTPRoute");
   ASSERT_EQ(routes.size(), 4U);  // three services and the redirect
-  const KubeObject* gateway = objects.one("Gateway", "gateway", "frontend");
+  const config::KubeObject* gateway = objects.one("Gateway", "gateway", "frontend");
   ASSERT_NE(gateway, nullptr);
   std::map<std::string, std::string> listeners;
   for (const YamlNode& listener : items_at(&gateway->tree, "spec.listeners")) {
     listeners[text_at(&listener, "name")] = text_at(&listener, "hostname");
   }
-  for (const KubeObject* route : routes) {
+  for (const config::KubeObject* route : routes) {
     const YamlNode& parent = items_at(&route->tree, "spec.parentRefs").front();
     ASSERT_EQ(listeners.count(text_at(&parent, "sectionName")), 1U);
     expect_service_stack(objects, *route);
@@ -230,7 +233,7 @@ TEST(RenderKubeBLinks, RoutesLeadToPods) {
     const std::string host = items_at(&route->tree, "spec.hostnames").front().scalar;
     const std::string& wanted = listeners[text_at(&parent, "sectionName")];
     EXPECT_TRUE(host == wanted || (wanted.starts_with("*.") && host.ends_with(wanted.substr(1)))) << host;
-    const KubeObject* space = objects.one("Namespace", "", route->space);
+    const config::KubeObject* space = objects.one("Namespace", "", route->space);
     ASSERT_NE(space, nullptr);
     EXPECT_EQ(labels_at(space->at("metadata.labels"))["weft/expose"], "frontend");
   }
@@ -239,7 +242,7 @@ TEST(RenderKubeBLinks, RoutesLeadToPods) {
 TEST(RenderKubeBLinks, TimeoutsAreTheServices) {
   const Objects objects(named("pod16_many_services"));
   const auto timeout = [&](const char* space, const char* name) {
-    const KubeObject* route = objects.one("HTTPRoute", space, name);
+    const config::KubeObject* route = objects.one("HTTPRoute", space, name);
     return route == nullptr ? std::string()
                             : text_at(&items_at(&route->tree, "spec.rules").front(), "timeouts.request");
   };
@@ -252,10 +255,10 @@ TEST(RenderKubeBLinks, PodsFindNodes) {
   const auto nodes = objects.all("Node");
   EXPECT_EQ(nodes.size(), 24U);  // 16 + 4 + 1 + 3: the pools with kubelets
   ASSERT_FALSE(objects.all("Deployment").empty());
-  for (const KubeObject* deployment : objects.all("Deployment")) {
+  for (const config::KubeObject* deployment : objects.all("Deployment")) {
     const Labels wanted = labels_at(deployment->at("spec.template.spec.nodeSelector"));
     std::size_t fit = 0;
-    for (const KubeObject* node : nodes) {
+    for (const config::KubeObject* node : nodes) {
       if (!includes(labels_at(node->at("metadata.labels")), wanted)) continue;
       ++fit;
       for (const YamlNode& taint : items_at(&node->tree, "spec.taints")) {
@@ -273,31 +276,32 @@ TEST(RenderKubeBLinks, PodsFindNodes) {
 // All replicas that fit on a server's GPUs fit in its memory and cores too.
 TEST(RenderKubeBLinks, ReplicasFitTheServer) {
   const Objects objects(named("pod16"));
-  const KubeObject* chat = objects.one("Deployment", "team-beta", "chat");
+  const config::KubeObject* chat = objects.one("Deployment", "team-beta", "chat");
   ASSERT_NE(chat, nullptr);
-  const YamlNode* limits = node_at(&items_at(&chat->tree, "spec.template.spec.containers").front(), "resources.limits");
+  const YamlNode* limits =
+      config::node_at(&items_at(&chat->tree, "spec.template.spec.containers").front(), "resources.limits");
   ASSERT_NE(limits, nullptr);
-  const auto memory = parse_bytes(text_of(limits->find("memory")));
+  const auto memory = parse_bytes(config::text_of(limits->find("memory")));
   ASSERT_TRUE(memory.ok());
-  const PoolPlan* pool = objects.rendering->plan->pool("infer");
+  const render::PoolPlan* pool = objects.rendering->plan->pool("infer");
   ASSERT_NE(pool, nullptr);
   constexpr std::int64_t kReplicas = 8 * 7;  // 8 GPUs of 7 instances 1g.10gb
   EXPECT_LE(memory->count() * kReplicas, pool->server->memory->count());
   EXPECT_GE(memory->count() * kReplicas, pool->server->memory->count() / 2);
-  EXPECT_EQ(text_of(limits->find("nvidia.com/mig-1g.10gb")), "1");
+  EXPECT_EQ(config::text_of(limits->find("nvidia.com/mig-1g.10gb")), "1");
 }
 
 TEST(RenderKubeBLinks, ScalersAskForWhatTheAdapterServes) {
   const Objects objects(named("pod16_many_services"));
-  const KubeObject* adapter = objects.one("ConfigMap", "monitoring", "prometheus-adapter");
+  const config::KubeObject* adapter = objects.one("ConfigMap", "monitoring", "prometheus-adapter");
   ASSERT_NE(adapter, nullptr);
   // The dotted key is one key of the map.
   std::string config;
   for (const YamlEntry& entry : adapter->at("data")->entries) config += entry.value.scalar;
-  for (const KubeObject* scaler : objects.all("HorizontalPodAutoscaler")) {
+  for (const config::KubeObject* scaler : objects.all("HorizontalPodAutoscaler")) {
     const YamlNode& metric = items_at(&scaler->tree, "spec.metrics").front();
     EXPECT_NE(config.find("as: " + text_at(&metric, "pods.metric.name")), std::string::npos);
-    const KubeObject* target =
+    const config::KubeObject* target =
         objects.one("Deployment", scaler->space, text_at(&scaler->tree, "spec.scaleTargetRef.name"));
     EXPECT_NE(target, nullptr);
     // DCGM: a whole GPU in percent, the engine of an instance as a share of one.
@@ -313,14 +317,14 @@ TEST(RenderKubeBLinks, OtherGpusHaveOtherNames) {
   amd.edits.push_back({"    time_slices: 4\n", ""});
   const Objects objects(amd);
   ASSERT_NE(objects.rendering, nullptr);
-  const KubeObject* embed = objects.one("Deployment", "team-beta", "embed-2");
+  const config::KubeObject* embed = objects.one("Deployment", "team-beta", "embed-2");
   ASSERT_NE(embed, nullptr);
   const YamlNode& container = items_at(&embed->tree, "spec.template.spec.containers").front();
-  EXPECT_EQ(labels_at(node_at(&container, "resources.limits"))["amd.com/gpu"], "1");
-  const KubeObject* quota = objects.one("ResourceQuota", "team-beta", "share");
+  EXPECT_EQ(labels_at(config::node_at(&container, "resources.limits"))["amd.com/gpu"], "1");
+  const config::KubeObject* quota = objects.one("ResourceQuota", "team-beta", "share");
   ASSERT_NE(quota, nullptr);
   EXPECT_EQ(labels_at(quota->at("spec.hard"))["requests.amd.com/gpu"], "16");
-  const KubeObject* scaler = objects.one("HorizontalPodAutoscaler", "team-beta", "embed-2");
+  const config::KubeObject* scaler = objects.one("HorizontalPodAutoscaler", "team-beta", "embed-2");
   ASSERT_NE(scaler, nullptr);
   EXPECT_EQ(text_at(&items_at(&scaler->tree, "spec.metrics").front(), "pods.metric.name"), "gpu_gfx_activity");
 }
@@ -328,7 +332,7 @@ TEST(RenderKubeBLinks, OtherGpusHaveOtherNames) {
 TEST(RenderKubeBLinks, NodePortsDiffer) {
   const Objects objects(named("pod16_many_services"));
   std::set<std::string> ports;
-  for (const KubeObject* service : objects.all("Service")) {
+  for (const config::KubeObject* service : objects.all("Service")) {
     for (const YamlNode& port : items_at(&service->tree, "spec.ports")) {
       const std::string number = text_at(&port, "nodePort");
       EXPECT_TRUE(ports.insert(number).second);
@@ -351,15 +355,15 @@ TEST(RenderKubeBNetwork, NodesPeerWithBothLeaves) {
     ASSERT_EQ(peers.size(), 2U);
     std::set<std::string> addresses;
     for (const YamlNode& peer : peers) {
-      const DeviceId leaf = objects.cluster().find_device(text_at(&peer, "name"));
-      ASSERT_NE(leaf, kNone<DeviceId>);
+      const model::DeviceId leaf = objects.cluster().find_device(text_at(&peer, "name"));
+      ASSERT_NE(leaf, model::kNone<model::DeviceId>);
       EXPECT_EQ(text_at(&peer, "peerASN"), std::to_string(objects.cluster().device(leaf).asn));
       addresses.insert(text_at(&peer, "peerAddress"));
     }
     EXPECT_EQ(addresses.size(), 2U);
     const Labels wanted = labels_at(configs.front()->at("spec.nodeSelector.matchLabels"));
     std::size_t announcing = 0;
-    for (const KubeObject* node : objects.all("Node")) {
+    for (const config::KubeObject* node : objects.all("Node")) {
       announcing += includes(labels_at(node->at("metadata.labels")), wanted) ? 1U : 0U;
     }
     EXPECT_EQ(announcing, std::string_view(name) == "pod16" ? 3U : 2U);  // the infrastructure pool; the first two DGX
@@ -376,10 +380,10 @@ TEST(RenderKubeBNetwork, ServiceAddressesAreNobodyElses) {
     const auto last = parse_ipv4(text_at(&block, "stop"));
     ASSERT_TRUE(first.ok() && last.ok());
     EXPECT_LT(*first, *last);
-    for (const Port& port : objects.cluster().ports()) {
+    for (const model::Port& port : objects.cluster().ports()) {
       EXPECT_FALSE(port.address >= *first && port.address <= *last) << to_text(port.address);
     }
-    const KubeObject* gateway = objects.one("Gateway", "gateway", "frontend");
+    const config::KubeObject* gateway = objects.one("Gateway", "gateway", "frontend");
     const auto address = parse_ipv4(text_at(&items_at(&gateway->tree, "spec.addresses").front(), "value"));
     ASSERT_TRUE(address.ok());
     EXPECT_TRUE(*address >= *first && *address <= *last);
@@ -388,7 +392,7 @@ TEST(RenderKubeBNetwork, ServiceAddressesAreNobodyElses) {
 
 // Whether some egress rule of the namespace's policies lets a pod reach the address.
 bool reachable(const Objects& objects, const std::string& space, Ipv4 address) {
-  for (const KubeObject* policy : objects.all("NetworkPolicy")) {
+  for (const config::KubeObject* policy : objects.all("NetworkPolicy")) {
     if (policy->space != space) continue;
     for (const YamlNode& rule : items_at(&policy->tree, "spec.egress")) {
       for (const YamlNode& peer : items_at(&rule, "to")) {
@@ -411,9 +415,9 @@ TEST(RenderKubeBNetwork, NoPodReachesTheFabrics) {
   for (const char* name : {"pod16", "pod16_open", "pod32"}) {
     const Objects objects(named(name));
     std::size_t looked = 0;
-    for (const KubeObject* space : objects.all("Namespace")) {
-      for (const Port& port : objects.cluster().ports()) {
-        if (port.address == Ipv4{} || port.fabric == FabricKind::frontend) continue;
+    for (const config::KubeObject* space : objects.all("Namespace")) {
+      for (const model::Port& port : objects.cluster().ports()) {
+        if (port.address == Ipv4{} || port.fabric == model::FabricKind::frontend) continue;
         EXPECT_FALSE(reachable(objects, space->name, port.address)) << space->name << " " << to_text(port.address);
         ++looked;
       }
@@ -429,7 +433,7 @@ TEST(RenderKubeBNetwork, NoPodReachesTheFabrics) {
 TEST(RenderKubeBNetwork, NothingWidensTheLimitsOnPaths) {
   const Objects objects(named("pod16_many_services"));
   EXPECT_EQ(objects.all("CiliumNetworkPolicy").size(), 3U);
-  for (const KubeObject* policy : objects.all("NetworkPolicy")) {
+  for (const config::KubeObject* policy : objects.all("NetworkPolicy")) {
     for (const YamlNode& rule : items_at(&policy->tree, "spec.ingress")) {
       for (const YamlNode& peer : items_at(&rule, "from")) {
         EXPECT_EQ(peer.find("namespaceSelector"), nullptr) << policy->space;
@@ -447,7 +451,7 @@ TEST(RenderKubeBQueues, QuotasAreTheTenants) {
   ASSERT_EQ(queues.size(), 2U);
   const std::map<std::string, std::pair<std::string, std::int64_t>> wanted{
       {"team-alpha", {"nvidia.com/gpu", 96}}, {"team-beta", {"nvidia.com/mig-1g.10gb", 56}}};
-  for (const KubeObject* queue : queues) {
+  for (const config::KubeObject* queue : queues) {
     const auto& [resource, amount] = wanted.at(std::string(queue->name));
     std::int64_t sum = 0;
     for (const YamlNode& group : items_at(&queue->tree, "spec.resourceGroups")) {
@@ -462,7 +466,7 @@ TEST(RenderKubeBQueues, QuotasAreTheTenants) {
     }
     EXPECT_EQ(sum, amount) << queue->name;
     for (const std::string& local_name : {std::string("default"), queue->name}) {
-      const KubeObject* local = objects.one("LocalQueue", queue->name, local_name);
+      const config::KubeObject* local = objects.one("LocalQueue", queue->name, local_name);
       ASSERT_NE(local, nullptr);
       EXPECT_EQ(text_at(&local->tree, "spec.clusterQueue"), queue->name);
     }
@@ -474,11 +478,11 @@ TEST(RenderKubeBQueues, NodesCarryTheLevelsOfTheirTopology) {
   for (const char* name : {"pod16_kubernetes", "pod32", "superpod"}) {
     const Objects objects(named(name));
     ASSERT_FALSE(objects.all("ResourceFlavor").empty());
-    for (const KubeObject* flavor : objects.all("ResourceFlavor")) {
-      const KubeObject* topology = objects.one("Topology", "", text_at(&flavor->tree, "spec.topologyName"));
+    for (const config::KubeObject* flavor : objects.all("ResourceFlavor")) {
+      const config::KubeObject* topology = objects.one("Topology", "", text_at(&flavor->tree, "spec.topologyName"));
       ASSERT_NE(topology, nullptr);
       std::size_t nodes = 0;
-      for (const KubeObject* node : objects.all("Node")) {
+      for (const config::KubeObject* node : objects.all("Node")) {
         const Labels labels = labels_at(node->at("metadata.labels"));
         if (!includes(labels, labels_at(flavor->at("spec.nodeLabels")))) continue;
         ++nodes;
@@ -496,7 +500,7 @@ TEST(RenderKubeBQueues, NodesCarryTheLevelsOfTheirTopology) {
 TEST(RenderKubeBQueues, LimitsGiveNobodyGpus) {
   const Objects objects(named("pod16"));
   ASSERT_FALSE(objects.all("LimitRange").empty());
-  for (const KubeObject* range : objects.all("LimitRange")) {
+  for (const config::KubeObject* range : objects.all("LimitRange")) {
     const YamlNode& limits = items_at(&range->tree, "spec.limits").front();
     EXPECT_FALSE(labels_at(limits.find("max")).empty()) << range->space;
     const Labels fallback = labels_at(limits.find("default"));
@@ -526,7 +530,7 @@ TEST(RenderKubeBInput, ServicesDoNotMerge) {
   ASSERT_EQ(objects.all("Deployment").size(), 1U);
   EXPECT_EQ(objects.all("CiliumNetworkPolicy").size(), 1U);
   EXPECT_EQ(objects.all("HTTPRoute").size(), 2U);
-  const KubeObject* service = objects.one("Service", "team-beta", "chat");
+  const config::KubeObject* service = objects.one("Service", "team-beta", "chat");
   ASSERT_NE(service, nullptr);
   EXPECT_EQ(text_at(&items_at(&service->tree, "spec.ports").front(), "port"), "8000");
   ASSERT_EQ(objects.rendering->sink.remarks.size(), 1U);
@@ -550,7 +554,7 @@ TEST(RenderKubeBInput, FreeTextStaysInItsPlace) {
   ASSERT_NE(objects.rendering, nullptr);
   EXPECT_TRUE(objects.all("Pod").empty());
   EXPECT_NE(objects.one("Namespace", "", "team-alpha"), nullptr);
-  const KubeObject* node = objects.one("Node", "", "train003");
+  const config::KubeObject* node = objects.one("Node", "", "train003");
   ASSERT_NE(node, nullptr);
   const Labels labels = labels_at(node->at("metadata.labels"));
   EXPECT_EQ(labels.at("good.example/key"), "fine");

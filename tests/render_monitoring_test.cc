@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(Examples, Monitoring, ::testing::ValuesIn(kExamples), [
 // Every server, switch, BMC and power strip is a target of somebody, once, under its own name.
 TEST(MonitoringTargets, CoverTheCluster) {
   const auto rendering = rendered("pod16.yaml");
-  const Cluster& cluster = rendering->cluster();
+  const model::Cluster& cluster = rendering->cluster();
   std::map<std::string, std::map<std::string, nlohmann::json>> jobs;  // job, instance
   for (const std::string& path : files_under(*rendering, "prometheus/targets/")) {
     const auto list = nlohmann::json::parse(rendering->sink.content(path));
@@ -259,21 +259,21 @@ TEST(MonitoringTargets, CoverTheCluster) {
     }
   }
   for (std::uint32_t i = 0; i < cluster.devices().size(); ++i) {
-    const auto id = static_cast<DeviceId>(i);
+    const auto id = static_cast<model::DeviceId>(i);
     const std::string& name = cluster.name_of(id);
     if (cluster.oob_address(id) == Ipv4{}) continue;
     EXPECT_EQ(jobs["ping_oob"].count(name), 1U) << name;
     switch (cluster.group_of(id).kind) {
-      case DeviceKind::server:
+      case model::DeviceKind::server:
         EXPECT_EQ(jobs["bmc"].count(name), 1U) << name;
         break;
-      case DeviceKind::network_switch:
+      case model::DeviceKind::network_switch:
         EXPECT_EQ(jobs["snmp"].count(name), 1U) << name;
         break;
-      case DeviceKind::pdu:
+      case model::DeviceKind::pdu:
         EXPECT_EQ(jobs["pdu"].count(name), 1U) << name;
         break;
-      case DeviceKind::external:
+      case model::DeviceKind::external:
         break;
     }
   }

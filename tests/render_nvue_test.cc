@@ -8,7 +8,7 @@
 #include "config/switch_config.h"
 #include "lab.h"
 #include "model/lossless.h"
-#include "render/switch_system.h"
+#include "render/switches/system.h"
 #include "rendered.h"
 
 namespace weft {
@@ -48,16 +48,18 @@ std::vector<Variant> variants() {
 
 struct Switch {
   const Rendering& rendering;
-  DeviceId id;
-  SwitchConfig config;
+  model::DeviceId id;
+  config::SwitchConfig config;
 
-  [[nodiscard]] const Cluster& cluster() const { return rendering.cluster(); }
-  [[nodiscard]] const FabricSpec* fabric() const { return switch_fabric(cluster(), cluster().group_of(id).fabric); }
-  [[nodiscard]] const InterfaceConfig* towards(PortId far) const {
+  [[nodiscard]] const model::Cluster& cluster() const { return rendering.cluster(); }
+  [[nodiscard]] const model::FabricSpec* fabric() const {
+    return render::switch_fabric(cluster(), cluster().group_of(id).fabric);
+  }
+  [[nodiscard]] const config::InterfaceConfig* towards(model::PortId far) const {
     const std::string end = cluster().name_of(cluster().port(far).device) + " " + cluster().port_name(far);
-    const InterfaceConfig* found = nullptr;
-    for (const InterfaceConfig& one : config.interfaces) {
-      if (one.kind != InterfaceConfig::Kind::front_panel || one.description.value != end) continue;
+    const config::InterfaceConfig* found = nullptr;
+    for (const config::InterfaceConfig& one : config.interfaces) {
+      if (one.kind != config::InterfaceConfig::Kind::front_panel || one.description.value != end) continue;
       EXPECT_EQ(found, nullptr) << end;
       found = &one;
     }
@@ -73,7 +75,7 @@ class NvueCommands : public ::testing::TestWithParam<Variant> {
     rendering_->render("nvue");
     for (const auto& [path, file] : rendering_->sink.files) {
       const FileId id = sources_.add(path, file.content);
-      auto config = read_nvue(sources_, id, diagnostics_);
+      auto config = config::read_nvue(sources_, id, diagnostics_);
       ASSERT_TRUE(config.has_value()) << path;
       switches_.push_back({*rendering_, rendering_->cluster().find_device(file.device), std::move(*config)});
     }
@@ -91,11 +93,11 @@ TEST_P(NvueCommands, PortsAreThoseOfTheDesign) {
   for (const Switch& one : switches_) {
     EXPECT_EQ(one.config.hostname.value, one.cluster().name_of(one.id));
     std::size_t cabled = 0;
-    for (const PortId id : one.cluster().ports_of(one.id)) {
+    for (const model::PortId id : one.cluster().ports_of(one.id)) {
       if (one.cluster().port_name(id) == "mgmt") continue;
       ++cabled;
-      const Port& port = one.cluster().port(id);
-      const InterfaceConfig* found = one.towards(one.cluster().peer_of(id));
+      const model::Port& port = one.cluster().port(id);
+      const config::InterfaceConfig* found = one.towards(one.cluster().peer_of(id));
       ASSERT_NE(found, nullptr) << one.cluster().full_port_name(id);
       EXPECT_EQ(found->cage, port.cage + 1);
       EXPECT_EQ(found->part, port.lane / port.lanes);
@@ -107,9 +109,9 @@ TEST_P(NvueCommands, PortsAreThoseOfTheDesign) {
         EXPECT_EQ(found->mtu.value, one.fabric()->switch_mtu.value);
       }
     }
-    const auto panel =
-        std::count_if(one.config.interfaces.begin(), one.config.interfaces.end(), [](const InterfaceConfig& face) {
-          return face.kind == InterfaceConfig::Kind::front_panel && face.description.known();
+    const auto panel = std::count_if(
+        one.config.interfaces.begin(), one.config.interfaces.end(), [](const config::InterfaceConfig& face) {
+          return face.kind == config::InterfaceConfig::Kind::front_panel && face.description.known();
         });
     EXPECT_EQ(static_cast<std::size_t>(panel), cabled);
   }
@@ -117,20 +119,20 @@ TEST_P(NvueCommands, PortsAreThoseOfTheDesign) {
 
 TEST_P(NvueCommands, HostsAreInTheirVlanAndFindTheirGateway) {
   for (const Switch& one : switches_) {
-    for (const PortId id : one.cluster().ports_of(one.id)) {
-      const PortId far = one.cluster().peer_of(id);
-      const Port& host = one.cluster().port(far);
-      if (one.cluster().cable(host.cable).role != CableRole::host_leaf || host.subnet == kNone<SubnetId> ||
-          one.cluster().port_name(id) == "mgmt") {
+    for (const model::PortId id : one.cluster().ports_of(one.id)) {
+      const model::PortId far = one.cluster().peer_of(id);
+      const model::Port& host = one.cluster().port(far);
+      if (one.cluster().cable(host.cable).role != model::CableRole::host_leaf ||
+          host.subnet == model::kNone<model::SubnetId> || one.cluster().port_name(id) == "mgmt") {
         continue;
       }
-      const Subnet& subnet = one.cluster().subnet(host.subnet);
-      const InterfaceConfig* port = one.towards(far);
+      const model::Subnet& subnet = one.cluster().subnet(host.subnet);
+      const config::InterfaceConfig* port = one.towards(far);
       ASSERT_NE(port, nullptr);
       if (port->port_channel.known()) port = one.config.find(port->port_channel.value);
       ASSERT_NE(port, nullptr);
       EXPECT_EQ(port->access_vlan.value, subnet.vlan) << one.cluster().full_port_name(far);
-      const InterfaceConfig* svi = one.config.find("vlan" + std::to_string(subnet.vlan));
+      const config::InterfaceConfig* svi = one.config.find("vlan" + std::to_string(subnet.vlan));
       ASSERT_NE(svi, nullptr);
       const bool there = std::any_of(svi->addresses.begin(), svi->addresses.end(),
                                      [&](const auto& prefix) { return prefix.value == subnet.prefix; });
@@ -142,19 +144,19 @@ TEST_P(NvueCommands, HostsAreInTheirVlanAndFindTheirGateway) {
 TEST_P(NvueCommands, TheLosslessClassIsTheDesigns) {
   for (const Switch& one : switches_) {
     const bool lossless = one.fabric() != nullptr && one.fabric()->qos->lossless.value;
-    for (const InterfaceConfig& face : one.config.interfaces) {
-      if (face.kind != InterfaceConfig::Kind::front_panel || !face.description.known()) continue;
-      const PortQos& qos = one.config.qos[face.qos];
+    for (const config::InterfaceConfig& face : one.config.interfaces) {
+      if (face.kind != config::InterfaceConfig::Kind::front_panel || !face.description.known()) continue;
+      const config::PortQos& qos = one.config.qos[face.qos];
       for (std::size_t priority = 0; priority < qos.pfc.size(); ++priority) {
-        const bool wanted = lossless && one.fabric()->qos->pfc.value == PfcMode::on &&
+        const bool wanted = lossless && one.fabric()->qos->pfc.value == model::PfcMode::on &&
                             static_cast<std::int64_t>(priority) == one.fabric()->qos->priority.value;
         EXPECT_EQ(qos.pfc[priority].value, wanted) << face.name << " " << priority;
       }
       if (!lossless) continue;
-      const QosSpec& design = one.fabric()->qos.value;
+      const model::QosSpec& design = one.fabric()->qos.value;
       const auto data = static_cast<std::size_t>(design.priority.value);
       EXPECT_EQ(qos.trust.value, design.trust.value);
-      if (design.trust.value == TrustMode::dscp) {
+      if (design.trust.value == model::TrustMode::dscp) {
         EXPECT_EQ(qos.dscp_to_class[static_cast<std::size_t>(design.dscp.value)].value, design.priority.value);
         EXPECT_EQ(std::count_if(qos.dscp_to_class.begin(), qos.dscp_to_class.end(),
                                 [&](const auto& to) { return to.value == design.priority.value; }),
@@ -163,7 +165,7 @@ TEST_P(NvueCommands, TheLosslessClassIsTheDesigns) {
       EXPECT_EQ(qos.class_to_queue[data].value, design.priority.value);
       EXPECT_EQ(qos.queues[data].weight.value, design.bandwidth_percent.value);
       if (face.speed.known()) {
-        EXPECT_EQ(qos.queues[data].ecn_min.value, ecn_thresholds(design, face.speed.value).min);
+        EXPECT_EQ(qos.queues[data].ecn_min.value, model::ecn_thresholds(design, face.speed.value).min);
       }
     }
   }
@@ -172,12 +174,13 @@ TEST_P(NvueCommands, TheLosslessClassIsTheDesigns) {
 TEST_P(NvueCommands, EveryLinkOfAFabricIsANeighbour) {
   for (const Switch& one : switches_) {
     std::map<std::string, std::int64_t> known;
-    for (const NeighborConfig& neighbor : one.config.neighbors) known[neighbor.peer] = neighbor.remote_asn.value;
-    for (const PortId id : one.cluster().ports_of(one.id)) {
-      const Cable& cable = one.cluster().cable(one.cluster().port(id).cable);
-      if (cable.role != CableRole::leaf_spine && cable.role != CableRole::spine_core) continue;
-      const PortId far = one.cluster().peer_of(id);
-      const InterfaceConfig* face = one.towards(far);
+    for (const config::NeighborConfig& neighbor : one.config.neighbors)
+      known[neighbor.peer] = neighbor.remote_asn.value;
+    for (const model::PortId id : one.cluster().ports_of(one.id)) {
+      const model::Cable& cable = one.cluster().cable(one.cluster().port(id).cable);
+      if (cable.role != model::CableRole::leaf_spine && cable.role != model::CableRole::spine_core) continue;
+      const model::PortId far = one.cluster().peer_of(id);
+      const config::InterfaceConfig* face = one.towards(far);
       ASSERT_NE(face, nullptr);
       const Ipv4 address = one.cluster().port(far).address;
       const std::string peer = address == Ipv4{} ? face->name : to_text(address);

@@ -20,23 +20,23 @@ using testing_rendered::Rendering;
 // Servers by the set of backend switches of one tier that their leaves hang below; worked out from the cables alone.
 using Hosts = std::set<std::string>;
 
-Hosts neighbours(const Cluster& cluster, DeviceId device, CableRole role, bool up) {
+Hosts neighbours(const model::Cluster& cluster, model::DeviceId device, model::CableRole role, bool up) {
   Hosts out;
-  for (const PortId id : cluster.ports_of(device)) {
-    const Cable& cable = cluster.cable(cluster.cable_of(id));
-    if (cable.role != role || cable.fabric != FabricKind::backend) continue;
-    const PortId other = cluster.peer_of(id);
+  for (const model::PortId id : cluster.ports_of(device)) {
+    const model::Cable& cable = cluster.cable(cluster.cable_of(id));
+    if (cable.role != role || cable.fabric != model::FabricKind::backend) continue;
+    const model::PortId other = cluster.peer_of(id);
     if ((cable.b == other) == up) out.insert(cluster.name_of(cluster.port(other).device));
   }
   return out;
 }
 
-std::set<Hosts> server_groups(const Cluster& cluster, const std::string& prefix) {
+std::set<Hosts> server_groups(const model::Cluster& cluster, const std::string& prefix) {
   std::map<Hosts, Hosts> by_leaves;
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
-    const auto id = static_cast<DeviceId>(d);
-    if (cluster.group_of(id).kind != DeviceKind::server || !cluster.name_of(id).starts_with(prefix)) continue;
-    const Hosts leaves = neighbours(cluster, id, CableRole::host_leaf, true);
+    const auto id = static_cast<model::DeviceId>(d);
+    if (cluster.group_of(id).kind != model::DeviceKind::server || !cluster.name_of(id).starts_with(prefix)) continue;
+    const Hosts leaves = neighbours(cluster, id, model::CableRole::host_leaf, true);
     if (!leaves.empty()) by_leaves[leaves].insert(cluster.name_of(id));
   }
   std::set<Hosts> out;
@@ -179,8 +179,8 @@ TEST(RenderSlurm, TwoThousandNodesInThreeTiers) {
   for (const char* program : SlurmLab::kPrograms) WEFT_NEEDS_PROGRAM(program);
   const auto rendering = load_rendering(kLarge);
   ASSERT_NE(rendering, nullptr);
-  const Cluster& cluster = rendering->cluster();
-  ASSERT_EQ(cluster.fabric(FabricKind::backend).tiers, 3);
+  const model::Cluster& cluster = rendering->cluster();
+  ASSERT_EQ(cluster.fabric(model::FabricKind::backend).tiers, 3);
   Asleep lab = start_asleep("slurm2048", *rendering);
   ASSERT_EQ(lab.failure, "");
   SlurmLab& slurm = *lab.slurm;
@@ -191,11 +191,11 @@ TEST(RenderSlurm, TwoThousandNodesInThreeTiers) {
   // Units are in one pod exactly when their leaves reach the same spines.
   std::map<Hosts, Hosts> by_spines;
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
-    const auto id = static_cast<DeviceId>(d);
-    if (cluster.group_of(id).kind != DeviceKind::server || !cluster.name_of(id).starts_with("gpu")) continue;
+    const auto id = static_cast<model::DeviceId>(d);
+    if (cluster.group_of(id).kind != model::DeviceKind::server || !cluster.name_of(id).starts_with("gpu")) continue;
     Hosts spines;
-    for (const std::string& leaf : neighbours(cluster, id, CableRole::host_leaf, true)) {
-      spines.merge(neighbours(cluster, cluster.find_device(leaf), CableRole::leaf_spine, true));
+    for (const std::string& leaf : neighbours(cluster, id, model::CableRole::host_leaf, true)) {
+      spines.merge(neighbours(cluster, cluster.find_device(leaf), model::CableRole::leaf_spine, true));
     }
     by_spines[spines].insert(cluster.name_of(id));
   }

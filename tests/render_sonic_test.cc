@@ -9,8 +9,8 @@
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "lab.h"
-#include "render/switch_plan.h"
-#include "render/switch_system.h"
+#include "render/switches/plan.h"
+#include "render/switches/system.h"
 #include "rendered.h"
 
 namespace weft {
@@ -126,10 +126,10 @@ TEST(RenderSonic, ValidationAgreesWithSonicsOwnVectors) {
 // One rendered switch beside the design.
 struct Switch {
   const Rendering& rendering;
-  DeviceId id;
+  model::DeviceId id;
   Json config;
 
-  [[nodiscard]] const Cluster& cluster() const { return rendering.cluster(); }
+  [[nodiscard]] const model::Cluster& cluster() const { return rendering.cluster(); }
   // A table, empty when it is not there.
   [[nodiscard]] const Json& table(const std::string& name) const {
     static const Json empty = Json::object();
@@ -171,20 +171,20 @@ TEST_P(SonicProperties, EveryCabledPortOnceWithTheDesignsSpeedAndFrameSize) {
   ASSERT_NE(rendering, nullptr);
   rendering->render("sonic");
   std::size_t switches = 0;
-  for (const DeviceGroup& group : rendering->cluster().groups()) {
-    if (is_ethernet_switch_of(rendering->cluster(), group, "sonic")) switches += group.count;
+  for (const model::DeviceGroup& group : rendering->cluster().groups()) {
+    if (render::is_ethernet_switch_of(rendering->cluster(), group, "sonic")) switches += group.count;
   }
   const auto all = switches_of(*rendering);
   EXPECT_EQ(all.size(), switches);
   for (const Switch& one : all) {
     const auto names = one.by_far_end();
-    const FabricSpec* fabric = switch_fabric(one.cluster(), one.cluster().group_of(one.id).fabric);
+    const model::FabricSpec* fabric = render::switch_fabric(one.cluster(), one.cluster().group_of(one.id).fabric);
     std::set<std::string> lanes;
     std::size_t cabled = 0;
-    for (const PortId id : one.cluster().ports_of(one.id)) {
+    for (const model::PortId id : one.cluster().ports_of(one.id)) {
       if (one.cluster().port_name(id) == "mgmt") continue;
       ++cabled;
-      const PortId far = one.cluster().peer_of(id);
+      const model::PortId far = one.cluster().peer_of(id);
       const std::string end =
           one.cluster().name_of(one.cluster().port(far).device) + " " + one.cluster().port_name(far);
       ASSERT_TRUE(names.contains(end)) << one.cluster().name_of(one.id) << " " << end;
@@ -214,19 +214,19 @@ TEST_P(SonicProperties, HostsAreInTheirVlanAndFindTheirGateway) {
     for (const auto& [key, row] : one.table("PORTCHANNEL_MEMBER").items()) {
       bundle[key.substr(key.find('|') + 1)] = key.substr(0, key.find('|'));
     }
-    for (const PortId id : one.cluster().ports_of(one.id)) {
-      const PortId far = one.cluster().peer_of(id);
-      const Port& host = one.cluster().port(far);
-      const CableRole role = one.cluster().cable(host.cable).role;
-      if (role != CableRole::host_leaf || host.subnet == kNone<SubnetId>) continue;
+    for (const model::PortId id : one.cluster().ports_of(one.id)) {
+      const model::PortId far = one.cluster().peer_of(id);
+      const model::Port& host = one.cluster().port(far);
+      const model::CableRole role = one.cluster().cable(host.cable).role;
+      if (role != model::CableRole::host_leaf || host.subnet == model::kNone<model::SubnetId>) continue;
       if (one.cluster().port_name(id) == "mgmt") continue;
-      const Subnet& subnet = one.cluster().subnet(host.subnet);
+      const model::Subnet& subnet = one.cluster().subnet(host.subnet);
       const std::string vlan = "Vlan" + std::to_string(subnet.vlan);
       const std::string port = names.at(one.cluster().name_of(host.device) + " " + one.cluster().port_name(far));
       const std::string member = bundle.contains(port) ? bundle.at(port) : port;
       ASSERT_TRUE(one.table("VLAN_MEMBER").contains(vlan + "|" + member)) << vlan << " " << member;
       EXPECT_EQ(one.table("VLAN_MEMBER").at(vlan + "|" + member).at("tagging_mode"), "untagged");
-      if (subnet.fabric == FabricKind::oob) continue;  // nothing is routed there
+      if (subnet.fabric == model::FabricKind::oob) continue;  // nothing is routed there
       EXPECT_TRUE(one.table("VLAN_INTERFACE")
                       .contains(vlan + "|" + to_text(subnet.gateway) + "/" + std::to_string(subnet.prefix.length)));
     }
@@ -239,17 +239,17 @@ TEST_P(SonicProperties, TheLosslessClassIsOneFromEndToEnd) {
   ASSERT_NE(rendering, nullptr);
   rendering->render("sonic");
   for (const Switch& one : switches_of(*rendering)) {
-    const DeviceGroup& group = one.cluster().group_of(one.id);
-    const FabricSpec* fabric = switch_fabric(one.cluster(), group.fabric);
+    const model::DeviceGroup& group = one.cluster().group_of(one.id);
+    const model::FabricSpec* fabric = render::switch_fabric(one.cluster(), group.fabric);
     if (fabric == nullptr || !fabric->qos->lossless.value) {
       EXPECT_TRUE(one.table("PORT_QOS_MAP").empty());
       EXPECT_TRUE(one.table("BUFFER_PG").empty());
       continue;
     }
     EXPECT_FALSE(one.table("PORT_QOS_MAP").empty());
-    const QosSpec& qos = fabric->qos.value;
-    const bool by_dscp = qos.trust.value == TrustMode::dscp;
-    const bool pauses = qos.pfc.value != PfcMode::off;
+    const model::QosSpec& qos = fabric->qos.value;
+    const bool by_dscp = qos.trust.value == model::TrustMode::dscp;
+    const bool pauses = qos.pfc.value != model::PfcMode::off;
     const std::string priority = std::to_string(qos.priority.value);
     const std::string code = by_dscp ? std::to_string(qos.dscp.value) : priority;
     for (const auto& [port, map] : one.table("PORT_QOS_MAP").items()) {
@@ -270,7 +270,7 @@ TEST_P(SonicProperties, TheLosslessClassIsOneFromEndToEnd) {
       if (qos.ecn.value) {
         const Json& wred = one.table("WRED_PROFILE").at(row.at("wred_profile").get<std::string>());
         const auto megabits = std::stoll(one.table("PORT").at(port).at("speed").get<std::string>());
-        const EcnThresholds wanted = ecn_thresholds(qos, BitRate(megabits * 1'000'000));
+        const model::EcnThresholds wanted = model::ecn_thresholds(qos, BitRate(megabits * 1'000'000));
         EXPECT_EQ(wred.at("green_min_threshold"), std::to_string(wanted.min.count()));
         EXPECT_EQ(wred.at("green_max_threshold"), std::to_string(wanted.max.count()));
       }
@@ -299,11 +299,11 @@ TEST_P(SonicProperties, BothEndsOfALinkAgree) {
   rendering->render("sonic");
   for (const Switch& one : switches_of(*rendering)) {
     const auto names = one.by_far_end();
-    for (const PortId id : one.cluster().ports_of(one.id)) {
-      const Cable& cable = one.cluster().cable(one.cluster().port(id).cable);
-      if (cable.role != CableRole::leaf_spine && cable.role != CableRole::spine_core) continue;
-      const PortId far = one.cluster().peer_of(id);
-      const Device& peer = one.cluster().device(one.cluster().port(far).device);
+    for (const model::PortId id : one.cluster().ports_of(one.id)) {
+      const model::Cable& cable = one.cluster().cable(one.cluster().port(id).cable);
+      if (cable.role != model::CableRole::leaf_spine && cable.role != model::CableRole::spine_core) continue;
+      const model::PortId far = one.cluster().peer_of(id);
+      const model::Device& peer = one.cluster().device(one.cluster().port(far).device);
       const std::string end =
           one.cluster().name_of(one.cluster().port(far).device) + " " + one.cluster().port_name(far);
       const std::string vrf = one.config.at("VRF").begin().key();

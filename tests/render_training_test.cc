@@ -51,26 +51,27 @@ std::vector<YamlNode> documents(const Rendering& rendering, const std::string& f
 
 const YamlNode* of_kind(const std::vector<YamlNode>& list, std::string_view kind) {
   for (const YamlNode& node : list) {
-    if (text_of(node.find("kind")) == kind) return &node;
+    if (config::text_of(node.find("kind")) == kind) return &node;
   }
   ADD_FAILURE() << kind;
   return nullptr;
 }
 
 const YamlNode* replicated_job(const std::vector<YamlNode>& list) {
-  const YamlNode* jobs = node_at(of_kind(list, "TrainingRuntime"), "spec.template.spec.replicatedJobs");
+  const YamlNode* jobs = config::node_at(of_kind(list, "TrainingRuntime"), "spec.template.spec.replicatedJobs");
   return jobs == nullptr || jobs->items.empty() ? nullptr : jobs->items[0].find("template");
 }
 
 // The pod template of a form.
 const YamlNode* pod_of(const std::vector<YamlNode>& list, const std::string& form) {
-  if (form == "pytorchjob") return node_at(of_kind(list, "PyTorchJob"), "spec.pytorchReplicaSpecs.Worker.template");
-  if (form == "trainjob") return node_at(replicated_job(list), "spec.template");
-  return node_at(of_kind(list, "Job"), "spec.template");
+  if (form == "pytorchjob")
+    return config::node_at(of_kind(list, "PyTorchJob"), "spec.pytorchReplicaSpecs.Worker.template");
+  if (form == "trainjob") return config::node_at(replicated_job(list), "spec.template");
+  return config::node_at(of_kind(list, "Job"), "spec.template");
 }
 
 const YamlNode* container_of(const YamlNode* pod, const char* list = "spec.containers") {
-  const YamlNode* containers = node_at(pod, list);
+  const YamlNode* containers = config::node_at(pod, list);
   return containers == nullptr || containers->items.empty() ? nullptr : &containers->items[0];
 }
 
@@ -133,11 +134,12 @@ TEST(RenderTraining, ValidWithQueuesAndOddTexts) {
   expect_valid(*rendering);
   const auto list = documents(*rendering, "indexed");
   const YamlNode* job = of_kind(list, "Job");
-  EXPECT_EQ(text_of(node_at(job, "metadata.labels")->find("kueue.x-k8s.io/queue-name")), "team-alpha");
+  EXPECT_EQ(config::text_of(config::node_at(job, "metadata.labels")->find("kueue.x-k8s.io/queue-name")), "team-alpha");
   const YamlNode* pod = pod_of(list, "indexed");
-  EXPECT_EQ(text_of(node_at(pod, "metadata.annotations")->find("kueue.x-k8s.io/podset-preferred-topology")),
-            "weft/unit");
-  EXPECT_EQ(node_at(pod, "spec.schedulerName"), nullptr) << "Kubernetes' own places the pods";
+  EXPECT_EQ(
+      config::text_of(config::node_at(pod, "metadata.annotations")->find("kueue.x-k8s.io/podset-preferred-topology")),
+      "weft/unit");
+  EXPECT_EQ(config::node_at(pod, "spec.schedulerName"), nullptr) << "Kubernetes' own places the pods";
   std::vector<std::string> words;
   for (const YamlNode& word : container_of(pod)->find("command")->items) words.push_back(word.scalar);
   ASSERT_GT(words.size(), 4U);
@@ -157,11 +159,11 @@ TEST(RenderTraining, PodsFitTheDesign) {
   const auto rendering = render_job(example_job());
   ASSERT_NE(rendering, nullptr);
   // One virtual function for each cable of a server on backend and storage.
-  const Cluster& cluster = rendering->cluster();
+  const model::Cluster& cluster = rendering->cluster();
   std::size_t rails = 0;
-  for (const PortId id : cluster.ports_of(cluster.find_device("train001"))) {
-    const FabricKind fabric = cluster.port(id).fabric;
-    rails += fabric == FabricKind::backend || fabric == FabricKind::storage ? 1U : 0U;
+  for (const model::PortId id : cluster.ports_of(cluster.find_device("train001"))) {
+    const model::FabricKind fabric = cluster.port(id).fabric;
+    rails += fabric == model::FabricKind::backend || fabric == model::FabricKind::storage ? 1U : 0U;
   }
   for (const char* form : kForms) {
     const auto list = documents(*rendering, form);
@@ -169,27 +171,28 @@ TEST(RenderTraining, PodsFitTheDesign) {
     ASSERT_NE(pod, nullptr) << form;
     Sources sources;
     Diagnostics diagnostics;
-    const std::string json(text_of(node_at(pod, "metadata.annotations")->find("k8s.v1.cni.cncf.io/networks")));
+    const std::string json(
+        config::text_of(config::node_at(pod, "metadata.annotations")->find("k8s.v1.cni.cncf.io/networks")));
     const auto networks = parse_yaml(sources, sources.add("networks", json), diagnostics);
     ASSERT_TRUE(networks.has_value());
     ASSERT_EQ(networks->items.size(), rails);
     for (std::size_t i = 0; i < rails; ++i)
-      EXPECT_EQ(text_of(networks->items[i].find("interface")), "net" + std::to_string(i + 1));
+      EXPECT_EQ(config::text_of(networks->items[i].find("interface")), "net" + std::to_string(i + 1));
     const YamlNode* container = container_of(pod);
-    const auto limits = pairs(node_at(container, "resources.limits"));
-    EXPECT_EQ(limits, pairs(node_at(container, "resources.requests"))) << "Guaranteed";
+    const auto limits = pairs(config::node_at(container, "resources.limits"));
+    EXPECT_EQ(limits, pairs(config::node_at(container, "resources.requests"))) << "Guaranteed";
     EXPECT_EQ(limits.size(), rails + 3);
     EXPECT_EQ(limits.at("nvidia.com/gpu"), "8");
     EXPECT_LE(std::stoll(limits.at("cpu")), cluster.server_of(cluster.find_device("train001")).cores.value);
     std::set<std::string> volumes;
-    for (const YamlNode& volume : node_at(pod, "spec.volumes")->items)
-      volumes.insert(std::string(text_of(volume.find("name"))));
+    for (const YamlNode& volume : config::node_at(pod, "spec.volumes")->items)
+      volumes.insert(std::string(config::text_of(volume.find("name"))));
     for (const YamlNode* each : {container, container_of(pod, "spec.initContainers")}) {
       for (const YamlNode& mount : each->find("volumeMounts")->items)
-        EXPECT_EQ(volumes.count(std::string(text_of(mount.find("name")))), 1U) << form;
+        EXPECT_EQ(volumes.count(std::string(config::text_of(mount.find("name")))), 1U) << form;
     }
-    EXPECT_EQ(pairs(node_at(pod, "spec.nodeSelector")).at("weft/pool"), "train");
-    EXPECT_EQ(text_of(node_at(pod, "spec.schedulerName")), "slurm-bridge-scheduler");
+    EXPECT_EQ(pairs(config::node_at(pod, "spec.nodeSelector")).at("weft/pool"), "train");
+    EXPECT_EQ(config::text_of(config::node_at(pod, "spec.schedulerName")), "slurm-bridge-scheduler");
   }
 }
 
@@ -200,17 +203,18 @@ TEST(RenderTraining, RanksMeetWhereANameLeads) {
   const YamlNode* job = of_kind(list, "Job");
   const YamlNode* service = of_kind(list, "Service");
   // Kubernetes documentation, Job, completion mode: pod host names are $(job-name)-$(index).
-  const std::string expected = std::string(text_of(node_at(job, "metadata.name"))) + "-0." +
-                               std::string(text_of(node_at(service, "metadata.name"))) + ":29500";
+  const std::string expected = std::string(config::text_of(config::node_at(job, "metadata.name"))) + "-0." +
+                               std::string(config::text_of(config::node_at(service, "metadata.name"))) + ":29500";
   const YamlNode* pod = pod_of(list, "indexed");
-  EXPECT_EQ(text_of(node_at(pod, "spec.subdomain")), text_of(node_at(service, "metadata.name")));
+  EXPECT_EQ(config::text_of(config::node_at(pod, "spec.subdomain")),
+            config::text_of(config::node_at(service, "metadata.name")));
   bool found = false;
   for (const YamlNode& word : container_of(pod)->find("command")->items)
     found = found || word.scalar == "--rdzv_endpoint=" + expected;
   EXPECT_TRUE(found) << expected;
-  EXPECT_EQ(text_of(node_at(job, "spec.completions")), "8");
-  EXPECT_EQ(text_of(node_at(job, "spec.activeDeadlineSeconds")), "172800");
-  EXPECT_EQ(text_of(node_at(pod, "spec.restartPolicy")), "Never") << "podFailurePolicy needs it";
+  EXPECT_EQ(config::text_of(config::node_at(job, "spec.completions")), "8");
+  EXPECT_EQ(config::text_of(config::node_at(job, "spec.activeDeadlineSeconds")), "172800");
+  EXPECT_EQ(config::text_of(config::node_at(pod, "spec.restartPolicy")), "Never") << "podFailurePolicy needs it";
 }
 
 TEST(RenderTraining, OneFormOnRequest) {
@@ -231,7 +235,7 @@ struct Script {
   explicit Script(const std::string& index) {
     const auto rendering = render_job(example_job());
     const auto list = documents(*rendering, "indexed");
-    lab.put("ranks.sh", std::string(text_of(of_kind(list, "ConfigMap")->find("data")->find("ranks.sh"))));
+    lab.put("ranks.sh", std::string(config::text_of(of_kind(list, "ConfigMap")->find("data")->find("ranks.sh"))));
     environment = {"env", "WEFT_RANKS=" + (lab.folder() / "ranks").string(), "WEFT_INDEX=" + index, "WEFT_POD=pod7"};
     for (const YamlNode& variable : container_of(pod_of(list, "indexed"), "spec.initContainers")->find("env")->items) {
       if (variable.find("value") != nullptr)

@@ -13,7 +13,7 @@
 #include "base/test_places.h"
 #include "base/yaml.h"
 #include "model/load.h"
-#include "render/memory_sink.h"
+#include "render/core/memory_sink.h"
 
 namespace weft::testing_rendered {
 
@@ -23,19 +23,19 @@ inline std::string source_path(const std::string& relative) { return source_dir(
 inline std::string test_data_path(const std::string& relative) { return test_data_dir() + "/" + relative; }
 
 struct Rendering {
-  std::unique_ptr<Loaded> loaded;
-  std::unique_ptr<RenderPlan> plan;
-  RenderOptions options;
-  std::vector<JobSpec> jobs;
-  MemorySink sink;
+  std::unique_ptr<model::Loaded> loaded;
+  std::unique_ptr<render::RenderPlan> plan;
+  render::RenderOptions options;
+  std::vector<model::JobSpec> jobs;
+  render::MemorySink sink;
 
-  [[nodiscard]] const Cluster& cluster() const { return *loaded->cluster; }
-  [[nodiscard]] RenderInput input() const { return {*loaded->cluster, *plan, options, jobs}; }
+  [[nodiscard]] const model::Cluster& cluster() const { return *loaded->cluster; }
+  [[nodiscard]] render::RenderInput input() const { return {*loaded->cluster, *plan, options, jobs}; }
   // Renders a target or a group; nothing happens where it does not apply.
   void render(std::string_view name) {
-    const auto targets = find_targets(name);
+    const auto targets = render::find_targets(name);
     ASSERT_FALSE(targets.empty()) << name;
-    for (const RenderTarget* target : targets) {
+    for (const render::RenderTarget* target : targets) {
       if (target->applies(input())) target->render(input(), sink);
     }
   }
@@ -43,9 +43,9 @@ struct Rendering {
     const FileId file = loaded->sources.add("job.yaml", text);
     const auto root = parse_yaml(loaded->sources, file, loaded->diagnostics);
     ASSERT_TRUE(root.has_value()) << render_all(loaded->diagnostics, loaded->sources, false);
-    auto job = read_job(*root, loaded->diagnostics);
+    auto job = model::read_job(*root, loaded->diagnostics);
     ASSERT_TRUE(job.has_value()) << render_all(loaded->diagnostics, loaded->sources, false);
-    resolve(*job, cluster(), loaded->diagnostics);
+    model::resolve(*job, cluster(), loaded->diagnostics);
     ASSERT_FALSE(loaded->diagnostics.has_errors()) << render_all(loaded->diagnostics, loaded->sources, false);
     jobs.push_back(std::move(*job));
   }
@@ -60,11 +60,11 @@ struct Rendering {
 // A cluster from text.
 inline std::unique_ptr<Rendering> load_rendering(const std::string& text) {
   auto rendering = std::make_unique<Rendering>();
-  rendering->loaded = load_cluster_text("cluster.yaml", text);
+  rendering->loaded = model::load_cluster_text("cluster.yaml", text);
   EXPECT_NE(rendering->loaded->cluster, nullptr)
       << render_all(rendering->loaded->diagnostics, rendering->loaded->sources, false);
   if (rendering->loaded->cluster == nullptr) return nullptr;
-  rendering->plan = std::make_unique<RenderPlan>(rendering->cluster());
+  rendering->plan = std::make_unique<render::RenderPlan>(rendering->cluster());
   return rendering;
 }
 

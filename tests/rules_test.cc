@@ -11,10 +11,10 @@ namespace weft {
 namespace {
 
 TEST(Rules, TablesAreComplete) {
-  EXPECT_GE(all_rules().size(), 100U);
+  EXPECT_GE(check::all_rules().size(), 100U);
   std::set<std::string_view> areas;
-  for (const RuleArea& area : rule_areas()) areas.insert(area.code);
-  for (const Rule& rule : all_rules()) {
+  for (const check::RuleArea& area : check::rule_areas()) areas.insert(area.code);
+  for (const check::Rule& rule : check::all_rules()) {
     SCOPED_TRACE(rule.id);
     ASSERT_EQ(rule.id.size(), 5U);
     EXPECT_EQ(areas.count(rule.id.substr(0, 2)), 1U);
@@ -30,10 +30,10 @@ TEST(Rules, TablesAreComplete) {
 }
 
 TEST(Rules, FindRuleTakesAnyCase) {
-  ASSERT_NE(find_rule("be001"), nullptr);
-  EXPECT_EQ(find_rule("be001"), find_rule("BE001"));
-  EXPECT_EQ(find_rule("BE000"), nullptr);
-  EXPECT_EQ(find_rule(""), nullptr);
+  ASSERT_NE(check::find_rule("be001"), nullptr);
+  EXPECT_EQ(check::find_rule("be001"), check::find_rule("BE001"));
+  EXPECT_EQ(check::find_rule("BE000"), nullptr);
+  EXPECT_EQ(check::find_rule(""), nullptr);
 }
 
 class GoodExample : public testing::TestWithParam<std::string> {};
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Examples, GoodExample,
 class RuleExamples : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(RuleExamples, TriggersThisRuleAlone) {
-  const Rule& rule = all_rules()[GetParam()];
+  const check::Rule& rule = check::all_rules()[GetParam()];
   const std::string original = examples::text_of(std::string(rule.example.file));
   examples::Edit edit{std::string(rule.example.file), original};
   if (rule.example.from.empty()) {
@@ -77,13 +77,13 @@ TEST_P(RuleExamples, TriggersThisRuleAlone) {
 }
 
 std::vector<std::size_t> all_indices() {
-  std::vector<std::size_t> indices(all_rules().size());
+  std::vector<std::size_t> indices(check::all_rules().size());
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = i;
   return indices;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RuleExamples, testing::ValuesIn(all_indices()),
-                         [](const auto& each) { return std::string(all_rules()[each.param].id); });
+                         [](const auto& each) { return std::string(check::all_rules()[each.param].id); });
 
 }  // namespace
 }  // namespace weft

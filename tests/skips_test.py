@@ -54,7 +54,7 @@ prerequisite missing: quantum entanglement
 3/3 Test: layers
 Output:
 ----------------------------------------------------------
-layers: 900 files in 30 declared rooms, 0 problems
+layers: 900 files in 30 modules, 0 problems
 <end of output>
 """
 LIST = """# browsers

@@ -133,7 +133,7 @@ class SlurmLab {
   }
 
   // The rendered tree, with /etc/slurm below the lab's folder in scripts. cgroup.conf stays away: see site().
-  void install(const MemorySink& sink) {
+  void install(const render::MemorySink& sink) {
     const std::string d = lab.folder().string();
     for (const auto& [path, rendered] : sink.files) {
       const std::string name = path.substr(path.find('/') + 1);

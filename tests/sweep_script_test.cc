@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab.h"
-#include "work/sweep_slurm.h"
+#include "workload/sweep/slurm.h"
 
 namespace weft {
 namespace {
@@ -26,17 +26,17 @@ std::string task_of(const std::string& script, std::uint64_t task) {
 }
 
 TEST(SweepScript, WordsArriveWhole) {
-  work::SlurmSweep sweep;
+  workload::SlurmSweep sweep;
   sweep.points = 8;
   sweep.command = {"printf", "[%s]", "it's $HOME `x`", "a b", "job.nodes=1,2", ""};
-  EXPECT_EQ(task_of(work::slurm_sweep_script(sweep), 5), "[it's $HOME `x`][a b][job.nodes=1,2][][--point][5]");
+  EXPECT_EQ(task_of(workload::slurm_sweep_script(sweep), 5), "[it's $HOME `x`][a b][job.nodes=1,2][][--point][5]");
 }
 
 TEST(SweepScript, EveryPointIsPlayedOnce) {
-  work::SlurmSweep sweep;
+  workload::SlurmSweep sweep;
   sweep.points = 2'500;  // three a task
   sweep.command = {"echo"};
-  const std::string script = work::slurm_sweep_script(sweep);
+  const std::string script = workload::slurm_sweep_script(sweep);
   EXPECT_EQ(task_of(script, 0), "--point 0\n--point 1\n--point 2\n");
   EXPECT_EQ(task_of(script, 833), "--point 2499\n");
 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/test_places.h"
-#include "work/chakra_fixture.h"
+#include "workload/import/chakra_fixture.h"
 
 namespace weft {
 namespace {
@@ -22,13 +22,13 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using work::ChakraCollective;
-using work::testing::collective;
-using work::testing::kernel;
-using work::testing::NodeWriter;
-using work::testing::receive;
-using work::testing::send;
-using work::testing::trace_of;
+using workload::ChakraCollective;
+using workload::fixtures::collective;
+using workload::fixtures::kernel;
+using workload::fixtures::NodeWriter;
+using workload::fixtures::receive;
+using workload::fixtures::send;
+using workload::fixtures::trace_of;
 using Words = std::vector<std::string>;
 
 struct Outcome {
@@ -149,8 +149,8 @@ TEST_F(WorkloadTest, RanksThatDiffer) {
 TEST_F(WorkloadTest, OneTraceForManyRanks) {
   const std::string trace =
       file("rank.et",
-           trace_of({NodeWriter(1, "launch", work::ChakraType::compute).on_cpu().lasts(5), kernel(2, 100).after({1}),
-                     collective(3, ChakraCollective::all_to_all, 1 << 20).after({1})}));
+           trace_of({NodeWriter(1, "launch", workload::ChakraType::compute).on_cpu().lasts(5),
+                     kernel(2, 100).after({1}), collective(3, ChakraCollective::all_to_all, 1 << 20).after({1})}));
   const Json result = json({example("pod32.yaml"), trace, "--ranks", "64"});
   EXPECT_EQ(result["communication"][0]["ranks"], 64);
   EXPECT_THAT(result["notes"].dump(), HasSubstr("nothing waits for 2 of 2 GPU kernels"));

@@ -195,12 +195,12 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
   return all;
 }
 
-std::string render(const Diagnostic& diagnostic, const Sources& sources, bool color) {
-  return render(diagnostic, {}, {}, sources, color);
+std::string format_diagnostic(const Diagnostic& diagnostic, const Sources& sources, bool color) {
+  return format_diagnostic(diagnostic, {}, {}, sources, color);
 }
 
-std::string render(const Diagnostic& diagnostic, std::string_view code, const std::vector<std::string>& notes,
-                   const Sources& sources, bool color) {
+std::string format_diagnostic(const Diagnostic& diagnostic, std::string_view code,
+                              const std::vector<std::string>& notes, const Sources& sources, bool color) {
   const Place& place = diagnostic.place;
   const char* paint = severity_color(diagnostic.severity);
   std::string out;
@@ -228,7 +228,7 @@ std::string render(const Diagnostic& diagnostic, std::string_view code, const st
 
 std::string render_all(const Diagnostics& diagnostics, const Sources& sources, bool color) {
   std::string out;
-  for (const Diagnostic& diagnostic : diagnostics.sorted()) out += render(diagnostic, sources, color);
+  for (const Diagnostic& diagnostic : diagnostics.sorted()) out += format_diagnostic(diagnostic, sources, color);
   out += left_out(diagnostics.error_count(), "error");
   out += left_out(diagnostics.warning_count(), "warning");
   return out + summary(diagnostics);

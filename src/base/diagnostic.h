@@ -46,10 +46,10 @@ class Diagnostics {
 //    7 |     contt: 32
 //      |     ^~~~~
 //      = help: did you mean `count`?
-[[nodiscard]] std::string render(const Diagnostic& diagnostic, const Sources& sources, bool color);
+[[nodiscard]] std::string format_diagnostic(const Diagnostic& diagnostic, const Sources& sources, bool color);
 // The same with a code after the severity ("error[QO001]") and further lines ("= note: ...") before the help.
-[[nodiscard]] std::string render(const Diagnostic& diagnostic, std::string_view code,
-                                 const std::vector<std::string>& notes, const Sources& sources, bool color);
+[[nodiscard]] std::string format_diagnostic(const Diagnostic& diagnostic, std::string_view code,
+                                            const std::vector<std::string>& notes, const Sources& sources, bool color);
 // Every diagnostic, then a line such as "2 errors, 1 warning".
 [[nodiscard]] std::string render_all(const Diagnostics& diagnostics, const Sources& sources, bool color);
 

@@ -10,7 +10,8 @@ namespace {
 std::string rendered(std::string text, Place place, std::size_t length, std::string hint = {}) {
   Sources sources;
   place.file = sources.add("cluster.yaml", std::move(text));
-  return render({Severity::error, "wrong", place, static_cast<std::uint16_t>(length), std::move(hint)}, sources, false);
+  return format_diagnostic({Severity::error, "wrong", place, static_cast<std::uint16_t>(length), std::move(hint)},
+                           sources, false);
 }
 
 TEST(Render, QuotesTheLineWithACaret) {
@@ -23,14 +24,14 @@ TEST(Render, QuotesTheLineWithACaret) {
 
 TEST(Render, ShowsUnknownPlacesWithoutQuote) {
   const Sources sources;
-  EXPECT_EQ(render({Severity::error, "no such rack", {}, 1, ""}, sources, false), "error: no such rack\n");
-  EXPECT_EQ(render({Severity::note, "so", {}, 1, ""}, sources, false), "note: so\n");
+  EXPECT_EQ(format_diagnostic({Severity::error, "no such rack", {}, 1, ""}, sources, false), "error: no such rack\n");
+  EXPECT_EQ(format_diagnostic({Severity::note, "so", {}, 1, ""}, sources, false), "note: so\n");
 }
 
 TEST(Render, ShowsAFileWithoutLine) {
   Sources sources;
   const FileId file = sources.add("big.yaml", "x");
-  EXPECT_EQ(render({Severity::warning, "too big", {file, 0, 0}, 1, "cut it"}, sources, false),
+  EXPECT_EQ(format_diagnostic({Severity::warning, "too big", {file, 0, 0}, 1, "cut it"}, sources, false),
             "big.yaml: warning: too big\n"
             "      = help: cut it\n");
 }
@@ -126,7 +127,7 @@ TEST(Render, StaysCheapOnALineOfMegabytes) {
 
 TEST(Render, KeepsMessagesOnOneLine) {
   const Sources sources;
-  EXPECT_EQ(render({Severity::error, "bad \x1b[2J\n name", {}, 1, "a\nb"}, sources, false),
+  EXPECT_EQ(format_diagnostic({Severity::error, "bad \x1b[2J\n name", {}, 1, "a\nb"}, sources, false),
             "error: bad ?[2J? name\n      = help: a?b\n");
 }
 
@@ -134,7 +135,7 @@ TEST(Render, ColorsOnlyOnRequest) {
   Sources sources;
   const FileId file = sources.add("a.yaml", "abc");
   const auto text = [&](Severity severity, bool color) {
-    return render({severity, "m", {file, 1, 1}, 2, "h"}, sources, color);
+    return format_diagnostic({severity, "m", {file, 1, 1}, 2, "h"}, sources, color);
   };
   EXPECT_EQ(text(Severity::error, false).find('\x1b'), std::string::npos);
   EXPECT_EQ(text(Severity::error, true),

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/run.h"
+#include "cli/framework/run.h"
 
 namespace {
 
@@ -64,7 +64,7 @@ std::string today() {
 int main(int argc, char** argv) {
   fill_closed_streams();
   if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return EXIT_FAILURE;  // write() then says EPIPE
-  weft::Io io;
+  weft::cli::Io io;
   io.write_out = write_out;
   io.write_err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
   io.environment = environment;
@@ -72,11 +72,11 @@ int main(int argc, char** argv) {
   io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   io.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
   try {
-    return static_cast<int>(weft::run_weft({argv + 1, argv + argc}, io));
+    return static_cast<int>(weft::cli::run_weft({argv + 1, argv + argc}, io));
   } catch (const std::bad_alloc&) {
     io.write_err("weft: out of memory\n");
   } catch (const std::exception& problem) {
     io.write_err(std::string("weft: internal error: ") + problem.what() + "\n");
   }
-  return static_cast<int>(weft::Exit::unavailable);
+  return static_cast<int>(weft::cli::Exit::unavailable);
 }

@@ -7,7 +7,7 @@
 #include "config/host_readers.h"
 #include "config/host_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 using host_text::Command;
@@ -184,4 +184,4 @@ void read_environment(const Sources& sources, FileId file, ConfigSet& set, Diagn
   set.apps.push_back(std::move(app));
 }
 
-}  // namespace weft
+}  // namespace weft::config

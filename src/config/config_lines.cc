@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -79,4 +79,4 @@ bool abbreviates(std::string_view word, std::string_view full, std::size_t least
   return word.size() >= least && word.size() <= full.size() && same_word(word, full.substr(0, word.size()));
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -9,7 +9,7 @@
 
 #include "base/source.h"
 
-namespace weft {
+namespace weft::config {
 
 struct ConfigLine {
   std::uint32_t number = 0;
@@ -36,4 +36,4 @@ struct ConfigLine {
 [[nodiscard]] bool abbreviates(std::string_view word, std::string_view full, std::size_t least);
 [[nodiscard]] bool same_word(std::string_view a, std::string_view b);  // whatever the case
 
-}  // namespace weft
+}  // namespace weft::config

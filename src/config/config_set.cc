@@ -12,7 +12,7 @@
 #include "config/host_readers.h"
 #include "config/kube_objects.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 namespace fs = std::filesystem;
@@ -270,4 +270,4 @@ void read_config_text(std::string shown_path, std::string text, Sources& sources
   link_address_pools(set);
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -12,7 +12,7 @@
 #include "config/live_facts.h"
 #include "config/switch_config.h"
 
-namespace weft {
+namespace weft::config {
 
 enum class ConfigKind : std::uint8_t {
   unknown,
@@ -79,4 +79,4 @@ void read_config(const std::string& argument, Sources& sources, ConfigSet& set, 
 void read_config_text(std::string shown_path, std::string text, Sources& sources, ConfigSet& set,
                       Diagnostics& diagnostics, std::string applies_to = {}, ConfigSet::Tree* tree = nullptr);
 
-}  // namespace weft
+}  // namespace weft::config

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ TEST_F(ConfigDirectory, StopsAtDepth) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

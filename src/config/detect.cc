@@ -6,7 +6,7 @@
 #include "config/config_set.h"
 #include "config/host_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 using host_text::contains;
@@ -420,4 +420,4 @@ std::string_view to_text(ConfigKind kind) {
   return "unknown";
 }
 
-}  // namespace weft
+}  // namespace weft::config

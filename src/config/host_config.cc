@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace weft {
+namespace weft::config {
 
 const Setting<std::string>* AppConfig::variable(std::string_view wanted) const {
   for (auto it = environment.rbegin(); it != environment.rend(); ++it) {
@@ -35,4 +35,4 @@ const SettingsFile::Entry* SettingsFile::find(std::string_view key) const {
   return nullptr;
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -13,7 +13,7 @@
 #include "base/yaml.h"
 #include "config/port_qos.h"
 
-namespace weft {
+namespace weft::config {
 
 // A NIC as NicConfigurationTemplate (or a mlxconfig/mlnx_qos style file) sets it up.
 struct NicConfig {
@@ -23,7 +23,7 @@ struct NicConfig {
   std::string nic_type;       // PCI device id or name the template selects
   std::vector<std::string> interfaces;
   Setting<bool> roce_optimized;
-  Setting<TrustMode> trust;
+  Setting<model::TrustMode> trust;
   Setting<int> tos;  // default type of service of RDMA traffic: DSCP << 2 | ECN
   std::array<Setting<bool>, kClasses> pfc;
   Setting<int> cnp_dscp;
@@ -156,4 +156,4 @@ struct SettingsFile {
   [[nodiscard]] const Entry* find(std::string_view key) const;  // the last of the name, as the programs read them
 };
 
-}  // namespace weft
+}  // namespace weft::config

@@ -6,7 +6,7 @@
 #include "config/live_facts.h"
 #include "config/live_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 constexpr std::size_t kMaxInterfaces = 100'000;
@@ -279,4 +279,4 @@ std::optional<HostFacts> read_host_facts(const Sources& sources, FileId file, Di
   return facts;
 }
 
-}  // namespace weft
+}  // namespace weft::config

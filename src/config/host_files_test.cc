@@ -5,7 +5,7 @@
 #include "config/config_set.h"
 #include "config/host_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 struct Read {
@@ -104,7 +104,7 @@ for i in a b; do ip link set $i mtu 4200; done
   ASSERT_EQ(r.set.nics.size(), 1U);
   const NicConfig& nic = r.set.nics[0];
   EXPECT_EQ(nic.name, "nic.sh");
-  EXPECT_EQ(*nic.trust, TrustMode::dscp);
+  EXPECT_EQ(*nic.trust, model::TrustMode::dscp);
   EXPECT_TRUE(*nic.pfc[3] && !*nic.pfc[4]);
   EXPECT_EQ(*nic.tos, 106);
   EXPECT_EQ(nic.tos.place.line, 3U);
@@ -188,4 +188,4 @@ TEST(Settings, ReadsNvmeConnections) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

@@ -4,7 +4,7 @@
 
 #include "config/config_set.h"
 
-namespace weft {
+namespace weft::config {
 
 // Kubernetes manifests, YAML or JSON.
 void read_kubernetes(const Sources& sources, FileId file, ConfigSet& set, Diagnostics& diagnostics);
@@ -17,4 +17,4 @@ void read_nic_script(const Sources& sources, FileId file, ConfigSet& set, Diagno
 void read_settings(SettingsFile::Kind kind, const Sources& sources, FileId file, ConfigSet& set,
                    Diagnostics& diagnostics);
 
-}  // namespace weft
+}  // namespace weft::config

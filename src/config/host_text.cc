@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace weft::host_text {
+namespace weft::config::host_text {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -211,4 +211,4 @@ std::pair<std::string_view, std::string_view> assignment(std::string_view text) 
   return {text.substr(0, end), text.substr(end + 1)};
 }
 
-}  // namespace weft::host_text
+}  // namespace weft::config::host_text

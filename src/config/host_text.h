@@ -10,7 +10,7 @@
 
 #include "base/source.h"
 
-namespace weft::host_text {
+namespace weft::config::host_text {
 
 struct Line {
   std::string text;  // a backslash at the end of a line joins the next one
@@ -44,4 +44,4 @@ using Command = std::vector<std::string>;
 // NAME=VALUE with a name that a shell accepts; an empty first part when it is none.
 [[nodiscard]] std::pair<std::string_view, std::string_view> assignment(std::string_view text);
 
-}  // namespace weft::host_text
+}  // namespace weft::config::host_text

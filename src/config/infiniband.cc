@@ -8,7 +8,7 @@
 #include "config/live_facts.h"
 #include "config/live_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 using live_text::Line;
@@ -299,4 +299,4 @@ std::int64_t ib_rate_mbps(std::string_view width, std::string_view speed) {
   return 0;
 }
 
-}  // namespace weft
+}  // namespace weft::config

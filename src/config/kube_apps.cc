@@ -7,7 +7,7 @@
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 constexpr std::string_view kNetworks = "k8s.v1.cni.cncf.io/networks";
@@ -332,4 +332,4 @@ void read_kube_apps(const Sources& sources, const KubeObject& object, ConfigSet&
   }
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -5,7 +5,7 @@
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 constexpr std::string_view kResourceName = "k8s.v1.cni.cncf.io/resourceName";
@@ -217,4 +217,4 @@ void link_address_pools(ConfigSet& set) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -7,7 +7,7 @@
 #include "config/kube_objects.h"
 #include "config/nic_parameters.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 // Defaults of the NIC configuration operator when roceOptimized is on and says nothing of quality of service
@@ -16,7 +16,7 @@ constexpr const char* kDefault = "nic-configuration-operator default of roceOpti
 
 void apply_defaults(NicConfig& nic) {
   const auto why = [](std::string_view what) { return fmt::format(fmt::runtime(kDefault), what); };
-  if (!nic.trust.known()) nic.trust = vendor_default(TrustMode::dscp, why("trust dscp"));
+  if (!nic.trust.known()) nic.trust = vendor_default(model::TrustMode::dscp, why("trust dscp"));
   if (!nic.tos.known()) nic.tos = vendor_default(0, why("ToS 0"));
   for (std::size_t i = 0; i < nic.pfc.size(); ++i) {
     if (!nic.pfc[i].known()) nic.pfc[i] = vendor_default(i == 3, why("PFC 0,0,0,1,0,0,0,0"));
@@ -75,4 +75,4 @@ void read_kube_nics(const KubeObject& object, ConfigSet& set, Diagnostics& diagn
   if (object.kind == "NicConfigurationTemplate") read_template(object, set, diagnostics);
 }
 
-}  // namespace weft
+}  // namespace weft::config

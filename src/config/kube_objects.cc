@@ -11,7 +11,7 @@
 #include "config/host_readers.h"
 #include "config/host_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 using host_text::trimmed;
@@ -208,4 +208,4 @@ std::optional<Ipv4Prefix> subnet_of(std::string_view text) {
   return Ipv4Prefix{{address->bits & mask}, static_cast<std::uint8_t>(*length)};
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -8,7 +8,7 @@
 
 #include "config/config_set.h"
 
-namespace weft {
+namespace weft::config {
 
 // Reads one kind of object each; an object of no interest to it is passed over.
 void read_kube_apps(const Sources& sources, const KubeObject& object, ConfigSet& set, Diagnostics& diagnostics);
@@ -39,4 +39,4 @@ void link_address_pools(ConfigSet& set);
 [[nodiscard]] Setting<std::int64_t> integer_setting(const YamlNode* node, std::string path);
 [[nodiscard]] Setting<bool> boolean_setting(const YamlNode* node, std::string path);
 
-}  // namespace weft
+}  // namespace weft::config

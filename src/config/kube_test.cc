@@ -5,7 +5,7 @@
 #include "config/config_set.h"
 #include "config/kube_objects.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 struct Read {
@@ -423,7 +423,7 @@ TEST(Kube, AppliesTheOperatorsDefaults) {
   const NicConfig& nic = r.set.nics.at(0);
   EXPECT_EQ(nic.tos.by, Decided::vendor_default);
   EXPECT_EQ(*nic.tos, 0);
-  EXPECT_EQ(*nic.trust, TrustMode::dscp);
+  EXPECT_EQ(*nic.trust, model::TrustMode::dscp);
   for (std::size_t i = 0; i < nic.pfc.size(); ++i) EXPECT_EQ(*nic.pfc[i], i == 3);
   EXPECT_EQ(*nic.cnp_dscp, 4);
   EXPECT_EQ(*nic.cnp_priority, 6);
@@ -445,4 +445,4 @@ TEST(Kube, RefusesNicValuesOutOfRange) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

@@ -14,7 +14,7 @@
 #include "base/quantity.h"
 #include "config/setting.h"
 
-namespace weft {
+namespace weft::config {
 
 // Counters and settings of a network interface, as /sys and ethtool show them.
 struct HostInterface {
@@ -110,4 +110,4 @@ struct IbFabric {
 // Data rate by the names that people use: 4x NDR is 400,000. 0 when either part is unknown.
 [[nodiscard]] std::int64_t ib_rate_mbps(std::string_view width, std::string_view speed);
 
-}  // namespace weft
+}  // namespace weft::config

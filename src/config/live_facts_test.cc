@@ -5,7 +5,7 @@
 
 #include "base/diagnostic.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 struct Read {
@@ -336,4 +336,4 @@ TEST(HostFactsFile, OtherFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

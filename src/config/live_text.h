@@ -11,7 +11,7 @@
 
 #include "base/source.h"
 
-namespace weft::live_text {
+namespace weft::config::live_text {
 
 struct Line {
   std::string_view text;  // without its line end
@@ -64,4 +64,4 @@ template <class T = std::int64_t>
 // is are taken off, since names of hosts may have dots.
 [[nodiscard]] std::string device_of_path(std::string_view path);
 
-}  // namespace weft::live_text
+}  // namespace weft::config::live_text

@@ -7,7 +7,7 @@
 #include "config/live_facts.h"
 #include "config/live_text.h"
 
-namespace weft {
+namespace weft::config {
 
 namespace live_text {
 
@@ -296,4 +296,4 @@ std::optional<LldpReport> read_lldp(const Sources& sources, FileId file, Diagnos
   return report;
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "config/host_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 // Decimal, or hexadecimal after 0x as mlxconfig takes it.
@@ -46,9 +46,9 @@ void set_number(std::string_view text, std::int64_t high, const Place& place, st
 void set_trust(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics) {
   const std::string word = host_text::lower(host_text::trimmed(text));
   if (word == "dscp") {
-    nic.trust = {TrustMode::dscp, place, std::move(path)};
+    nic.trust = {model::TrustMode::dscp, place, std::move(path)};
   } else if (word == "pcp") {
-    nic.trust = {TrustMode::pcp, place, std::move(path)};
+    nic.trust = {model::TrustMode::pcp, place, std::move(path)};
   } else {
     diagnostics.warning(place, fmt::format("trust mode {} is neither `dscp` nor `pcp`", in_backticks(text)));
   }
@@ -97,4 +97,4 @@ void set_firmware_parameter(std::string_view name, std::string_view value, const
   }
 }
 
-}  // namespace weft
+}  // namespace weft::config

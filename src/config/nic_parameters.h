@@ -7,7 +7,7 @@
 
 #include "config/host_config.h"
 
-namespace weft {
+namespace weft::config {
 
 void set_trust(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics);
 // "0,0,0,1,0,0,0,0"
@@ -23,4 +23,4 @@ void set_cnp_priority(std::string_view text, const Place& place, std::string pat
 void set_firmware_parameter(std::string_view name, std::string_view value, const Place& place, NicConfig& nic,
                             Diagnostics& diagnostics);
 
-}  // namespace weft
+}  // namespace weft::config

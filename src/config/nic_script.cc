@@ -9,7 +9,7 @@
 #include "config/kube_objects.h"
 #include "config/nic_parameters.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 using host_text::Command;
@@ -160,4 +160,4 @@ void read_nic_script(const Sources& sources, FileId file, ConfigSet& set, Diagno
   set.nics.push_back(std::move(nic));
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::config {
 
 std::optional<std::int64_t> parse_digits(std::string_view text) {
   if (text.empty() || text.size() > 18) return std::nullopt;
@@ -49,4 +49,4 @@ std::optional<std::vector<int>> parse_number_list(std::string_view text, int low
   return numbers;
 }
 
-}  // namespace weft
+}  // namespace weft::config

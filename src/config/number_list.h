@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::config {
 
 // Digits only, at most 18 of them; nothing for anything else.
 [[nodiscard]] std::optional<std::int64_t> parse_digits(std::string_view text);
@@ -20,4 +20,4 @@ namespace weft {
                                                        std::size_t limit = 100'000);
 [[nodiscard]] std::string_view without_blanks(std::string_view text);
 
-}  // namespace weft
+}  // namespace weft::config

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 TEST(NumberList, ReadsRangesAndLists) {
@@ -24,4 +24,4 @@ TEST(NumberList, SplitsAtASeparator) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

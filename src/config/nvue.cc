@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/nvue_reader.h"
 
-namespace weft {
+namespace weft::config {
 namespace nvue {
 
 bool Command::is(std::size_t from, std::initializer_list<std::string_view> expected) const {
@@ -184,4 +184,4 @@ std::optional<SwitchConfig> read_nvue(const Sources& sources, FileId file, Diagn
   return nvue::Reader(sources, file, diagnostics).read();
 }
 
-}  // namespace weft
+}  // namespace weft::config

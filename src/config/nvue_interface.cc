@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/nvue_reader.h"
 
-namespace weft::nvue {
+namespace weft::config::nvue {
 namespace {
 
 using Kind = InterfaceConfig::Kind;
@@ -325,4 +325,4 @@ void Reader::finish_interfaces() {
   std::sort(out_.vlans.begin(), out_.vlans.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
 }
 
-}  // namespace weft::nvue
+}  // namespace weft::config::nvue

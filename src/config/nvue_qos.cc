@@ -9,7 +9,7 @@
 #include "config/number_list.h"
 #include "config/nvue_reader.h"
 
-namespace weft::nvue {
+namespace weft::config::nvue {
 namespace {
 
 constexpr std::string_view kGlobal = "default-global";
@@ -263,9 +263,9 @@ void Reader::apply_mapping(const InterfaceQos& interface, PortQos& qos) {
   if (said || roce_.value) {
     const Place place = said ? mapping->trust.place : roce_.place;
     const std::string path = said ? mapping->trust.path : roce_.path;
-    if (trust != "port") qos.trust = {by_dscp ? TrustMode::dscp : TrustMode::pcp, place, path};
+    if (trust != "port") qos.trust = {by_dscp ? model::TrustMode::dscp : model::TrustMode::pcp, place, path};
   } else {
-    qos.trust = vendor_default(TrustMode::pcp, "Cumulus trusts the 802.1p priority unless told otherwise");
+    qos.trust = vendor_default(model::TrustMode::pcp, "Cumulus trusts the 802.1p priority unless told otherwise");
   }
   const int port_default = mapping != nullptr && mapping->port_default.known() ? mapping->port_default.value : 0;
   const std::string ignored =
@@ -342,10 +342,10 @@ void Reader::apply_pfc(const InterfaceQos& interface, PortQos& qos) {
   const auto decisive =
       std::find_if(qos.pfc.begin(), qos.pfc.end(), [&](const auto& p) { return p.value == any && p.given(); });
   if (decisive != qos.pfc.end()) {
-    qos.pfc_mode = {any ? PfcMode::on : PfcMode::off, decisive->place, decisive->path};
+    qos.pfc_mode = {any ? model::PfcMode::on : model::PfcMode::off, decisive->place, decisive->path};
   } else {
     qos.pfc_mode =
-        vendor_default(PfcMode::off, "Cumulus has PFC off unless `qos roce` or a `qos pfc` profile turns it on");
+        vendor_default(model::PfcMode::off, "Cumulus has PFC off unless `qos roce` or a `qos pfc` profile turns it on");
   }
 }
 
@@ -403,7 +403,7 @@ void Reader::apply_watchdog(const InterfaceQos& interface, PortQos& qos) {
   watchdog.detection = said.known()
                            ? Setting<Duration>(detection, said.place, said.path)
                            : vendor_default(detection, "Cumulus polls every 100 ms and needs 3 rounds by default");
-  watchdog.action = vendor_default(WatchdogAction::drop, "Cumulus drops what arrives for a stuck queue");
+  watchdog.action = vendor_default(model::WatchdogAction::drop, "Cumulus drops what arrives for a stuck queue");
 }
 
-}  // namespace weft::nvue
+}  // namespace weft::config::nvue

@@ -15,7 +15,7 @@
 #include "config/config_lines.h"
 #include "config/switch_config.h"
 
-namespace weft::nvue {
+namespace weft::config::nvue {
 
 struct Command {
   std::vector<std::string_view> words;
@@ -179,4 +179,4 @@ class Reader {
   std::map<std::int64_t, Setting<std::string>> order_;  // authentication methods
 };
 
-}  // namespace weft::nvue
+}  // namespace weft::config::nvue

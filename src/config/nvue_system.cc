@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/nvue_reader.h"
 
-namespace weft::nvue {
+namespace weft::config::nvue {
 namespace {
 
 constexpr std::size_t kMaxObjects = 100'000;
@@ -353,4 +353,4 @@ void Reader::take_mlag(const Command& command) {
   }
 }
 
-}  // namespace weft::nvue
+}  // namespace weft::config::nvue

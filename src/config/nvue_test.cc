@@ -4,7 +4,7 @@
 
 #include "config/switch_config.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 struct NvueRead {
@@ -51,9 +51,9 @@ TEST(Nvue, RoceAppliesThePublishedDefaults) {
     const NvueRead got = read(command + "\nnv set interface swp1 link mtu 9216\n");
     ASSERT_TRUE(got.config);
     expect_roce_defaults(got.qos("swp1"));
-    EXPECT_EQ(*got.qos("swp1").trust, TrustMode::dscp);
+    EXPECT_EQ(*got.qos("swp1").trust, model::TrustMode::dscp);
     EXPECT_EQ(got.qos("swp1").pfc[3].place.line, 1U);
-    EXPECT_EQ(*got.qos("swp1").pfc_mode, PfcMode::on);
+    EXPECT_EQ(*got.qos("swp1").pfc_mode, model::PfcMode::on);
   }
 }
 
@@ -70,7 +70,7 @@ TEST(Nvue, WithoutQosThePriorityOfTheFrameDecides) {
   const NvueRead got = read("nv set interface swp1\n");
   ASSERT_TRUE(got.config);
   const PortQos& qos = got.qos("swp1");
-  EXPECT_EQ(*qos.trust, TrustMode::pcp);
+  EXPECT_EQ(*qos.trust, model::TrustMode::pcp);
   EXPECT_FALSE(qos.trust.given());
   EXPECT_EQ(*qos.dscp_to_class[26], 0);
   EXPECT_EQ(*qos.pcp_to_class[3], 3);
@@ -79,7 +79,7 @@ TEST(Nvue, WithoutQosThePriorityOfTheFrameDecides) {
   EXPECT_FALSE(*qos.queues[3].ecn);
   EXPECT_EQ(*qos.queues[1].weight, 13);
   EXPECT_FALSE(*qos.pfc[3]);
-  EXPECT_EQ(*qos.pfc_mode, PfcMode::off);
+  EXPECT_EQ(*qos.pfc_mode, model::PfcMode::off);
   EXPECT_FALSE(*qos.watchdog.on);
 }
 
@@ -254,4 +254,4 @@ TEST(Nvue, OtherTextIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

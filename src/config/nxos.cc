@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
 
-namespace weft {
+namespace weft::config {
 namespace nxos {
 namespace {
 
@@ -293,4 +293,4 @@ std::optional<SwitchConfig> read_nxos(const Sources& sources, FileId file, Diagn
   return nxos::Reader(sources.text(file), file, diagnostics).read();
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
 
-namespace weft::nxos {
+namespace weft::config::nxos {
 namespace {
 
 constexpr std::size_t kMaxRules = 100'000;
@@ -164,4 +164,4 @@ bool Reader::take_acl(const ConfigLine& line) {
   return true;
 }
 
-}  // namespace weft::nxos
+}  // namespace weft::config::nxos

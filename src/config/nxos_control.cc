@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
 
-namespace weft::nxos {
+namespace weft::config::nxos {
 namespace {
 
 // "65001", or "65000.1" (asdot, RFC 5396).
@@ -242,4 +242,4 @@ bool Reader::take_user(const ConfigLine& line) {
   return true;
 }
 
-}  // namespace weft::nxos
+}  // namespace weft::config::nxos

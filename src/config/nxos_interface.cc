@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
 
-namespace weft::nxos {
+namespace weft::config::nxos {
 namespace {
 
 using Kind = InterfaceConfig::Kind;
@@ -366,8 +366,10 @@ bool Reader::take_pfc(const ConfigLine& line, bool no) {
       warn(line, at + 1, fmt::format("PFC mode {} is not understood: on, off or auto", in_backticks(value)));
       return true;
     }
-    const PfcMode mode = value == "on" ? PfcMode::on : value == "off" ? PfcMode::off : PfcMode::automatic;
-    Setting<PfcMode> set;
+    const model::PfcMode mode = value == "on"    ? model::PfcMode::on
+                                : value == "off" ? model::PfcMode::off
+                                                 : model::PfcMode::automatic;
+    Setting<model::PfcMode> set;
     if (!no) set = {mode, line.place(), "priority-flow-control mode"};
     each_interface(line, [&](InterfaceConfig&, std::size_t index) { interface_qos_[index].pfc_mode = set; });
     return true;
@@ -432,4 +434,4 @@ void Reader::finish_switchport(std::size_t index) {
   }
 }
 
-}  // namespace weft::nxos
+}  // namespace weft::config::nxos

@@ -8,7 +8,7 @@
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
 
-namespace weft::nxos {
+namespace weft::config::nxos {
 namespace {
 
 struct DscpName {
@@ -389,7 +389,8 @@ void Reader::apply_classification(const PolicyMap* policy, PortQos& qos) {
     for (std::size_t i = 0; i < kDscps; ++i) apply(dscp_done, i, true);
     for (std::size_t i = 0; i < kClasses; ++i) apply(cos_done, i, false);
   }
-  if (by_dscp || by_cos) qos.trust = {by_dscp ? TrustMode::dscp : TrustMode::pcp, policy->place, "policy-map type qos"};
+  if (by_dscp || by_cos)
+    qos.trust = {by_dscp ? model::TrustMode::dscp : model::TrustMode::pcp, policy->place, "policy-map type qos"};
 }
 
 int Reader::group_of_class(const PolicyClass& policy_class, const std::map<std::string, ClassMap, std::less<>>& maps) {
@@ -404,7 +405,7 @@ int Reader::group_of_class(const PolicyClass& policy_class, const std::map<std::
 void Reader::apply_network(const PolicyMap* policy, const InterfaceQos& interface, PortQos& qos) {
   qos.pfc_mode = interface.pfc_mode.known()
                      ? interface.pfc_mode
-                     : vendor_default(PfcMode::automatic, "NX-OS negotiates PFC unless told: mode auto");
+                     : vendor_default(model::PfcMode::automatic, "NX-OS negotiates PFC unless told: mode auto");
   for (std::size_t i = 0; i < kClasses; ++i) {
     qos.pfc[i] = vendor_default(false, "no network-qos class has `pause pfc-cos` for the priority");
     qos.groups[i].lossless = vendor_default(false, "no network-qos class pauses for the qos-group");
@@ -421,7 +422,7 @@ void Reader::apply_network(const PolicyMap* policy, const InterfaceQos& interfac
     const auto cos = static_cast<std::size_t>(entry.pause_cos.value);
     qos.pfc_to_group[cos] = {group, entry.pause_cos.place, entry.pause_cos.path};
     qos.pfc_to_queue[cos] = {group, entry.pause_cos.place, entry.pause_cos.path};
-    const bool off = interface.pfc_mode.known() && interface.pfc_mode.value == PfcMode::off;
+    const bool off = interface.pfc_mode.known() && interface.pfc_mode.value == model::PfcMode::off;
     qos.pfc[cos] = off ? Setting<bool>(false, interface.pfc_mode.place, interface.pfc_mode.path)
                        : Setting<bool>(true, entry.pause_cos.place, entry.pause_cos.path);
     to.size = entry.buffer_size;
@@ -484,7 +485,8 @@ void Reader::apply_watchdog(const InterfaceQos& interface, PortQos& qos) {
   };
   watchdog.detection = times(watchdog_shutdown_, 1, "100 ms, and a shutdown-multiplier of 1, by default");
   watchdog.restoration = times(watchdog_restore_, 10, "100 ms, and a restore multiplier of 10, by default");
-  watchdog.action = vendor_default(WatchdogAction::drop, "NX-OS drops what waits in and arrives at a stuck queue");
+  watchdog.action =
+      vendor_default(model::WatchdogAction::drop, "NX-OS drops what waits in and arrives at a stuck queue");
 }
 
-}  // namespace weft::nxos
+}  // namespace weft::config::nxos

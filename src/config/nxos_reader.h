@@ -13,7 +13,7 @@
 #include "config/config_lines.h"
 #include "config/switch_config.h"
 
-namespace weft::nxos {
+namespace weft::config::nxos {
 
 enum class Block {
   global,
@@ -73,7 +73,7 @@ struct ServicePolicies {
 // Settings of an interface that become part of its PortQos.
 struct InterfaceQos {
   ServicePolicies policies;
-  Setting<PfcMode> pfc_mode;
+  Setting<model::PfcMode> pfc_mode;
   Setting<bool> watchdog;
 };
 
@@ -219,4 +219,4 @@ class Reader {
 [[nodiscard]] std::optional<Ipv4Prefix> prefix_of_mask(std::string_view address, std::string_view mask, bool wildcard,
                                                        Ipv4* own = nullptr);
 
-}  // namespace weft::nxos
+}  // namespace weft::config::nxos

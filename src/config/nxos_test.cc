@@ -4,7 +4,7 @@
 
 #include "config/switch_config.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 struct NxosRead {
@@ -82,7 +82,7 @@ TEST(Nxos, FollowsAMarkingToQueueAndPause) {
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.findings(), "");
   const PortQos& qos = got.qos("Ethernet1/2");
-  EXPECT_EQ(*qos.trust, TrustMode::dscp);
+  EXPECT_EQ(*qos.trust, model::TrustMode::dscp);
   EXPECT_EQ(*qos.dscp_to_class[26], 3);
   EXPECT_EQ(*qos.dscp_to_class[24], 3);  // cs3
   EXPECT_EQ(qos.dscp_to_class[26].place.line, 15U);
@@ -92,7 +92,7 @@ TEST(Nxos, FollowsAMarkingToQueueAndPause) {
   EXPECT_TRUE(*qos.pfc[3]);
   EXPECT_EQ(qos.pfc[3].place.line, 23U);
   EXPECT_FALSE(*qos.pfc[4]);
-  EXPECT_EQ(*qos.pfc_mode, PfcMode::on);
+  EXPECT_EQ(*qos.pfc_mode, model::PfcMode::on);
   EXPECT_TRUE(*qos.groups[3].lossless);
   EXPECT_FALSE(*qos.groups[0].lossless);
   EXPECT_EQ(*qos.class_to_queue[3], 3);
@@ -143,10 +143,10 @@ TEST(Nxos, WhatIsNotConfiguredIsLossyGroupZero) {
   const PortQos& silent = got.qos("Ethernet1/4");
   EXPECT_EQ(*silent.dscp_to_class[26], 0);
   EXPECT_EQ(silent.dscp_to_class[26].by, Decided::vendor_default);
-  EXPECT_EQ(*silent.pfc_mode, PfcMode::automatic);
+  EXPECT_EQ(*silent.pfc_mode, model::PfcMode::automatic);
   EXPECT_FALSE(silent.pfc_mode.given());
   EXPECT_FALSE(*silent.watchdog.on);  // on for the switch but not for the interface
-  EXPECT_EQ(*got.qos("Ethernet1/3/2").pfc_mode, PfcMode::off);
+  EXPECT_EQ(*got.qos("Ethernet1/3/2").pfc_mode, model::PfcMode::off);
   EXPECT_FALSE(*got.qos("Ethernet1/3/2").pfc[3]);
 }
 
@@ -162,7 +162,7 @@ TEST(Nxos, WatchdogOffIsOffEvenWithoutIndentation) {
   EXPECT_FALSE(*qos.watchdog.on);
   EXPECT_TRUE(qos.watchdog.on.given());
   EXPECT_EQ(qos.watchdog.on.place.line, 4U);
-  EXPECT_EQ(*qos.pfc_mode, PfcMode::on);
+  EXPECT_EQ(*qos.pfc_mode, model::PfcMode::on);
   EXPECT_EQ(*got.config->find("Ethernet1/48")->mtu, 9216);
   EXPECT_EQ(*qos.dscp_to_class[26], 3);
 }
@@ -407,4 +407,4 @@ vlan 20
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

@@ -11,7 +11,7 @@
 #include "config/setting.h"
 #include "model/spec.h"
 
-namespace weft {
+namespace weft::config {
 
 inline constexpr int kDscps = 64;
 inline constexpr int kClasses = 8;  // traffic classes, priority groups, queues and 802.1p priorities alike
@@ -44,11 +44,11 @@ struct WatchdogQos {
   Setting<bool> on;
   Setting<Duration> detection;
   Setting<Duration> restoration;
-  Setting<WatchdogAction> action;
+  Setting<model::WatchdogAction> action;
 };
 
 struct PortQos {
-  Setting<TrustMode> trust;
+  Setting<model::TrustMode> trust;
   std::array<Setting<int>, kDscps> dscp_to_class;
   std::array<Setting<int>, kClasses> pcp_to_class;
   std::array<Setting<int>, kClasses> class_to_group;
@@ -56,11 +56,11 @@ struct PortQos {
   std::array<Setting<int>, kClasses> pfc_to_group;  // priority p pauses on behalf of group pfc_to_group[p]
   std::array<Setting<int>, kClasses> pfc_to_queue;  // a pause on p stops queue pfc_to_queue[p]
   std::array<Setting<bool>, kClasses> pfc;          // sends and obeys pauses on priority p
-  Setting<PfcMode> pfc_mode;                        // of the port as a whole
+  Setting<model::PfcMode> pfc_mode;                 // of the port as a whole
   std::array<Setting<int>, kDscps> rewrite;         // DSCP on the way out; absent: as received
   std::array<QueueQos, kClasses> queues;
   std::array<GroupQos, kClasses> groups;
   WatchdogQos watchdog;
 };
 
-}  // namespace weft
+}  // namespace weft::config

@@ -7,7 +7,7 @@
 
 #include "base/source.h"
 
-namespace weft {
+namespace weft::config {
 
 enum class Decided : unsigned char {
   absent,          // the configuration says nothing and no default is known
@@ -40,4 +40,4 @@ template <class T>
   return setting;
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -7,7 +7,7 @@
 #include "config/host_readers.h"
 #include "config/host_text.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 using host_text::Line;
@@ -180,4 +180,4 @@ void read_settings(SettingsFile::Kind kind, const Sources& sources, FileId file,
   set.settings.push_back(std::move(out));
 }
 
-}  // namespace weft
+}  // namespace weft::config

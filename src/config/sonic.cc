@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
 
-namespace weft {
+namespace weft::config {
 namespace sonic {
 
 namespace {
@@ -231,4 +231,4 @@ std::optional<SwitchConfig> read_sonic(const Sources& sources, FileId file, Diag
   return sonic::Reader(*root, file, diagnostics).read();
 }
 
-}  // namespace weft
+}  // namespace weft::config

@@ -8,7 +8,7 @@
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
 
-namespace weft::sonic {
+namespace weft::config::sonic {
 namespace {
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
@@ -297,14 +297,14 @@ WatchdogQos Reader::watchdog_qos(const YamlEntry* entry, const YamlEntry* map) {
     watchdog.restoration = {milliseconds(*time), place_of(object, "restoration_time"), path("restoration_time")};
   }
   if (const auto action = choice(object, "action", {"drop", "forward", "alert"})) {
-    const WatchdogAction meant = *action == "drop"      ? WatchdogAction::drop
-                                 : *action == "forward" ? WatchdogAction::forward
-                                                        : WatchdogAction::alert;
+    const model::WatchdogAction meant = *action == "drop"      ? model::WatchdogAction::drop
+                                        : *action == "forward" ? model::WatchdogAction::forward
+                                                               : model::WatchdogAction::alert;
     watchdog.action = {meant, place_of(object, "action"), path("action")};
   } else if (object.find("action") == nullptr) {
-    watchdog.action = vendor_default(WatchdogAction::drop, "a PFC_WD row without `action` drops");
+    watchdog.action = vendor_default(model::WatchdogAction::drop, "a PFC_WD row without `action` drops");
   }
   return watchdog;
 }
 
-}  // namespace weft::sonic
+}  // namespace weft::config::sonic

@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
 
-namespace weft::sonic {
+namespace weft::config::sonic {
 namespace {
 
 using Kind = InterfaceConfig::Kind;
@@ -304,4 +304,4 @@ void Reader::read_cable_lengths() {
   }
 }
 
-}  // namespace weft::sonic
+}  // namespace weft::config::sonic

@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
 
-namespace weft::sonic {
+namespace weft::config::sonic {
 namespace {
 
 // Ports that differ in quality of service; beyond this many, the rest is taken as having nothing of its own.
@@ -202,14 +202,14 @@ PortQos Reader::port_qos(const PortRows& rows, const InterfaceConfig* port) {
   apply_map(map, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", qos.pfc_to_queue, true,
             "without a pfc_to_queue_map a pause stops the queue of its number");
 
-  const auto trust_by = [&](std::string_view field_name, TrustMode mode) {
+  const auto trust_by = [&](std::string_view field_name, model::TrustMode mode) {
     const YamlEntry* global = row("PORT_QOS_MAP", "global");
     const YamlEntry* from = map != nullptr && map->value.find(field_name) != nullptr ? map : global;
     if (from == nullptr || from->value.find(field_name) == nullptr) return false;
     qos.trust = {mode, place_of(from->value, field_name), fmt::format("PORT_QOS_MAP|{}|{}", from->key, field_name)};
     return true;
   };
-  if (!trust_by("dscp_to_tc_map", TrustMode::dscp)) trust_by("dot1p_to_tc_map", TrustMode::pcp);
+  if (!trust_by("dscp_to_tc_map", model::TrustMode::dscp)) trust_by("dot1p_to_tc_map", model::TrustMode::pcp);
 
   // TC_TO_DSCP_MAP rewrites by traffic class.
   if (const YamlEntry* rewrite = bound_map(map, "tc_to_dscp_map", "TC_TO_DSCP_MAP")) {
@@ -237,7 +237,7 @@ void Reader::apply_pfc(const PortRows& rows, PortQos& qos) {
   const YamlEntry* map = rows.map;
   if (map == nullptr || map->value.find("pfc_enable") == nullptr) {
     for (Setting<bool>& pfc : qos.pfc) pfc = vendor_default(false, "no PORT_QOS_MAP lists the priority in pfc_enable");
-    qos.pfc_mode = vendor_default(PfcMode::off, "no PORT_QOS_MAP has a pfc_enable for the port");
+    qos.pfc_mode = vendor_default(model::PfcMode::off, "no PORT_QOS_MAP has a pfc_enable for the port");
     return;
   }
   const Place place = place_of(map->value, "pfc_enable");
@@ -259,7 +259,7 @@ void Reader::apply_pfc(const PortRows& rows, PortQos& qos) {
     const bool on = std::find(enabled->begin(), enabled->end(), static_cast<int>(i)) != enabled->end();
     qos.pfc[i] = {on, place, path};
   }
-  qos.pfc_mode = {enabled->empty() ? PfcMode::off : PfcMode::on, place, path};
+  qos.pfc_mode = {enabled->empty() ? model::PfcMode::off : model::PfcMode::on, place, path};
 }
 
 // The buffer manager gives a port with PFC and a cable length its lossless groups by itself (buffermgrd looks them up
@@ -274,4 +274,4 @@ void Reader::apply_automatic_headroom(const InterfaceConfig* port, PortQos& qos)
   }
 }
 
-}  // namespace weft::sonic
+}  // namespace weft::config::sonic

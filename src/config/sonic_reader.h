@@ -13,7 +13,7 @@
 #include "base/yaml.h"
 #include "config/switch_config.h"
 
-namespace weft::sonic {
+namespace weft::config::sonic {
 
 // A row of a table: `key` is what follows "TABLE|".
 using Rows = std::map<std::string_view, const YamlEntry*>;
@@ -133,4 +133,4 @@ class Reader {
 // "a|b" as {"a", "b"}: config_db keys.
 [[nodiscard]] std::vector<std::string_view> key_parts(std::string_view key);
 
-}  // namespace weft::sonic
+}  // namespace weft::config::sonic

@@ -7,7 +7,7 @@
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
 
-namespace weft::sonic {
+namespace weft::config::sonic {
 namespace {
 
 // A prefix, or an address alone (then /32). Host bits are cut off, as the switch does.
@@ -296,4 +296,4 @@ void Reader::read_hash() {
   }
 }
 
-}  // namespace weft::sonic
+}  // namespace weft::config::sonic

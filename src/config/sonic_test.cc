@@ -4,7 +4,7 @@
 
 #include "config/switch_config.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 struct SonicRead {
@@ -62,7 +62,7 @@ TEST(Sonic, FollowsAMarkingToQueueAndGroup) {
   ASSERT_TRUE(got.config);
   EXPECT_FALSE(got.diagnostics.has_errors()) << got.findings();
   const PortQos& qos = got.qos("Ethernet0");
-  EXPECT_EQ(*qos.trust, TrustMode::dscp);
+  EXPECT_EQ(*qos.trust, model::TrustMode::dscp);
   EXPECT_EQ(*qos.dscp_to_class[26], 3);
   EXPECT_EQ(qos.dscp_to_class[26].path, "DSCP_TO_TC_MAP|AZURE|26");
   EXPECT_EQ(qos.dscp_to_class[26].place.line, 8U);
@@ -77,7 +77,7 @@ TEST(Sonic, FollowsAMarkingToQueueAndGroup) {
   EXPECT_TRUE(*qos.pfc[3]);
   EXPECT_FALSE(*qos.pfc[4]);
   EXPECT_EQ(qos.pfc[3].place.line, 16U);
-  EXPECT_EQ(*qos.pfc_mode, PfcMode::on);
+  EXPECT_EQ(*qos.pfc_mode, model::PfcMode::on);
 }
 
 TEST(Sonic, ReadsQueuesGroupsAndWatchdog) {
@@ -102,7 +102,7 @@ TEST(Sonic, ReadsQueuesGroupsAndWatchdog) {
   EXPECT_EQ(*qos.groups[3].alpha, 0);
   EXPECT_TRUE(*qos.watchdog.on);
   EXPECT_EQ(qos.watchdog.detection.value.count(), 200'000'000);
-  EXPECT_EQ(*qos.watchdog.action, WatchdogAction::drop);
+  EXPECT_EQ(*qos.watchdog.action, model::WatchdogAction::drop);
   EXPECT_EQ(got.config->watchdog_poll.value.count(), 200'000'000);
   ASSERT_EQ(got.config->pools.size(), 1U);
   EXPECT_EQ(got.config->pools[0].shared_headroom.value.count(), 2'000'000);
@@ -147,7 +147,7 @@ TEST(Sonic, WithoutARowEverythingIsLossyClassZero) {
   EXPECT_EQ(qos.dscp_to_class[26].by, Decided::vendor_default);
   EXPECT_FALSE(qos.trust.known());
   EXPECT_FALSE(*qos.pfc[3]);
-  EXPECT_EQ(*qos.pfc_mode, PfcMode::off);
+  EXPECT_EQ(*qos.pfc_mode, model::PfcMode::off);
   EXPECT_FALSE(*qos.groups[3].lossless);
   EXPECT_FALSE(*qos.watchdog.on);
 }
@@ -164,7 +164,7 @@ TEST(Sonic, AMapNamedGlobalAppliesToEveryPort) {
     "DSCP_TO_TC_MAP": {"G": {"26": "3"}}, "PORT_QOS_MAP": {"global": {"dscp_to_tc_map": "G"}}})");
   ASSERT_TRUE(got.config);
   EXPECT_EQ(*got.qos("Ethernet0").dscp_to_class[26], 3);
-  EXPECT_EQ(*got.qos("Ethernet0").trust, TrustMode::dscp);
+  EXPECT_EQ(*got.qos("Ethernet0").trust, model::TrustMode::dscp);
 }
 
 TEST(Sonic, ADanglingNameIsAnErrorAndLeavesTheSettingOut) {
@@ -355,4 +355,4 @@ TEST(Sonic, PartWithoutPortTable) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

@@ -15,7 +15,7 @@
 #include "base/test_prerequisites.h"
 #include "config/switch_config.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 const std::string kVectors = test_data_dir() + "/schemas/sonic-yang-models/test-vectors/";
@@ -195,4 +195,4 @@ TEST(SonicVectors, AgreeWithTheYangModels) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::config {
 
 std::string_view to_text(Dialect dialect) {
   switch (dialect) {
@@ -22,4 +22,4 @@ const InterfaceConfig* SwitchConfig::find(std::string_view name) const {
   return found == interfaces.end() ? nullptr : &*found;
 }
 
-}  // namespace weft
+}  // namespace weft::config

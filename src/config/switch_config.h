@@ -12,7 +12,7 @@
 #include "base/ip.h"
 #include "config/port_qos.h"
 
-namespace weft {
+namespace weft::config {
 
 enum class Dialect : std::uint8_t { sonic, nxos, nvue };
 [[nodiscard]] std::string_view to_text(Dialect dialect);
@@ -146,4 +146,4 @@ struct SwitchConfig {
 [[nodiscard]] std::optional<SwitchConfig> read_nxos(const Sources& sources, FileId file, Diagnostics& diagnostics);
 [[nodiscard]] std::optional<SwitchConfig> read_nvue(const Sources& sources, FileId file, Diagnostics& diagnostics);
 
-}  // namespace weft
+}  // namespace weft::config

@@ -8,7 +8,7 @@
 #include "base/test_places.h"
 #include "config/switch_config.h"
 
-namespace weft {
+namespace weft::config {
 namespace {
 
 using Reading = std::optional<SwitchConfig> (*)(const Sources&, FileId, Diagnostics&);
@@ -53,7 +53,7 @@ void expect_class(const SwitchConfig& config, const InterfaceConfig& port, const
   EXPECT_EQ(*qos.queues[6].scheduling, Scheduling::strict);
   EXPECT_TRUE(*qos.watchdog.on) << port.name;
   EXPECT_EQ(qos.watchdog.detection.value, milliseconds(400));
-  EXPECT_EQ(*qos.watchdog.action, WatchdogAction::drop);
+  EXPECT_EQ(*qos.watchdog.action, model::WatchdogAction::drop);
   EXPECT_EQ(*port.mtu, 9216);
   EXPECT_TRUE(*port.enabled);
 }
@@ -103,7 +103,7 @@ TEST(SwitchExamples, NexusLeaf) {
   ASSERT_EQ(config.neighbors.size(), 8U);
   EXPECT_EQ(config.neighbors[0].vrf, "backend");
   EXPECT_TRUE(*config.neighbors[7].bfd);
-  EXPECT_EQ(*config.qos[config.find("Ethernet1/1")->qos].pfc_mode, PfcMode::on);
+  EXPECT_EQ(*config.qos[config.find("Ethernet1/1")->qos].pfc_mode, model::PfcMode::on);
 }
 
 TEST(SwitchExamples, OutOfBandLeaf) {
@@ -122,4 +122,4 @@ TEST(SwitchExamples, OutOfBandLeaf) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::config

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-namespace weft {
+namespace weft::design {
 
 namespace {
 
@@ -23,8 +23,8 @@ BomLine& line_for(std::vector<BomLine>& lines, BomLine wanted) {
 }
 
 template <class Model>
-BomLine make_line(BomPhase phase, std::string_view category, std::optional<FabricKind> fabric, const Model& model,
-                  std::string purpose) {
+BomLine make_line(BomPhase phase, std::string_view category, std::optional<model::FabricKind> fabric,
+                  const Model& model, std::string purpose) {
   BomLine line;
   line.phase = phase;
   line.category = category;
@@ -35,27 +35,29 @@ BomLine make_line(BomPhase phase, std::string_view category, std::optional<Fabri
   return line;
 }
 
-void add_switches(const Cluster& cluster, std::vector<BomLine>& lines) {
-  for (int fabric = 0; fabric < kFabrics; ++fabric) {
-    for (const DeviceGroup& group : cluster.groups()) {
-      if (group.network_switch == nullptr || group.fabric != static_cast<FabricKind>(fabric)) continue;
+void add_switches(const model::Cluster& cluster, std::vector<BomLine>& lines) {
+  for (int fabric = 0; fabric < model::kFabrics; ++fabric) {
+    for (const model::DeviceGroup& group : cluster.groups()) {
+      if (group.network_switch == nullptr || group.fabric != static_cast<model::FabricKind>(fabric)) continue;
       BomLine& line = line_for(lines, make_line(BomPhase::network, "switch", group.fabric, *group.network_switch,
-                                                std::string(to_text(group.tier))));
+                                                std::string(model::to_text(group.tier))));
       line.count += group.count;
       line.power += *group.network_switch->power * group.count;
     }
   }
 }
 
-bool is_storage_group(const Cluster& cluster, const DeviceGroup& group) {
-  if (group.pool < 0) return group.server->kind.value == ServerKind::storage;
-  return *(*cluster.spec().pools)[static_cast<std::size_t>(group.pool)].role == PoolRole::storage;
+bool is_storage_group(const model::Cluster& cluster, const model::DeviceGroup& group) {
+  if (group.pool < 0) return group.server->kind.value == model::ServerKind::storage;
+  return *(*cluster.spec().pools)[static_cast<std::size_t>(group.pool)].role == model::PoolRole::storage;
 }
 
 // Servers of one group, by the hardware that each host has (overrides may give some of them another model).
-void add_servers_of(const Cluster& cluster, const DeviceGroup& group, BomLine pattern, std::vector<BomLine>& lines) {
+void add_servers_of(const model::Cluster& cluster, const model::DeviceGroup& group, BomLine pattern,
+                    std::vector<BomLine>& lines) {
   for (std::uint32_t i = 0; i < group.count; ++i) {
-    const ServerModel& server = cluster.server_of(static_cast<DeviceId>(index_of(group.first) + i));
+    const model::ServerModel& server =
+        cluster.server_of(static_cast<model::DeviceId>(model::index_of(group.first) + i));
     pattern.item = server.id->text;
     pattern.name = server.name.has_value() ? *server.name : server.id->text;
     BomLine& line = line_for(lines, pattern);
@@ -64,8 +66,8 @@ void add_servers_of(const Cluster& cluster, const DeviceGroup& group, BomLine pa
   }
 }
 
-void add_pools(const Cluster& cluster, bool storage, std::vector<BomLine>& lines) {
-  for (const DeviceGroup& group : cluster.groups()) {
+void add_pools(const model::Cluster& cluster, bool storage, std::vector<BomLine>& lines) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || group.manager || is_storage_group(cluster, group) != storage) continue;
     BomLine pattern = make_line(storage ? BomPhase::storage : BomPhase::servers, storage ? "storage" : "server",
                                 std::nullopt, *group.server, group.name);
@@ -75,50 +77,51 @@ void add_pools(const Cluster& cluster, bool storage, std::vector<BomLine>& lines
 
 // GPUs come in their servers: the line informs, and carries a price only where the price file has one of its own. Their
 // power is in the servers' lines.
-void add_gpus(const Cluster& cluster, std::vector<BomLine>& lines) {
-  for (const DeviceGroup& group : cluster.groups()) {
+void add_gpus(const model::Cluster& cluster, std::vector<BomLine>& lines) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr) continue;
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      const ServerModel& server = cluster.server_of(static_cast<DeviceId>(index_of(group.first) + i));
-      const GpuModel* gpu = *server.gpus > 0 ? cluster.catalog().gpu(*server.gpu) : nullptr;
+      const model::ServerModel& server =
+          cluster.server_of(static_cast<model::DeviceId>(model::index_of(group.first) + i));
+      const model::GpuModel* gpu = *server.gpus > 0 ? cluster.catalog().gpu(*server.gpu) : nullptr;
       if (gpu == nullptr) continue;
       line_for(lines, make_line(BomPhase::servers, "gpu", std::nullopt, *gpu, group.name)).count += *server.gpus;
     }
   }
 }
 
-void add_managers(const Cluster& cluster, std::vector<BomLine>& lines) {
-  for (const DeviceGroup& group : cluster.groups()) {
+void add_managers(const model::Cluster& cluster, std::vector<BomLine>& lines) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || !group.manager) continue;
     add_servers_of(cluster, group, make_line(BomPhase::servers, "manager", group.fabric, *group.server, group.name),
                    lines);
   }
 }
 
-std::string_view side_of(const Cluster& cluster, DeviceId device) {
-  const DeviceGroup& group = cluster.group_of(device);
-  if (group.kind == DeviceKind::network_switch) return "switch side";
+std::string_view side_of(const model::Cluster& cluster, model::DeviceId device) {
+  const model::DeviceGroup& group = cluster.group_of(device);
+  if (group.kind == model::DeviceKind::network_switch) return "switch side";
   return group.manager ? "manager side" : "host side";
 }
 
 // One transceiver for each cage that has a fibre link: a twin-port cage takes one, whether one or both of its ports are
 // used (NVIDIA DGX SuperPOD H100 RA-11333-001 V11, table 8: 1536 = (32 x 64 + 16 x 64) / 2 on the switches).
-void add_transceivers(const Cluster& cluster, std::vector<BomLine>& lines) {
+void add_transceivers(const model::Cluster& cluster, std::vector<BomLine>& lines) {
   struct Plug {
-    DeviceId device;
+    model::DeviceId device;
     std::uint16_t cage;
-    FabricKind fabric;
-    const TransceiverModel* model;
+    model::FabricKind fabric;
+    const model::TransceiverModel* model;
   };
   std::vector<Plug> plugs;
-  const auto note = [&](PortId id, FabricKind fabric, const TransceiverModel* model) {
-    const Port& port = cluster.port(id);
+  const auto note = [&](model::PortId id, model::FabricKind fabric, const model::TransceiverModel* model) {
+    const model::Port& port = cluster.port(id);
     // The far end of an external link belongs to the site's network.
-    if (model == nullptr || cluster.group_of(port.device).kind == DeviceKind::external) return;
+    if (model == nullptr || cluster.group_of(port.device).kind == model::DeviceKind::external) return;
     plugs.push_back({port.device, port.cage, fabric, model});
   };
-  for (const Cable& cable : cluster.cables()) {
-    const Medium& medium = cluster.media()[cable.medium];
+  for (const model::Cable& cable : cluster.cables()) {
+    const model::Medium& medium = cluster.media()[cable.medium];
     note(cable.a, cable.fabric, medium.at_a);
     note(cable.b, cable.fabric, medium.at_b);
   }
@@ -128,7 +131,8 @@ void add_transceivers(const Cluster& cluster, std::vector<BomLine>& lines) {
       std::unique(plugs.begin(), plugs.end(), [&](const Plug& a, const Plug& b) { return place(a) == place(b); }),
       plugs.end());
 
-  std::map<std::tuple<FabricKind, std::string_view, std::string_view>, std::pair<const TransceiverModel*, std::int64_t>>
+  std::map<std::tuple<model::FabricKind, std::string_view, std::string_view>,
+           std::pair<const model::TransceiverModel*, std::int64_t>>
       counts;
   for (const Plug& plug : plugs) {
     auto& [model, count] = counts[{plug.fabric, side_of(cluster, plug.device), std::string_view(plug.model->id->text)}];
@@ -144,18 +148,18 @@ void add_transceivers(const Cluster& cluster, std::vector<BomLine>& lines) {
 }
 
 // One line for each kind of cable and ordered length; a splitter is one assembly although it makes several links.
-void add_cables(const Cluster& cluster, std::vector<BomLine>& lines) {
+void add_cables(const model::Cluster& cluster, std::vector<BomLine>& lines) {
   struct Kind {
-    const CableModel* model = nullptr;
+    const model::CableModel* model = nullptr;
     std::int64_t count = 0;
   };
-  std::map<std::tuple<FabricKind, CableRole, std::string_view, std::uint32_t, std::uint32_t>, Kind> kinds;
+  std::map<std::tuple<model::FabricKind, model::CableRole, std::string_view, std::uint32_t, std::uint32_t>, Kind> kinds;
   std::vector<bool> seen;
-  for (const Cable& cable : cluster.cables()) {
+  for (const model::Cable& cable : cluster.cables()) {
     if (cable.assembly >= seen.size()) seen.resize(cable.assembly + std::size_t{1});
     if (seen[cable.assembly]) continue;
     seen[cable.assembly] = true;
-    const CableModel* model = cluster.media()[cable.medium].cable;
+    const model::CableModel* model = cluster.media()[cable.medium].cable;
     if (model == nullptr) continue;
     Kind& kind = kinds[{cable.fabric, cable.role, std::string_view(model->id->text), cluster.port(cable.a).speed_mbps,
                         cable.length_mm}];
@@ -166,20 +170,20 @@ void add_cables(const Cluster& cluster, std::vector<BomLine>& lines) {
     const auto& [fabric, role, id, speed_mbps, length_mm] = key;
     BomLine line =
         make_line(BomPhase::cabling, "cable", fabric, *kind.model,
-                  fmt::format("{} {}, {}", to_text(role), to_text(BitRate(std::int64_t{speed_mbps} * 1'000'000)),
+                  fmt::format("{} {}, {}", model::to_text(role), to_text(BitRate(std::int64_t{speed_mbps} * 1'000'000)),
                               to_text(Length(length_mm))));
     line.count = kind.count;
     lines.push_back(std::move(line));
   }
 }
 
-void add_power(const Cluster& cluster, std::vector<BomLine>& lines) {
-  for (const DeviceGroup& group : cluster.groups()) {
+void add_power(const model::Cluster& cluster, std::vector<BomLine>& lines) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.pdu == nullptr) continue;
     line_for(lines, make_line(BomPhase::power, "pdu", std::nullopt, *group.pdu, group.name)).count += group.count;
   }
   for (const bool service : {false, true}) {
-    for (const Rack& rack : cluster.racks()) {
+    for (const model::Rack& rack : cluster.racks()) {
       if (rack.model == nullptr || (rack.pool < 0) != service) continue;
       ++line_for(lines, make_line(BomPhase::power, "rack", std::nullopt, *rack.model,
                                   service ? "service"
@@ -219,7 +223,7 @@ std::optional<Money> total_of(const std::vector<BomLine>& lines, const Wanted& w
 
 }  // namespace
 
-Bom make_bom(const Cluster& cluster, const Prices* prices) {
+Bom make_bom(const model::Cluster& cluster, const Prices* prices) {
   Bom bom;
   // RDMA switches take longest to arrive, so they are ordered first; then storage, servers, cables and power, the order
   // of the field's procurement checklist.
@@ -241,7 +245,7 @@ Bom make_bom(const Cluster& cluster, const Prices* prices) {
   }
   bom.total = total_of(bom.lines, [](const BomLine&) { return true; });
   bom.network_total = total_of(bom.lines, [](const BomLine& line) { return line.fabric.has_value(); });
-  bom.oob_total = total_of(bom.lines, [](const BomLine& line) { return line.fabric == FabricKind::oob; });
+  bom.oob_total = total_of(bom.lines, [](const BomLine& line) { return line.fabric == model::FabricKind::oob; });
   return bom;
 }
 
@@ -316,9 +320,9 @@ TableSection lines_table(const Bom& bom) {
     const bool included = line.category == "gpu" && line.unit_price == Money(0);
     const std::optional<Money> total =
         line.unit_price ? std::optional(cost_of(line, *line.unit_price)) : std::optional<Money>();
-    table.rows.push_back({phase_name(line.phase), line.category, line.fabric ? Cell(to_text(*line.fabric)) : Cell(),
-                          line.item, line.name, line.purpose, line.count,
-                          included ? Cell(std::int64_t{0}, "in server") : money_cell(line.unit_price),
+    table.rows.push_back({phase_name(line.phase), line.category,
+                          line.fabric ? Cell(model::to_text(*line.fabric)) : Cell(), line.item, line.name, line.purpose,
+                          line.count, included ? Cell(std::int64_t{0}, "in server") : money_cell(line.unit_price),
                           included ? Cell(std::int64_t{0}, "") : money_cell(total), duration_cell(line.lead_time),
                           after ? Cell(after->count() / kSecond, week_text(*after)) : Cell(), power_cell(line.power)});
   }
@@ -379,7 +383,7 @@ std::optional<double> oob_share(const Bom& bom) {
   return 100.0 * static_cast<double>(bom.oob_total->count()) / static_cast<double>(bom.network_total->count());
 }
 
-FactsSection bom_facts(const Cluster& cluster, const Bom& bom, const Prices* prices) {
+FactsSection bom_facts(const model::Cluster& cluster, const Bom& bom, const Prices* prices) {
   FactsSection facts{"facts", "", {}};
   if (prices != nullptr) {
     facts.facts.push_back({"currency", "Currency", *prices->currency});
@@ -444,7 +448,7 @@ void note_oob_share(const Bom& bom, std::vector<std::string>& notes) {
 
 }  // namespace
 
-Document bom_view(const Cluster& cluster, const Bom& bom, const Prices* prices) {
+Document bom_view(const model::Cluster& cluster, const Bom& bom, const Prices* prices) {
   Document document;
   document.kind = "bom";
   document.sections.emplace_back(lines_table(bom));
@@ -465,4 +469,4 @@ Document bom_view(const Cluster& cluster, const Bom& bom, const Prices* prices) 
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

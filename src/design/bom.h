@@ -10,14 +10,14 @@
 #include "design/prices.h"
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::design {
 
 enum class BomPhase { network, storage, servers, cabling, power };
 
 struct BomLine {
   BomPhase phase = BomPhase::network;
   std::string category;  // switch, transceiver, cable, storage, server, manager, pdu, rack
-  std::optional<FabricKind> fabric;
+  std::optional<model::FabricKind> fabric;
   std::string item;  // catalogue id
   std::string name;
   std::string purpose;  // "leaf", "spine", "train", "host-leaf 400G, 10 m"
@@ -35,7 +35,7 @@ struct Bom {
   std::vector<std::string> unpriced;  // catalogue ids without a price
 };
 
-[[nodiscard]] Bom make_bom(const Cluster& cluster, const Prices* prices);
-[[nodiscard]] Document bom_view(const Cluster& cluster, const Bom& bom, const Prices* prices);
+[[nodiscard]] Bom make_bom(const model::Cluster& cluster, const Prices* prices);
+[[nodiscard]] Document bom_view(const model::Cluster& cluster, const Bom& bom, const Prices* prices);
 
-}  // namespace weft
+}  // namespace weft::design

@@ -5,19 +5,19 @@
 
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
 
-std::unique_ptr<Loaded> load(const std::string& text) {
-  auto loaded = load_cluster_text("t.yaml", "weft: 1\nname: t\n" + text);
+std::unique_ptr<model::Loaded> load(const std::string& text) {
+  auto loaded = model::load_cluster_text("t.yaml", "weft: 1\nname: t\n" + text);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   return loaded;
 }
 
-Prices prices(Loaded& loaded, std::string text) {
+Prices prices(model::Loaded& loaded, std::string text) {
   Diagnostics diagnostics;
   const FileId file = loaded.sources.add("prices.yaml", std::move(text));
   const auto root = parse_yaml(loaded.sources, file, diagnostics);
@@ -27,7 +27,7 @@ Prices prices(Loaded& loaded, std::string text) {
   return out.value_or(Prices{});
 }
 
-std::int64_t count(const Bom& bom, std::string_view category, std::optional<FabricKind> fabric,
+std::int64_t count(const Bom& bom, std::string_view category, std::optional<model::FabricKind> fabric,
                    std::string_view purpose = {}, std::string_view item = {}) {
   std::int64_t total = 0;
   for (const BomLine& line : bom.lines) {
@@ -49,12 +49,12 @@ TEST(Bom, CountsOneScalableUnitLikeTheReferenceArchitecture) {
       "  backend: {network: infiniband, leaf: qm9700, media: [fibre]}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   const Bom bom = make_bom(*loaded->cluster, nullptr);
-  EXPECT_EQ(count(bom, "switch", FabricKind::backend, "leaf", "qm9700"), 8);
-  EXPECT_EQ(count(bom, "switch", FabricKind::backend, "spine", "qm9700"), 4);
-  EXPECT_EQ(count(bom, "cable", FabricKind::backend, "host-leaf"), 31 * 8);
-  EXPECT_EQ(count(bom, "cable", FabricKind::backend, "leaf-spine"), 256);
-  EXPECT_EQ(count(bom, "transceiver", FabricKind::backend, "host"), 31 * 4);  // twin-port cages
-  EXPECT_EQ(count(bom, "transceiver", FabricKind::backend, "switch"), (8 * 64 + 4 * 64) / 2);
+  EXPECT_EQ(count(bom, "switch", model::FabricKind::backend, "leaf", "qm9700"), 8);
+  EXPECT_EQ(count(bom, "switch", model::FabricKind::backend, "spine", "qm9700"), 4);
+  EXPECT_EQ(count(bom, "cable", model::FabricKind::backend, "host-leaf"), 31 * 8);
+  EXPECT_EQ(count(bom, "cable", model::FabricKind::backend, "leaf-spine"), 256);
+  EXPECT_EQ(count(bom, "transceiver", model::FabricKind::backend, "host"), 31 * 4);  // twin-port cages
+  EXPECT_EQ(count(bom, "transceiver", model::FabricKind::backend, "switch"), (8 * 64 + 4 * 64) / 2);
   EXPECT_EQ(count(bom, "server", std::nullopt, "dgx", "dgx-h100"), 31);
   EXPECT_EQ(count(bom, "gpu", std::nullopt, "dgx", "h100-sxm"), 248);
   EXPECT_FALSE(bom.total.has_value());
@@ -70,10 +70,10 @@ TEST(Bom, ASplitterIsOneCable) {
       "  storage: {leaf: sn5600, media: [fibre]}\n");
   ASSERT_NE(loaded->cluster, nullptr);
   const Bom bom = make_bom(*loaded->cluster, nullptr);
-  EXPECT_EQ(count(bom, "switch", FabricKind::storage, "leaf"), 2);
-  EXPECT_EQ(count(bom, "cable", FabricKind::storage, "host-leaf", "split2"), 4);
-  EXPECT_EQ(count(bom, "transceiver", FabricKind::storage, "switch"), 2);
-  EXPECT_EQ(count(bom, "transceiver", FabricKind::storage, "host"), 8);
+  EXPECT_EQ(count(bom, "switch", model::FabricKind::storage, "leaf"), 2);
+  EXPECT_EQ(count(bom, "cable", model::FabricKind::storage, "host-leaf", "split2"), 4);
+  EXPECT_EQ(count(bom, "transceiver", model::FabricKind::storage, "switch"), 2);
+  EXPECT_EQ(count(bom, "transceiver", model::FabricKind::storage, "host"), 8);
 }
 
 TEST(Bom, OrdersSwitchesFirst) {
@@ -85,7 +85,7 @@ TEST(Bom, OrdersSwitchesFirst) {
   const Bom bom = make_bom(*loaded->cluster, nullptr);
   for (std::size_t i = 1; i < bom.lines.size(); ++i) EXPECT_LE(bom.lines[i - 1].phase, bom.lines[i].phase) << i;
   EXPECT_EQ(bom.lines.front().category, "switch");
-  EXPECT_EQ(bom.lines.front().fabric, FabricKind::backend);
+  EXPECT_EQ(bom.lines.front().fabric, model::FabricKind::backend);
   EXPECT_EQ(count(bom, "storage", std::nullopt, "sto", "storage-400g-2u"), 2);
   EXPECT_EQ(count(bom, "server", std::nullopt, "sto"), 0);
 }
@@ -97,7 +97,7 @@ TEST(Bom, EveryDeviceCableAndRackIsOnIt) {
       "  - {name: infra, role: infrastructure, server: control-1u, count: 3}\n"
       "  - {name: sto, role: storage, server: storage-400g-2u, count: 2}\n");
   ASSERT_NE(loaded->cluster, nullptr);
-  const Cluster& cluster = *loaded->cluster;
+  const model::Cluster& cluster = *loaded->cluster;
   const Bom bom = make_bom(cluster, nullptr);
   std::int64_t devices = 0;
   std::int64_t racks = 0;
@@ -111,7 +111,8 @@ TEST(Bom, EveryDeviceCableAndRackIsOnIt) {
     }
   }
   std::int64_t expected = 0;
-  for (const DeviceGroup& group : cluster.groups()) expected += group.kind == DeviceKind::external ? 0 : group.count;
+  for (const model::DeviceGroup& group : cluster.groups())
+    expected += group.kind == model::DeviceKind::external ? 0 : group.count;
   EXPECT_EQ(devices, expected);
   EXPECT_EQ(racks, static_cast<std::int64_t>(cluster.racks().size()));
   EXPECT_EQ(power, cluster.total_power());
@@ -160,8 +161,8 @@ TEST(Bom, TotalsAddUp) {
   EXPECT_EQ(bom.network_total->count(), network * 100);
   EXPECT_EQ(bom.total->count(), (network + 4 * 200'000 + pieces("pdu") * 100 + pieces("rack") * 500) * 100);
   EXPECT_EQ(bom.oob_total->count(),
-            (count(bom, "switch", FabricKind::oob) * 1000 + count(bom, "transceiver", FabricKind::oob) * 10 +
-             count(bom, "cable", FabricKind::oob)) *
+            (count(bom, "switch", model::FabricKind::oob) * 1000 +
+             count(bom, "transceiver", model::FabricKind::oob) * 10 + count(bom, "cable", model::FabricKind::oob)) *
                 100);
   EXPECT_TRUE(bom.unpriced.empty());
 }
@@ -257,4 +258,4 @@ TEST(BomView, WithoutPricesItIsStillAList) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

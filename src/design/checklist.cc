@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "design/sizing.h"
 
-namespace weft {
+namespace weft::design {
 
 namespace {
 
@@ -24,29 +24,33 @@ Verdict done(std::string why) { return {ItemState::done, std::move(why)}; }
 Verdict not_done(std::string why) { return {ItemState::not_done, std::move(why)}; }
 Verdict unknown(std::string why) { return {ItemState::unknown, std::move(why)}; }
 
-const std::vector<PoolSpec>& pools_of(const Cluster& cluster) { return *cluster.spec().pools; }
+const std::vector<model::PoolSpec>& pools_of(const model::Cluster& cluster) { return *cluster.spec().pools; }
 
-bool has_role(const Cluster& cluster, PoolRole role) {
+bool has_role(const model::Cluster& cluster, model::PoolRole role) {
   const auto& pools = pools_of(cluster);
-  return std::any_of(pools.begin(), pools.end(), [&](const PoolSpec& pool) { return *pool.role == role; });
+  return std::any_of(pools.begin(), pools.end(), [&](const model::PoolSpec& pool) { return *pool.role == role; });
 }
 
-bool is_gpu_role(PoolRole role) { return role == PoolRole::training || role == PoolRole::inference; }
+bool is_gpu_role(model::PoolRole role) {
+  return role == model::PoolRole::training || role == model::PoolRole::inference;
+}
 
-bool slurm_only(const Cluster& cluster) { return *cluster.spec().control_plane->kind == ControlKind::slurm; }
+bool slurm_only(const model::Cluster& cluster) {
+  return *cluster.spec().control_plane->kind == model::ControlKind::slurm;
+}
 
-const GpuModel* gpu_of(const Cluster& cluster, const PoolSpec& pool) {
-  const ServerModel* server = cluster.catalog().server(*pool.server);
+const model::GpuModel* gpu_of(const model::Cluster& cluster, const model::PoolSpec& pool) {
+  const model::ServerModel* server = cluster.catalog().server(*pool.server);
   return server == nullptr || *server->gpus == 0 ? nullptr : cluster.catalog().gpu(*server->gpu);
 }
 
-bool uses_mig(const PoolSpec& pool) { return pool.mig.has_value() && !pool.mig->empty(); }
+bool uses_mig(const model::PoolSpec& pool) { return pool.mig.has_value() && !pool.mig->empty(); }
 
 // The n-th, as a list of names: "train, infer".
 void append_name(std::string& list, std::string_view name) { list += (list.empty() ? "" : ", ") + std::string(name); }
 
-Verdict workload_ratio(const Cluster& cluster) {
-  const WorkloadSpec& workload = *cluster.spec().workload;
+Verdict workload_ratio(const model::Cluster& cluster) {
+  const model::WorkloadSpec& workload = *cluster.spec().workload;
   if (!workload.training_percent.from_file() && !workload.inference_percent.from_file()) {
     return unknown("state `workload.training_percent` and `workload.inference_percent`");
   }
@@ -55,24 +59,24 @@ Verdict workload_ratio(const Cluster& cluster) {
   if (training + inference != 100) {
     return not_done(fmt::format("{} % training and {} % inference do not make 100 %", training, inference));
   }
-  if (training > 0 && !has_role(cluster, PoolRole::training)) {
+  if (training > 0 && !has_role(cluster, model::PoolRole::training)) {
     return not_done(fmt::format("{} % training, but no training pool", training));
   }
-  if (inference > 0 && !has_role(cluster, PoolRole::inference)) {
+  if (inference > 0 && !has_role(cluster, model::PoolRole::inference)) {
     return not_done(fmt::format("{} % inference, but no inference pool", inference));
   }
   return done(fmt::format("{} % training, {} % inference", training, inference));
 }
 
-Verdict backend_sized(const Cluster& cluster) {
-  const FabricPlan& plan = cluster.fabric(FabricKind::backend);
+Verdict backend_sized(const model::Cluster& cluster) {
+  const model::FabricPlan& plan = cluster.fabric(model::FabricKind::backend);
   if (!plan.present) return not_done("there is no backend fabric");
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || group.pool < 0 || group.count == 0) continue;
-    if (*pools_of(cluster)[static_cast<std::size_t>(group.pool)].role != PoolRole::training) continue;
+    if (*pools_of(cluster)[static_cast<std::size_t>(group.pool)].role != model::PoolRole::training) continue;
     BitRate rate;
-    for (const PortId id : cluster.ports_of(group.first)) {
-      if (cluster.port(id).fabric == FabricKind::backend) rate += cluster.port(id).speed();
+    for (const model::PortId id : cluster.ports_of(group.first)) {
+      if (cluster.port(id).fabric == model::FabricKind::backend) rate += cluster.port(id).speed();
     }
     if (rate < gigabits(400)) {
       return not_done(fmt::format("{} has {} of backend a server; plan 400G or more", group.name, to_text(rate)));
@@ -87,9 +91,10 @@ Verdict backend_sized(const Cluster& cluster) {
                           plan.cores, to_text(ratio)));
 }
 
-Verdict rdma_choice(const Cluster& cluster) {
-  const FabricSpec& backend = *cluster.spec().fabrics->backend;
-  const std::string_view name = *backend.network == NetworkKind::infiniband ? "InfiniBand" : "RoCE v2 over Ethernet";
+Verdict rdma_choice(const model::Cluster& cluster) {
+  const model::FabricSpec& backend = *cluster.spec().fabrics->backend;
+  const std::string_view name =
+      *backend.network == model::NetworkKind::infiniband ? "InfiniBand" : "RoCE v2 over Ethernet";
   if (backend.network.from_file() || backend.leaf.from_file()) return done(fmt::format("{}, {}", name, *backend.leaf));
   return unknown(fmt::format("the file leaves it at the default ({}); state `fabrics.backend.network`", name));
 }
@@ -105,7 +110,7 @@ std::optional<Cell> find_fact(const Document& document, std::string_view key) {
   return std::nullopt;
 }
 
-Verdict storage_sized(const Cluster& cluster) {
+Verdict storage_sized(const model::Cluster& cluster) {
   if (cluster.gpu_count() == 0) return done("no GPUs to feed");
   if (cluster.spec().storage->empty()) return not_done("the file has no storage system");
   // The same answer as the storage sizing view gives.
@@ -121,16 +126,18 @@ Verdict storage_sized(const Cluster& cluster) {
              : not_done(delivered + "; too little for the data class or the checkpoints, see the storage sizing");
 }
 
-Verdict control_racks(const Cluster& cluster) {
-  const ControlPlaneSpec& control = *cluster.spec().control_plane;
+Verdict control_racks(const model::Cluster& cluster) {
+  const model::ControlPlaneSpec& control = *cluster.spec().control_plane;
   if (!control.pool.has_value()) return not_done("no infrastructure pool for the control plane");
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || group.name != *control.pool) continue;
     if (group.count < 3) return not_done(fmt::format("{} has {} servers; a quorum needs 3", group.name, group.count));
-    std::set<RackId> racks;
+    std::set<model::RackId> racks;
     const std::int64_t members = std::min<std::int64_t>(*control.etcd_members, group.count);
     for (std::int64_t i = 0; i < members; ++i) {
-      racks.insert(cluster.device(static_cast<DeviceId>(index_of(group.first) + static_cast<std::uint32_t>(i))).rack);
+      racks.insert(
+          cluster.device(static_cast<model::DeviceId>(model::index_of(group.first) + static_cast<std::uint32_t>(i)))
+              .rack);
     }
     if (static_cast<std::int64_t>(racks.size()) < members) {
       return not_done(
@@ -141,21 +148,21 @@ Verdict control_racks(const Cluster& cluster) {
   return not_done(fmt::format("no servers in pool {}", *control.pool));
 }
 
-Verdict topology(const Cluster& cluster) {
+Verdict topology(const model::Cluster& cluster) {
   Verdict control = control_racks(cluster);
   if (control.state != ItemState::done) return control;
   if (*cluster.spec().site->feeds < 2) return not_done("one power feed for everything");
   std::string names;
-  for (const PoolSpec& pool : pools_of(cluster)) append_name(names, pool.name->text);
+  for (const model::PoolSpec& pool : pools_of(cluster)) append_name(names, pool.name->text);
   return done(fmt::format("pools {}; {}", names, control.why));
 }
 
 // How GPUs of inference pools are shared; training takes whole ones.
-Verdict gpu_sharing(const Cluster& cluster) {
+Verdict gpu_sharing(const model::Cluster& cluster) {
   std::string how;
-  for (const PoolSpec& pool : pools_of(cluster)) {
-    const GpuModel* gpu = gpu_of(cluster, pool);
-    if (*pool.role != PoolRole::inference || gpu == nullptr) continue;
+  for (const model::PoolSpec& pool : pools_of(cluster)) {
+    const model::GpuModel* gpu = gpu_of(cluster, pool);
+    if (*pool.role != model::PoolRole::inference || gpu == nullptr) continue;
     const std::string& name = pool.name->text;
     if (uses_mig(pool)) {
       std::vector<std::pair<std::string, std::int64_t>> wanted;
@@ -174,7 +181,7 @@ Verdict gpu_sharing(const Cluster& cluster) {
   return done(how.empty() ? "no inference pool: whole GPUs for training" : how);
 }
 
-std::optional<ChecklistState> stated(const Cluster& cluster, std::string_view id) {
+std::optional<model::ChecklistState> stated(const model::Cluster& cluster, std::string_view id) {
   for (const auto& [key, state] : *cluster.spec().checklist) {
     if (key == id) return *state;
   }
@@ -186,13 +193,13 @@ constexpr std::array<std::string_view, 5> kProcurement = {
 
 // Orders cannot be seen in a file, but their order can: what is ordered late while something after it has been ordered
 // already is the classic mistake (GPUs before the network).
-Verdict ordered(const Cluster& cluster, std::string_view id) {
-  if (stated(cluster, id) == ChecklistState::done) return unknown("");
+Verdict ordered(const model::Cluster& cluster, std::string_view id) {
+  if (stated(cluster, id) == model::ChecklistState::done) return unknown("");
   bool after = false;
   for (const std::string_view other : kProcurement) {
     if (other == id) {
       after = true;
-    } else if (after && stated(cluster, other) == ChecklistState::done) {
+    } else if (after && stated(cluster, other) == model::ChecklistState::done) {
       return not_done(
           fmt::format("`{}` is ordered already, but this comes first: its lead time gates the rest", other));
     }
@@ -200,23 +207,25 @@ Verdict ordered(const Cluster& cluster, std::string_view id) {
   return unknown("an order is not in the file; `weft show bom` lists what to buy");
 }
 
-Verdict order_switches(const Cluster& cluster) { return ordered(cluster, "procurement.switches"); }
-Verdict order_storage(const Cluster& cluster) { return ordered(cluster, "procurement.storage"); }
-Verdict order_servers(const Cluster& cluster) { return ordered(cluster, "procurement.servers"); }
-Verdict order_gpus(const Cluster& cluster) { return ordered(cluster, "procurement.gpus"); }
-Verdict order_cabling(const Cluster& cluster) { return ordered(cluster, "procurement.cabling"); }
+Verdict order_switches(const model::Cluster& cluster) { return ordered(cluster, "procurement.switches"); }
+Verdict order_storage(const model::Cluster& cluster) { return ordered(cluster, "procurement.storage"); }
+Verdict order_servers(const model::Cluster& cluster) { return ordered(cluster, "procurement.servers"); }
+Verdict order_gpus(const model::Cluster& cluster) { return ordered(cluster, "procurement.gpus"); }
+Verdict order_cabling(const model::Cluster& cluster) { return ordered(cluster, "procurement.cabling"); }
 
-Verdict racked(const Cluster& cluster) {
+Verdict racked(const model::Cluster& cluster) {
   return unknown(fmt::format("{} cables and {} racks are planned (`weft show cables`)", cluster.cables().size(),
                              cluster.racks().size()));
 }
 
-Verdict lldp(const Cluster&) { return unknown("hold the neighbours that LLDP reports against the cabling plan"); }
+Verdict lldp(const model::Cluster&) {
+  return unknown("hold the neighbours that LLDP reports against the cabling plan");
+}
 
-Verdict qos(const Cluster& cluster) {
-  const FabricsSpec& fabrics = *cluster.spec().fabrics;
-  for (const FabricSpec* fabric : {&*fabrics.backend, &*fabrics.storage}) {
-    if (*fabric->network == NetworkKind::infiniband) continue;  // credits, not pauses
+Verdict qos(const model::Cluster& cluster) {
+  const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
+  for (const model::FabricSpec* fabric : {&*fabrics.backend, &*fabrics.storage}) {
+    if (*fabric->network == model::NetworkKind::infiniband) continue;  // credits, not pauses
     const std::string_view name = fabric == &*fabrics.backend ? "backend" : "storage";
     if (!*fabric->qos->lossless) return not_done(fmt::format("the {} has no lossless class", name));
     if (!*fabric->qos->pfc_watchdog) return not_done(fmt::format("the PFC watchdog of the {} is off", name));
@@ -224,30 +233,30 @@ Verdict qos(const Cluster& cluster) {
   return unknown("designed: PFC, ECN, DSCP and watchdog are in the rendered switch configuration");
 }
 
-Verdict rdma_test(const Cluster& cluster) {
-  const BitRate speed = cluster.fabric(FabricKind::backend).host_speed;
+Verdict rdma_test(const model::Cluster& cluster) {
+  const BitRate speed = cluster.fabric(model::FabricKind::backend).host_speed;
   return unknown(fmt::format("run ib_write_bw node to node: 350 Gb/s or more on 400G ({} here)", to_text(speed)));
 }
 
-Verdict server_profiles(const Cluster&) { return unknown("BIOS (NUMA, SR-IOV, performance) and NIC policies"); }
+Verdict server_profiles(const model::Cluster&) { return unknown("BIOS (NUMA, SR-IOV, performance) and NIC policies"); }
 
-Verdict platform_deployed(const Cluster& cluster) {
+Verdict platform_deployed(const model::Cluster& cluster) {
   return unknown(
-      fmt::format("{} on {}", text_of(*cluster.spec().control_plane->kind),
+      fmt::format("{} on {}", model::text_of(*cluster.spec().control_plane->kind),
                   cluster.spec().control_plane->pool.has_value() ? *cluster.spec().control_plane->pool : "no pool"));
 }
 
-Verdict taints(const Cluster& cluster) {
+Verdict taints(const model::Cluster& cluster) {
   if (slurm_only(cluster)) return done("Slurm partitions keep the pools apart");
   std::string bare;
-  for (const PoolSpec& pool : pools_of(cluster)) {
+  for (const model::PoolSpec& pool : pools_of(cluster)) {
     if (is_gpu_role(*pool.role) && pool.taints->empty()) append_name(bare, pool.name->text);
   }
   if (!bare.empty()) return not_done(fmt::format("GPU pools without taints: {}", bare));
   return done("every GPU pool has taints; `weft render` writes them");
 }
 
-Verdict nfd(const Cluster& cluster) {
+Verdict nfd(const model::Cluster& cluster) {
   if (slurm_only(cluster)) return done("not needed: Slurm allocates");
   if (!*cluster.spec().control_plane->node_feature_discovery) {
     return not_done("`control_plane.node_feature_discovery` is false: scheduling would be blind to hardware");
@@ -255,28 +264,28 @@ Verdict nfd(const Cluster& cluster) {
   return unknown("planned");
 }
 
-Verdict gpu_operator(const Cluster&) { return unknown("driver, toolkit, device plugin, DCGM"); }
+Verdict gpu_operator(const model::Cluster&) { return unknown("driver, toolkit, device plugin, DCGM"); }
 
-Verdict network_operator(const Cluster& cluster) {
+Verdict network_operator(const model::Cluster& cluster) {
   if (slurm_only(cluster)) return done("not needed: Slurm jobs use the host's interfaces");
   return unknown("SR-IOV, RDMA, Multus");
 }
 
-Verdict mig_profiles(const Cluster& cluster) {
-  if (!has_role(cluster, PoolRole::inference)) return done("no inference nodes");
+Verdict mig_profiles(const model::Cluster& cluster) {
+  if (!has_role(cluster, model::PoolRole::inference)) return done("no inference nodes");
   return gpu_sharing(cluster);
 }
 
-bool limits_anything(const QuotaSpec& quota) {
+bool limits_anything(const model::QuotaSpec& quota) {
   return quota.gpus.has_value() || quota.mig.has_value() || quota.cpus.has_value() || quota.memory.has_value() ||
          quota.storage.has_value() || quota.volume_claims.has_value();
 }
 
-Verdict quotas(const Cluster& cluster) {
+Verdict quotas(const model::Cluster& cluster) {
   const auto& tenants = *cluster.spec().tenants;
   if (tenants.empty()) return not_done("no tenants: without quotas one team's batch can starve another's service");
   std::string open;
-  for (const TenantSpec& tenant : tenants) {
+  for (const model::TenantSpec& tenant : tenants) {
     if (!limits_anything(*tenant.quota)) append_name(open, tenant.name->text);
   }
   if (!open.empty()) return not_done(fmt::format("tenants without a quota: {}", open));
@@ -285,12 +294,12 @@ Verdict quotas(const Cluster& cluster) {
       fmt::format("{} tenants with quotas, {} priority classes", tenants.size(), cluster.spec().priorities->size()));
 }
 
-Verdict autoscaling(const Cluster& cluster) {
-  if (!has_role(cluster, PoolRole::inference)) return done("no inference nodes");
+Verdict autoscaling(const model::Cluster& cluster) {
+  if (!has_role(cluster, model::PoolRole::inference)) return done("no inference nodes");
   if (slurm_only(cluster)) return not_done("Slurm does not scale services: serve on Kubernetes");
   const auto& services = *cluster.spec().services;
   if (services.empty()) return not_done("no services: state them under `services:` with min and max replicas");
-  for (const ServiceSpec& service : services) {
+  for (const model::ServiceSpec& service : services) {
     if (*service.max_replicas <= *service.min_replicas) {
       return not_done(fmt::format("{} cannot scale: {} to {} replicas", service.name->text, *service.min_replicas,
                                   *service.max_replicas));
@@ -299,19 +308,25 @@ Verdict autoscaling(const Cluster& cluster) {
   return done(fmt::format("{} services scale on GPU utilisation", services.size()));
 }
 
-Verdict prometheus(const Cluster&) {
+Verdict prometheus(const model::Cluster&) {
   return unknown("scrape and alert rules are rendered; whether they run is not seen");
 }
-Verdict dcgm(const Cluster&) { return unknown("the ServiceMonitor is rendered; whether it is applied is not seen"); }
-Verdict alerts(const Cluster&) { return unknown("the DCGM thresholds are rendered; whether they fire is not seen"); }
-Verdict telemetry(const Cluster&) { return unknown("BMC telemetry joined with scheduler and fabric state"); }
-Verdict as_code(const Cluster&) { return unknown("keep this file and what is rendered from it under version control"); }
+Verdict dcgm(const model::Cluster&) {
+  return unknown("the ServiceMonitor is rendered; whether it is applied is not seen");
+}
+Verdict alerts(const model::Cluster&) {
+  return unknown("the DCGM thresholds are rendered; whether they fire is not seen");
+}
+Verdict telemetry(const model::Cluster&) { return unknown("BMC telemetry joined with scheduler and fabric state"); }
+Verdict as_code(const model::Cluster&) {
+  return unknown("keep this file and what is rendered from it under version control");
+}
 
 struct Item {
   std::string_view id;
   std::string_view phase;
   std::string_view text;
-  Verdict (*judge)(const Cluster&);
+  Verdict (*judge)(const model::Cluster&);
 };
 
 // The architect's checklist, phase by phase, in its own order.
@@ -348,15 +363,15 @@ constexpr std::array<Item, 29> kItems = {{
 }};
 
 // What can be known from the file outweighs a statement that it is done; a statement that it is not always counts.
-Verdict settle(const Verdict& judged, const std::optional<ChecklistState>& said, std::string_view id) {
-  if (said == ChecklistState::not_done && judged.state != ItemState::not_done) {
+Verdict settle(const Verdict& judged, const std::optional<model::ChecklistState>& said, std::string_view id) {
+  if (said == model::ChecklistState::not_done && judged.state != ItemState::not_done) {
     return not_done("the file says so");
   }
-  if (said == ChecklistState::done && judged.state == ItemState::not_done) {
+  if (said == model::ChecklistState::done && judged.state == ItemState::not_done) {
     return not_done(fmt::format("the file says done, but: {}", judged.why));
   }
   if (judged.state != ItemState::unknown) return judged;
-  if (said == ChecklistState::done) return done("the file says so");
+  if (said == model::ChecklistState::done) return done("the file says so");
   return unknown(
       fmt::format("{}{}state `checklist: {{{}: done}}` when it is", judged.why, judged.why.empty() ? "" : "; ", id));
 }
@@ -375,7 +390,7 @@ std::string_view state_text(ItemState state) {
 
 }  // namespace
 
-std::vector<ChecklistItem> checklist(const Cluster& cluster) {
+std::vector<ChecklistItem> checklist(const model::Cluster& cluster) {
   std::vector<ChecklistItem> out;
   out.reserve(kItems.size());
   for (const Item& item : kItems) {
@@ -393,7 +408,7 @@ std::vector<std::string_view> checklist_ids() {
   return out;
 }
 
-Document checklist_view(const Cluster& cluster) {
+Document checklist_view(const model::Cluster& cluster) {
   using Align = Column::Align;
   TableSection items{"items",
                      "Checklist",
@@ -433,4 +448,4 @@ Document checklist_view(const Cluster& cluster) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

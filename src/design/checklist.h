@@ -9,7 +9,7 @@
 #include "base/document.h"
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::design {
 
 enum class ItemState { done, not_done, unknown };
 
@@ -21,9 +21,9 @@ struct ChecklistItem {
   std::string why;
 };
 
-[[nodiscard]] std::vector<ChecklistItem> checklist(const Cluster& cluster);
+[[nodiscard]] std::vector<ChecklistItem> checklist(const model::Cluster& cluster);
 // Ids a file may state under `checklist:`.
 [[nodiscard]] std::vector<std::string_view> checklist_ids();
-[[nodiscard]] Document checklist_view(const Cluster& cluster);
+[[nodiscard]] Document checklist_view(const model::Cluster& cluster);
 
-}  // namespace weft
+}  // namespace weft::design

@@ -8,18 +8,18 @@
 
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using testing::HasSubstr;
 
-std::unique_ptr<Loaded> load(const std::string& text) {
-  auto loaded = load_cluster_text("t.yaml", "weft: 1\nname: t\n" + text);
+std::unique_ptr<model::Loaded> load(const std::string& text) {
+  auto loaded = model::load_cluster_text("t.yaml", "weft: 1\nname: t\n" + text);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   return loaded;
 }
 
-ChecklistItem item(const Cluster& cluster, std::string_view id) {
+ChecklistItem item(const model::Cluster& cluster, std::string_view id) {
   for (const ChecklistItem& candidate : checklist(cluster)) {
     if (candidate.id == id) return candidate;
   }
@@ -62,7 +62,7 @@ TEST(Checklist, HasTheFivePhasesOfTheSource) {
 TEST(Checklist, KnowsWhatABareFileLeavesOpen) {
   const auto loaded = load(kBare);
   ASSERT_NE(loaded->cluster, nullptr);
-  const Cluster& cluster = *loaded->cluster;
+  const model::Cluster& cluster = *loaded->cluster;
   EXPECT_EQ(item(cluster, "design.workload-ratio").state, ItemState::unknown);
   EXPECT_EQ(item(cluster, "design.backend-sized").state, ItemState::done);
   EXPECT_EQ(item(cluster, "design.rdma-choice").state, ItemState::unknown);
@@ -96,7 +96,7 @@ TEST(Checklist, SeesMistakesInThePlan) {
       "control_plane: {node_feature_discovery: false}\n"
       "workload: {training_percent: 70, inference_percent: 20}\n");
   ASSERT_NE(loaded->cluster, nullptr);
-  const Cluster& cluster = *loaded->cluster;
+  const model::Cluster& cluster = *loaded->cluster;
   EXPECT_EQ(item(cluster, "design.workload-ratio").state, ItemState::not_done);
   EXPECT_THAT(item(cluster, "design.topology").why, HasSubstr("3 control-plane members stand in 1 racks"));
   EXPECT_THAT(item(cluster, "design.gpu-sharing").why, HasSubstr("whole GPU"));
@@ -115,7 +115,7 @@ TEST(Checklist, TakesStatementsForWhatAFileCannotShow) {
                            "  platform.quotas: done\n"
                            "  observability.alert: done\n");
   ASSERT_NE(loaded->cluster, nullptr);
-  const Cluster& cluster = *loaded->cluster;
+  const model::Cluster& cluster = *loaded->cluster;
   EXPECT_EQ(item(cluster, "procurement.servers").state, ItemState::done);
   EXPECT_EQ(item(cluster, "infrastructure.racked").state, ItemState::done);
   EXPECT_EQ(item(cluster, "observability.alerts").state, ItemState::not_done);
@@ -139,4 +139,4 @@ TEST(Checklist, OrderingServersBeforeSwitchesIsAMistake) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

@@ -45,23 +45,25 @@ Error unknown_id(std::string_view what, std::string_view id, const Models& model
   return invalid(fmt::format("unknown {} {}{}", what, in_backticks(id), hint.empty() ? "" : "; " + hint));
 }
 
-bool speaks(const Catalog& catalog, const PortGroup* ports, NetworkKind network) {
+bool speaks(const model::Catalog& catalog, const model::PortGroup* ports, model::NetworkKind network) {
   if (ports == nullptr || ports->speeds->empty()) return false;
   if (!ports->nic.has_value()) return true;
-  const NicModel* nic = catalog.nic(*ports->nic);
+  const model::NicModel* nic = catalog.nic(*ports->nic);
   return nic == nullptr || std::find(nic->networks->begin(), nic->networks->end(), network) != nic->networks->end();
 }
 
 // The usual server for a GPU: NVIDIA's own on InfiniBand, an open one on Ethernet, else the one with the fastest
 // backend.
-const ServerModel* default_server(const Catalog& catalog, const GpuModel& gpu, NetworkKind network) {
+const model::ServerModel* default_server(const model::Catalog& catalog, const model::GpuModel& gpu,
+                                         model::NetworkKind network) {
   const std::string stem = gpu.id->text.substr(0, gpu.id->text.find('-'));
-  const bool infiniband = network == NetworkKind::infiniband;
-  const ServerModel* chosen = nullptr;
+  const bool infiniband = network == model::NetworkKind::infiniband;
+  const model::ServerModel* chosen = nullptr;
   std::tuple<int, BitRate> best;
-  for (const ServerModel& server : catalog.servers()) {
-    const PortGroup* ports = port_group(server, PortUse::backend);
-    if (*server.kind != ServerKind::gpu || *server.gpu != gpu.id->text || !speaks(catalog, ports, network)) continue;
+  for (const model::ServerModel& server : catalog.servers()) {
+    const model::PortGroup* ports = model::port_group(server, model::PortUse::backend);
+    if (*server.kind != model::ServerKind::gpu || *server.gpu != gpu.id->text || !speaks(catalog, ports, network))
+      continue;
     const bool first = server.id->text == (infiniband ? "dgx-" : "hgx-") + stem;
     const bool second = server.id->text == (infiniband ? "hgx-" : "dgx-") + stem;
     const std::tuple rank(first ? 2 : (second ? 1 : 0), ports->speeds->front() * *ports->count);
@@ -72,17 +74,17 @@ const ServerModel* default_server(const Catalog& catalog, const GpuModel& gpu, N
   return chosen;
 }
 
-Error no_server(const Catalog& catalog, const GpuModel& gpu, NetworkKind network) {
+Error no_server(const model::Catalog& catalog, const model::GpuModel& gpu, model::NetworkKind network) {
   const auto& servers = catalog.servers();
-  const bool any = std::any_of(servers.begin(), servers.end(), [&](const ServerModel& server) {
+  const bool any = std::any_of(servers.begin(), servers.end(), [&](const model::ServerModel& server) {
     return *server.gpus > 0 && *server.gpu == gpu.id->text;
   });
   if (!any)
     return invalid(fmt::format("the catalogue has no server with {}; add one, or choose another GPU", gpu.id->text));
-  return invalid(fmt::format("no server of the catalogue joins {} to {}", gpu.id->text, text_of(network)));
+  return invalid(fmt::format("no server of the catalogue joins {} to {}", gpu.id->text, model::text_of(network)));
 }
 
-Status choose_server(const Catalog& catalog, Plan& plan) {
+Status choose_server(const model::Catalog& catalog, Plan& plan) {
   const DesignRequest& request = plan.request;
   if (request.server.empty()) {
     plan.gpu = catalog.gpu(request.gpu);
@@ -95,8 +97,9 @@ Status choose_server(const Catalog& catalog, Plan& plan) {
   if (plan.server == nullptr) return unknown_id("server", request.server, catalog.servers());
   plan.gpu = *plan.server->gpus > 0 ? catalog.gpu(*plan.server->gpu) : nullptr;
   if (plan.gpu == nullptr) return invalid(fmt::format("{} has no GPUs", plan.server->id->text));
-  if (!speaks(catalog, port_group(*plan.server, PortUse::backend), request.network)) {
-    return invalid(fmt::format("{} has no backend port for {}", plan.server->id->text, text_of(request.network)));
+  if (!speaks(catalog, model::port_group(*plan.server, model::PortUse::backend), request.network)) {
+    return invalid(
+        fmt::format("{} has no backend port for {}", plan.server->id->text, model::text_of(request.network)));
   }
   return {};
 }
@@ -105,19 +108,19 @@ Status choose_server(const Catalog& catalog, Plan& plan) {
 
 // A host port as its switch sees it.
 struct HostEnd {
-  FormFactor form;
+  model::FormFactor form;
   std::uint32_t per_cage;
   std::vector<BitRate> speeds;  // most wanted first
 };
 
-HostEnd host_end(const PortGroup& ports) {
+HostEnd host_end(const model::PortGroup& ports) {
   return {*ports.form, static_cast<std::uint32_t>(*ports.per_cage), *ports.speeds};
 }
 
-std::vector<Mode> modes_at(const SwitchModel& model, BitRate speed) {
+std::vector<Mode> modes_at(const model::SwitchModel& model, BitRate speed) {
   std::vector<Mode> modes;
-  for (const CageGroup& cages : *model.cages) {
-    for (const Breakout& breakout : *cages.breakouts) {
+  for (const model::CageGroup& cages : *model.cages) {
+    for (const model::Breakout& breakout : *cages.breakouts) {
       if (breakout.speed == speed) modes.push_back({&cages, breakout, false});
     }
   }
@@ -128,14 +131,14 @@ std::vector<Mode> modes_at(const SwitchModel& model, BitRate speed) {
 
 class Cabling {
  public:
-  explicit Cabling(const Catalog& catalog) : chooser_(catalog) {}
+  explicit Cabling(const model::Catalog& catalog) : chooser_(catalog) {}
 
   // The mode in which a switch takes a host port over a run of 30 m, at the first of its speeds that the switch has.
-  std::optional<Mode> mode_for(const SwitchModel& model, const HostEnd& host, NetworkKind network) {
+  std::optional<Mode> mode_for(const model::SwitchModel& model, const HostEnd& host, model::NetworkKind network) {
     for (const BitRate speed : host.speeds) {
       const std::vector<Mode> modes = modes_at(model, speed);
       for (const Mode& mode : modes) {
-        const CageEnd far{*mode.cages->form, static_cast<std::uint32_t>(mode.breakout.ports)};
+        const model::CageEnd far{*mode.cages->form, static_cast<std::uint32_t>(mode.breakout.ports)};
         if (joins({host.form, host.per_cage}, far, speed, network)) return mode;
       }
       if (!modes.empty()) return std::nullopt;
@@ -144,16 +147,16 @@ class Cabling {
   }
 
   // The speed between two such switches, where the hosts' own cannot be cabled (two split ends do not meet).
-  std::optional<BitRate> uplink_instead_of(const SwitchModel& model, BitRate hosts, NetworkKind network) {
+  std::optional<BitRate> uplink_instead_of(const model::SwitchModel& model, BitRate hosts, model::NetworkKind network) {
     std::vector<BitRate> speeds = {hosts};
-    for (const CageGroup& cages : *model.cages) {
-      for (const Breakout& breakout : *cages.breakouts) speeds.push_back(breakout.speed);
+    for (const model::CageGroup& cages : *model.cages) {
+      for (const model::Breakout& breakout : *cages.breakouts) speeds.push_back(breakout.speed);
     }
     std::sort(speeds.begin() + 1, speeds.end(), std::greater<>());
     for (const BitRate speed : speeds) {
       const std::vector<Mode> modes = modes_at(model, speed);
       if (modes.empty()) continue;
-      const CageEnd end{*modes.front().cages->form, static_cast<std::uint32_t>(modes.front().breakout.ports)};
+      const model::CageEnd end{*modes.front().cages->form, static_cast<std::uint32_t>(modes.front().breakout.ports)};
       if (!joins(end, end, speed, network)) continue;
       return speed == hosts ? std::nullopt : std::optional(speed);
     }
@@ -161,7 +164,7 @@ class Cabling {
   }
 
   // Whether every host can be cabled without the file asking for a certain breakout.
-  bool takes_all(const SwitchModel& model, const std::vector<HostEnd>& hosts, NetworkKind network) {
+  bool takes_all(const model::SwitchModel& model, const std::vector<HostEnd>& hosts, model::NetworkKind network) {
     return std::all_of(hosts.begin(), hosts.end(), [&](const HostEnd& host) {
       const auto mode = mode_for(model, host, network);
       return mode && mode->best;
@@ -170,24 +173,25 @@ class Cabling {
 
  private:
   // Over a run across a few racks.
-  bool joins(const CageEnd& a, const CageEnd& b, BitRate speed, NetworkKind network) {
+  bool joins(const model::CageEnd& a, const model::CageEnd& b, BitRate speed, model::NetworkKind network) {
     constexpr std::uint32_t kRun = 30'000;
-    const std::vector<MediumKind> wanted = {MediumKind::dac, MediumKind::aoc, MediumKind::fibre};
+    const std::vector<model::MediumKind> wanted = {model::MediumKind::dac, model::MediumKind::aoc,
+                                                   model::MediumKind::fibre};
     return chooser_.kinds({a, b, speed, network, &wanted, kRun, kRun}, media_) != 0;
   }
 
-  MediaChooser chooser_;
-  std::vector<Medium> media_;
+  model::MediaChooser chooser_;
+  std::vector<model::Medium> media_;
 };
 
 // The switch that can carry the hosts: at the full speed of the first where that matters, then a usual one, then the
 // one with most ports.
-const SwitchModel* choose_leaf(const Catalog& catalog, Cabling& cabling, const std::vector<HostEnd>& hosts,
-                               NetworkKind network, const std::vector<std::string_view>& usual,
-                               bool full_speed = true) {
-  const SwitchModel* chosen = nullptr;
+const model::SwitchModel* choose_leaf(const model::Catalog& catalog, Cabling& cabling,
+                                      const std::vector<HostEnd>& hosts, model::NetworkKind network,
+                                      const std::vector<std::string_view>& usual, bool full_speed = true) {
+  const model::SwitchModel* chosen = nullptr;
   std::tuple<bool, std::size_t, std::int64_t> best;
-  for (const SwitchModel& model : catalog.switches()) {
+  for (const model::SwitchModel& model : catalog.switches()) {
     if (*model.network != network || !*model.lossless || !cabling.takes_all(model, hosts, network)) continue;
     const Mode mode = *cabling.mode_for(model, hosts.front(), network);
     const auto place = std::find(usual.begin(), usual.end(), std::string_view(model.id->text));
@@ -200,8 +204,8 @@ const SwitchModel* choose_leaf(const Catalog& catalog, Cabling& cabling, const s
   return chosen;
 }
 
-std::vector<std::string_view> usual_leaves(NetworkKind network) {
-  if (network == NetworkKind::infiniband) return {"qm9700", "q3400", "qm8700"};
+std::vector<std::string_view> usual_leaves(model::NetworkKind network) {
+  if (network == model::NetworkKind::infiniband) return {"qm9700", "q3400", "qm8700"};
   return {"sn5600", "sn5400", "sn4700"};
 }
 
@@ -214,13 +218,13 @@ bool choose_backend_mode(Cabling& cabling, const HostEnd& host, Plan& plan) {
   return true;
 }
 
-Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
+Status choose_backend(const model::Catalog& catalog, Cabling& cabling, Plan& plan) {
   const DesignRequest& request = plan.request;
-  const PortGroup& ports = *port_group(*plan.server, PortUse::backend);
+  const model::PortGroup& ports = *model::port_group(*plan.server, model::PortUse::backend);
   HostEnd host = host_end(ports);
   if (request.planes > 1) {
     const auto split = std::find_if(ports.breakouts->begin(), ports.breakouts->end(),
-                                    [&](const Breakout& mode) { return mode.ports == request.planes; });
+                                    [&](const model::Breakout& mode) { return mode.ports == request.planes; });
     if (split == ports.breakouts->end()) {
       return invalid(
           fmt::format("the backend ports of {} cannot be split over {} planes", plan.server->id->text, request.planes));
@@ -232,7 +236,7 @@ Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
     plan.backend_leaf = choose_leaf(catalog, cabling, {host}, request.network, usual_leaves(request.network));
     if (plan.backend_leaf == nullptr) {
       return invalid(fmt::format("no {} switch of the catalogue can be cabled to {}; name one with --leaf",
-                                 text_of(request.network), plan.server->id->text));
+                                 model::text_of(request.network), plan.server->id->text));
     }
     choose_backend_mode(cabling, host, plan);
     return {};
@@ -241,7 +245,7 @@ Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
   if (plan.backend_leaf == nullptr) return unknown_id("switch", request.leaf, catalog.switches());
   if (*plan.backend_leaf->network != request.network) {
     return invalid(fmt::format("{} is an {} switch, and the backend is {}", request.leaf,
-                               text_of(*plan.backend_leaf->network), text_of(request.network)));
+                               model::text_of(*plan.backend_leaf->network), model::text_of(request.network)));
   }
   if (!choose_backend_mode(cabling, host, plan)) {
     return invalid(fmt::format("no cable joins {} to {}", plan.server->id->text, request.leaf));
@@ -249,7 +253,7 @@ Status choose_backend(const Catalog& catalog, Cabling& cabling, Plan& plan) {
   return {};
 }
 
-Status choose_other_switches(const Catalog& catalog, Cabling& cabling, Plan& plan) {
+Status choose_other_switches(const model::Catalog& catalog, Cabling& cabling, Plan& plan) {
   for (const std::string_view id : {kStorageServer, kLoginServer, kControlServer}) {
     if (catalog.server(id) == nullptr) return invalid(fmt::format("the catalogue has no {}", id));
   }
@@ -259,39 +263,42 @@ Status choose_other_switches(const Catalog& catalog, Cabling& cabling, Plan& pla
   }
   std::vector<HostEnd> storage;
   std::vector<HostEnd> frontend;
-  std::vector<const PortGroup*> on_storage;
-  const std::array<const ServerModel*, 4> members = {plan.server, catalog.server(kLoginServer),
-                                                     catalog.server(kControlServer), plan.storage_server};
-  for (const ServerModel* member : members) {
-    if (const PortGroup* ports = port_group(*member, PortUse::storage)) {
+  std::vector<const model::PortGroup*> on_storage;
+  const std::array<const model::ServerModel*, 4> members = {plan.server, catalog.server(kLoginServer),
+                                                            catalog.server(kControlServer), plan.storage_server};
+  for (const model::ServerModel* member : members) {
+    if (const model::PortGroup* ports = model::port_group(*member, model::PortUse::storage)) {
       storage.push_back(host_end(*ports));
       on_storage.push_back(ports);
     }
-    if (const PortGroup* ports = port_group(*member, PortUse::frontend)) frontend.push_back(host_end(*ports));
+    if (const model::PortGroup* ports = model::port_group(*member, model::PortUse::frontend))
+      frontend.push_back(host_end(*ports));
   }
   // Storage follows the backend's network where every card on it can.
-  const bool infiniband = plan.request.network == NetworkKind::infiniband &&
-                          std::all_of(on_storage.begin(), on_storage.end(), [&](const PortGroup* ports) {
-                            return speaks(catalog, ports, NetworkKind::infiniband);
+  const bool infiniband = plan.request.network == model::NetworkKind::infiniband &&
+                          std::all_of(on_storage.begin(), on_storage.end(), [&](const model::PortGroup* ports) {
+                            return speaks(catalog, ports, model::NetworkKind::infiniband);
                           });
-  plan.storage_network = infiniband ? NetworkKind::infiniband : NetworkKind::ethernet;
+  plan.storage_network = infiniband ? model::NetworkKind::infiniband : model::NetworkKind::ethernet;
   plan.storage_leaf = choose_leaf(catalog, cabling, storage, plan.storage_network, usual_leaves(plan.storage_network));
-  plan.frontend_leaf = choose_leaf(catalog, cabling, frontend, NetworkKind::ethernet, {"sn4600c", "sn5600"}, false);
+  plan.frontend_leaf =
+      choose_leaf(catalog, cabling, frontend, model::NetworkKind::ethernet, {"sn4600c", "sn5600"}, false);
   if (plan.storage_leaf == nullptr || plan.frontend_leaf == nullptr) {
     return invalid(fmt::format("no {} leaf of the catalogue can be cabled to {} and the servers beside it",
                                plan.storage_leaf == nullptr ? "storage" : "frontend", plan.server->id->text));
   }
   for (HostEnd& host : frontend) host.speeds = {gigabits(100)};
-  const SwitchModel* large = catalog.switch_model("sn5600");
-  if (large != nullptr && large != plan.frontend_leaf && cabling.takes_all(*large, frontend, NetworkKind::ethernet)) {
+  const model::SwitchModel* large = catalog.switch_model("sn5600");
+  if (large != nullptr && large != plan.frontend_leaf &&
+      cabling.takes_all(*large, frontend, model::NetworkKind::ethernet)) {
     plan.large_frontend = large;
   }
   // The lifeline must not share a vendor's failure with what it rescues.
   for (const std::string_view id : {"arista-7010tx-48", "nexus-9348gc-fx3", "sn2201", "plain-1g-48"}) {
-    const SwitchModel* model = catalog.switch_model(id);
+    const model::SwitchModel* model = catalog.switch_model(id);
     if (model == nullptr) continue;
     if (plan.oob_leaf == nullptr) plan.oob_leaf = model;
-    const auto other = [&](const SwitchModel* leaf) { return *leaf->vendor != *model->vendor; };
+    const auto other = [&](const model::SwitchModel* leaf) { return *leaf->vendor != *model->vendor; };
     if (!other(plan.backend_leaf) || !other(plan.storage_leaf) || !other(plan.frontend_leaf)) continue;
     plan.oob_leaf = model;
     break;
@@ -301,20 +308,22 @@ Status choose_other_switches(const Catalog& catalog, Cabling& cabling, Plan& pla
 }
 
 // Subnet managers of InfiniBand fabrics, where one can be cabled to the leaves.
-std::optional<Manager> choose_manager(const Catalog& catalog, Cabling& cabling, const SwitchModel& leaf) {
-  if (*leaf.network != NetworkKind::infiniband) return std::nullopt;
+std::optional<Manager> choose_manager(const model::Catalog& catalog, Cabling& cabling, const model::SwitchModel& leaf) {
+  if (*leaf.network != model::NetworkKind::infiniband) return std::nullopt;
   for (const std::string_view id : kManagers) {
-    const ServerModel* appliance = catalog.server(id);
-    const PortGroup* ports = appliance == nullptr ? nullptr : port_group(*appliance, PortUse::backend);
+    const model::ServerModel* appliance = catalog.server(id);
+    const model::PortGroup* ports =
+        appliance == nullptr ? nullptr : model::port_group(*appliance, model::PortUse::backend);
     if (ports == nullptr) continue;
-    if (const auto mode = cabling.mode_for(leaf, host_end(*ports), NetworkKind::infiniband)) return Manager{id, *mode};
+    if (const auto mode = cabling.mode_for(leaf, host_end(*ports), model::NetworkKind::infiniband))
+      return Manager{id, *mode};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Status choose_models(const Catalog& catalog, Plan& plan) {
+Status choose_models(const model::Catalog& catalog, Plan& plan) {
   if (Status status = choose_server(catalog, plan); !status.ok()) return status;
   Cabling cabling(catalog);
   if (Status status = choose_backend(catalog, cabling, plan); !status.ok()) return status;

@@ -8,6 +8,6 @@
 namespace weft::design {
 
 // By the plan's request alone.
-[[nodiscard]] Status choose_models(const Catalog& catalog, Plan& plan);
+[[nodiscard]] Status choose_models(const model::Catalog& catalog, Plan& plan);
 
 }  // namespace weft::design

@@ -31,11 +31,11 @@ class FileText {
 void write_head(const Plan& plan, FileText& out) {
   out.line(0, "# {}: {} {} GPUs in {} servers, {}. Written by `weft design`; yours to edit.", plan.request.name,
            plan.gpus(), *plan.gpu->name, plan.servers,
-           plan.request.network == NetworkKind::infiniband ? "InfiniBand" : "RoCE v2");
+           plan.request.network == model::NetworkKind::infiniband ? "InfiniBand" : "RoCE v2");
   out.line(0, "# What is not stated has a documented default: `weft show --effective` writes all of them out.");
   out.line(0, "weft: 1");
   out.line(0, "name: {}", yaml_quote(plan.request.name));
-  if (plan.request.profile == Profile::split) {
+  if (plan.request.profile == model::Profile::split) {
     out.line(0, "profile: split  # GPU servers on the backend only; head nodes on frontend and storage");
   }
   out.blank();
@@ -115,20 +115,21 @@ bool needs_large_subnets(const Plan& plan) { return plan.servers > 2'000; }
 
 void write_managers(const std::optional<Manager>& manager, std::string_view name, FileText& out) {
   if (!manager) return;
-  const std::string breakout = manager->mode.best ? "" : fmt::format(", breakout: {}", to_text(manager->mode.breakout));
+  const std::string breakout =
+      manager->mode.best ? "" : fmt::format(", breakout: {}", model::to_text(manager->mode.breakout));
   out.line(2, "managers:  # of the subnet, and its standby");
   out.line(3, "- {{name: {}, server: {}, count: 2, ports: 1{}}}", name, manager->server, breakout);
 }
 
 void write_backend(const Plan& plan, FileText& out) {
-  const PortGroup& ports = *port_group(*plan.server, PortUse::backend);
-  const bool infiniband = plan.request.network == NetworkKind::infiniband;
+  const model::PortGroup& ports = *model::port_group(*plan.server, model::PortUse::backend);
+  const bool infiniband = plan.request.network == model::NetworkKind::infiniband;
   out.line(1, "# GPU to GPU: {} rails, one NIC each, {}.", *ports.count,
            infiniband ? "credits keep it lossless" : "never bonded, lossless by PFC and ECN on priority 3");
   out.line(1, "backend:");
-  out.line(2, "network: {}", text_of(plan.request.network));
+  out.line(2, "network: {}", model::text_of(plan.request.network));
   out.line(2, "leaf: {}", plan.backend_leaf->id->text);
-  if (plan.backend_breakout) out.line(2, "breakout: {}", to_text(*plan.backend_breakout));
+  if (plan.backend_breakout) out.line(2, "breakout: {}", model::to_text(*plan.backend_breakout));
   if (plan.backend_uplink) out.line(2, "uplink_speed: {}", to_text(*plan.backend_uplink));
   if (plan.request.planes > 1) out.line(2, "planes: {}", plan.request.planes);
   out.line(2, "oversubscription: {}", to_text(plan.request.oversubscription));
@@ -146,7 +147,7 @@ void write_fabrics(const Plan& plan, FileText& out) {
   write_backend(plan, out);
   out.line(1, "# Datasets and checkpoints: two rails, multipath, a lossless class of its own.");
   out.line(1, "storage:");
-  out.line(2, "network: {}", text_of(plan.storage_network));
+  out.line(2, "network: {}", model::text_of(plan.storage_network));
   out.line(2, "leaf: {}", plan.storage_leaf->id->text);
   write_managers(plan.storage_manager, "ufm-storage", out);
   if (needs_large_subnets(plan)) out.line(2, "subnets: [10.32.0.0/13, 10.40.0.0/13]");
@@ -248,7 +249,7 @@ std::string write_file_text(const Plan& plan) {
   out.line(0, "# node reads again and again, to have it held against {} of local NVMe.",
            to_text(*plan.server->local_nvme));
   out.line(0, "workload: {{training_percent: {}, inference_percent: {}, data: {}, checkpoint: {}}}", 100 - inference,
-           inference, text_of(plan.request.data), to_text(plan.checkpoint));
+           inference, model::text_of(plan.request.data), to_text(plan.checkpoint));
   write_tenants(plan, out);
   return out.take();
 }

@@ -26,7 +26,7 @@ void size_storage(Plan& plan) {
   }
   plan.checkpoint = round_up(checkpoint_rate * kCheckpointSeconds);
   plan.target.write = std::max(plan.target.write, plan.checkpoint / kCheckpointSeconds);
-  const ServerModel& server = *plan.storage_server;
+  const model::ServerModel& server = *plan.storage_server;
   // At least two of each: a system on one box goes down with it.
   const auto enough = [](Bytes wanted, Bytes each) {
     return std::max<std::int64_t>(2, divide_up(wanted.count(), each.count()));
@@ -35,9 +35,9 @@ void size_storage(Plan& plan) {
   plan.checkpoint_servers = enough(plan.target.write, server.write->per_second);
 }
 
-void size_floor(const Catalog& catalog, Plan& plan) {
-  const PduModel* pdu = catalog.pdu(kPdu);
-  const RackModel* rack = catalog.rack(SiteSpec{}.rack.value);
+void size_floor(const model::Catalog& catalog, Plan& plan) {
+  const model::PduModel* pdu = catalog.pdu(kPdu);
+  const model::RackModel* rack = catalog.rack(model::SiteSpec{}.rack.value);
   const Power rating = pdu == nullptr ? watts(17'000) : std::max(*pdu->rating, watts(1));
   const Power each = std::max(*plan.server->power, watts(1));
   const std::int64_t height = (rack == nullptr ? 48 : *rack->height) / *plan.server->height;
@@ -66,9 +66,10 @@ void size_pools(Plan& plan) {
   if (plan.servers > 1 && percent > 0) plan.inference = std::max<std::int64_t>(1, plan.inference);
   if (plan.servers > 1 && percent < 100) plan.inference = std::min(plan.inference, plan.servers - 1);
   plan.training = plan.servers - plan.inference;
-  plan.heads = plan.request.profile == Profile::split ? std::max<std::int64_t>(2, divide_up(plan.servers, 16)) : 0;
+  plan.heads =
+      plan.request.profile == model::Profile::split ? std::max<std::int64_t>(2, divide_up(plan.servers, 16)) : 0;
   if (plan.inference > 0 && plan.gpu->mig.has_value()) {
-    for (const MigProfile& profile : *plan.gpu->mig) {
+    for (const model::MigProfile& profile : *plan.gpu->mig) {
       std::int64_t count = 0;
       while (place_mig(*plan.gpu, {{*profile.name, count + 1}}).fits) ++count;
       if (count <= plan.mig_count) continue;
@@ -87,9 +88,9 @@ void size_frontend(Plan& plan) {
 }
 
 // Where leaves stand in rows, their uplinks are longer than 25G optics reach over split fibre.
-void size_oob(const Catalog& catalog, Plan& plan) {
-  const SwitchModel* leaf = catalog.switch_model("nexus-9348gc-fx3");
-  const SwitchModel* spine = catalog.switch_model("nexus-9364c-gx");
+void size_oob(const model::Catalog& catalog, Plan& plan) {
+  const model::SwitchModel* leaf = catalog.switch_model("nexus-9348gc-fx3");
+  const model::SwitchModel* spine = catalog.switch_model("nexus-9364c-gx");
   if (!plan.row_switches || leaf == nullptr || spine == nullptr || *plan.backend_leaf->vendor == *leaf->vendor) return;
   plan.oob_leaf = leaf;
   plan.oob_spine = spine;
@@ -97,7 +98,7 @@ void size_oob(const Catalog& catalog, Plan& plan) {
 
 }  // namespace
 
-Plan size_plan(const Catalog& catalog, Plan plan, std::int64_t servers) {
+Plan size_plan(const model::Catalog& catalog, Plan plan, std::int64_t servers) {
   plan.servers = servers;
   size_pools(plan);
   size_storage(plan);

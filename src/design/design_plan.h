@@ -29,8 +29,8 @@ inline constexpr std::int64_t kDefaultRowLength = 16;  // site.row_length
 
 // How cages of a switch run at a speed; `best` is what a file gets that asks for nothing.
 struct Mode {
-  const CageGroup* cages;
-  Breakout breakout;
+  const model::CageGroup* cages;
+  model::Breakout breakout;
   bool best;
 
   [[nodiscard]] std::int64_t ports() const { return *cages->count * breakout.ports; }
@@ -45,21 +45,21 @@ struct Manager {
 // Everything the file will say.
 struct Plan {
   DesignRequest request;
-  const GpuModel* gpu = nullptr;
-  const ServerModel* server = nullptr;
-  const SwitchModel* backend_leaf = nullptr;
-  const SwitchModel* storage_leaf = nullptr;
-  const SwitchModel* frontend_leaf = nullptr;
-  const SwitchModel* large_frontend = nullptr;  // for many hosts, at 100G; null where it cannot be cabled
-  const SwitchModel* oob_leaf = nullptr;
-  const SwitchModel* oob_spine = nullptr;  // null: the default
-  const ServerModel* storage_server = nullptr;
-  std::optional<Breakout> backend_breakout;
+  const model::GpuModel* gpu = nullptr;
+  const model::ServerModel* server = nullptr;
+  const model::SwitchModel* backend_leaf = nullptr;
+  const model::SwitchModel* storage_leaf = nullptr;
+  const model::SwitchModel* frontend_leaf = nullptr;
+  const model::SwitchModel* large_frontend = nullptr;  // for many hosts, at 100G; null where it cannot be cabled
+  const model::SwitchModel* oob_leaf = nullptr;
+  const model::SwitchModel* oob_spine = nullptr;  // null: the default
+  const model::ServerModel* storage_server = nullptr;
+  std::optional<model::Breakout> backend_breakout;
   std::optional<BitRate> backend_uplink;
   std::optional<Manager> backend_manager;  // none where no leaf takes one
   std::optional<Manager> storage_manager;
   std::string without_managers;  // why they were left out
-  NetworkKind storage_network = NetworkKind::ethernet;
+  model::NetworkKind storage_network = model::NetworkKind::ethernet;
   std::int64_t servers = 0;
   std::int64_t training = 0;
   std::int64_t inference = 0;
@@ -82,6 +82,6 @@ struct Plan {
 };
 
 // The plan for so many servers, its models chosen before.
-[[nodiscard]] Plan size_plan(const Catalog& catalog, Plan plan, std::int64_t servers);
+[[nodiscard]] Plan size_plan(const model::Catalog& catalog, Plan plan, std::int64_t servers);
 
 }  // namespace weft::design

@@ -11,32 +11,30 @@
 #include "design/design_plan.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::design {
 
 namespace {
-
-using namespace design;  // NOLINT(google-build-using-namespace): the designer's own words
 
 constexpr std::int64_t kMostGpus = 2'000'000;
 
 struct Built {
   std::string yaml;
-  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const model::Cluster> cluster;
   std::string diagnostics;
   std::string first_error;
 };
 
 // Reads the text back and compiles it, as a user would.
-Built build_once(const Plan& plan, const std::shared_ptr<const Catalog>& catalog) {
+Built build_once(const Plan& plan, const std::shared_ptr<const model::Catalog>& catalog) {
   Built built;
   built.yaml = write_file_text(plan);
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("design.yaml", built.yaml);
   if (const auto root = parse_yaml(sources, file, diagnostics)) {
-    if (auto spec = read_spec(*root, diagnostics)) {
-      resolve(*spec, *catalog, diagnostics);
-      if (!diagnostics.has_errors()) built.cluster = compile(std::move(*spec), catalog, diagnostics);
+    if (auto spec = model::read_spec(*root, diagnostics)) {
+      model::resolve(*spec, *catalog, diagnostics);
+      if (!diagnostics.has_errors()) built.cluster = model::compile(std::move(*spec), catalog, diagnostics);
     }
   }
   if (built.cluster == nullptr || diagnostics.has_errors()) {
@@ -51,21 +49,21 @@ Built build_once(const Plan& plan, const std::shared_ptr<const Catalog>& catalog
 
 // Central racks that switches and small pools need to carry their power with one feed lost; nothing when what was built
 // is enough. Racks are filled in turn, so the fullest may exceed the mean by one device.
-std::optional<std::int64_t> more_service_racks(const Cluster& cluster) {
+std::optional<std::int64_t> more_service_racks(const model::Cluster& cluster) {
   Power drawn;
   Power limit;
   Power largest;
   std::int64_t racks = 0;
   bool overloaded = false;
   for (std::size_t i = 0; i < cluster.racks().size(); ++i) {
-    const Rack& rack = cluster.racks()[i];
+    const model::Rack& rack = cluster.racks()[i];
     if (rack.pool >= 0 || rack.name.rfind("svc-", 0) != 0) continue;
     ++racks;
     drawn += rack.power;
     limit = rack.limit;
     overloaded = overloaded || rack.power > rack.limit;
-    for (const DeviceId id : cluster.devices_in(static_cast<RackId>(i))) {
-      const DeviceGroup& group = cluster.group_of(id);
+    for (const model::DeviceId id : cluster.devices_in(static_cast<model::RackId>(i))) {
+      const model::DeviceGroup& group = cluster.group_of(id);
       if (group.network_switch != nullptr) largest = std::max(largest, *group.network_switch->power);
     }
   }
@@ -75,7 +73,7 @@ std::optional<std::int64_t> more_service_racks(const Cluster& cluster) {
 
 // Builds, then mends what only the built cluster shows: too few service racks, or leaves too full (or too far) for
 // subnet managers.
-Built build(Plan& plan, const std::shared_ptr<const Catalog>& catalog) {
+Built build(Plan& plan, const std::shared_ptr<const model::Catalog>& catalog) {
   Built built = build_once(plan, catalog);
   for (std::optional<Manager> Plan::*manager : {&Plan::backend_manager, &Plan::storage_manager}) {
     if (built.cluster != nullptr || !(plan.*manager)) continue;
@@ -105,7 +103,7 @@ Error not_buildable(const Plan& plan, const Built& built) {
 // The largest cluster that draws no more than the budget. Power grows with the count, so the interval between a size
 // that fits and one that does not is halved; the next guess follows the last size's power per server, which ends the
 // search in a few steps. Every step is a whole cluster, compiled.
-Result<Plan> fit_power(const Plan& start, const std::shared_ptr<const Catalog>& catalog) {
+Result<Plan> fit_power(const Plan& start, const std::shared_ptr<const model::Catalog>& catalog) {
   const Power budget = *start.request.power;
   std::int64_t fits = 0;
   std::int64_t too_many = std::min(budget / *start.server->power, kMostGpus / *start.server->gpus) + 1;
@@ -169,7 +167,7 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-std::vector<std::string> remarks_on(const Plan& plan, const Cluster& cluster) {
+std::vector<std::string> remarks_on(const Plan& plan, const model::Cluster& cluster) {
   std::vector<std::string> out;
   const DesignRequest& request = plan.request;
   out.push_back(fmt::format("{} of {} ({} GPUs), {} racks, {}", counted(plan.servers, "server", "servers"),
@@ -181,14 +179,14 @@ std::vector<std::string> remarks_on(const Plan& plan, const Cluster& cluster) {
   if (request.power) {
     out.push_back(fmt::format("one server more would draw more than {}", about(*request.power)));
   }
-  const FabricPlan& backend = cluster.fabric(FabricKind::backend);
+  const model::FabricPlan& backend = cluster.fabric(model::FabricKind::backend);
   std::string switches = counted(backend.leaves, "leaf", "leaves");
   if (backend.spines > 0) switches += ", " + counted(backend.spines, "spine", "spines");
   if (backend.cores > 0) switches += ", " + counted(backend.cores, "core", "cores");
   out.push_back(fmt::format("backend: {} ({}), {} at the leaves", switches, plan.backend_leaf->id->text,
                             to_text(backend.oversubscription)));
   out.push_back(fmt::format("storage for data class {}: {} read, {} write with checkpoints of {}",
-                            text_of(request.data), rate_text(plan.target.read), rate_text(plan.target.write),
+                            model::text_of(request.data), rate_text(plan.target.read), rate_text(plan.target.write),
                             about(plan.checkpoint)));
   if (!plan.without_managers.empty()) {
     out.push_back(fmt::format("no subnet manager of its own: run it on a switch, or change what stands in the way ({})",
@@ -198,7 +196,7 @@ std::vector<std::string> remarks_on(const Plan& plan, const Cluster& cluster) {
   if (ratio.numerator > 2 * ratio.denominator) {
     out.push_back(fmt::format("{} is more than the 2:1 that all-reduce bears", to_text(ratio)));
   }
-  if (port_count(*plan.server, PortUse::storage) == 0) {
+  if (model::port_count(*plan.server, model::PortUse::storage) == 0) {
     out.push_back(
         fmt::format("{} has no storage ports: its GPUs do not reach the storage fabric", plan.server->id->text));
   }
@@ -210,7 +208,8 @@ std::vector<std::string> remarks_on(const Plan& plan, const Cluster& cluster) {
 
 }  // namespace
 
-Result<DesignAnswer> design_cluster(const DesignRequest& request, const std::shared_ptr<const Catalog>& catalog) {
+Result<DesignAnswer> design_cluster(const DesignRequest& request,
+                                    const std::shared_ptr<const model::Catalog>& catalog) {
   if (const Status status = check_request(request); !status.ok()) return status.error();
   Plan plan;
   plan.request = request;
@@ -232,4 +231,4 @@ Result<DesignAnswer> design_cluster(const DesignRequest& request, const std::sha
   return DesignAnswer{built.yaml, remarks_on(plan, *built.cluster)};
 }
 
-}  // namespace weft
+}  // namespace weft::design

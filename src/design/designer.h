@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::design {
 
 struct DesignRequest {
   std::string name = "cluster";
@@ -19,11 +19,11 @@ struct DesignRequest {
   std::optional<Power> power;  // everything in the room, cooling apart
   std::string gpu = "h100-sxm";
   std::string server;  // catalogue id; empty: the default server for the GPU
-  NetworkKind network = NetworkKind::ethernet;
+  model::NetworkKind network = model::NetworkKind::ethernet;
   Ratio oversubscription;
   std::int64_t inference_percent = 0;  // of the GPU servers
-  DataClass data = DataClass::better;
-  Profile profile = Profile::converged;
+  model::DataClass data = model::DataClass::better;
+  model::Profile profile = model::Profile::converged;
   std::string leaf;  // backend leaf; empty: chosen for the speed and network
   std::int64_t planes = 1;
 };
@@ -34,6 +34,6 @@ struct DesignAnswer {
 };
 
 [[nodiscard]] Result<DesignAnswer> design_cluster(const DesignRequest& request,
-                                                  const std::shared_ptr<const Catalog>& catalog);
+                                                  const std::shared_ptr<const model::Catalog>& catalog);
 
-}  // namespace weft
+}  // namespace weft::design

@@ -7,7 +7,7 @@
 #include "design/sizing.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using testing::Contains;
@@ -16,7 +16,9 @@ using testing::Not;
 
 class Designer : public testing::Test {
  protected:
-  static void SetUpTestSuite() { catalog_ = new std::shared_ptr<const Catalog>(load_catalog({})->catalog); }
+  static void SetUpTestSuite() {
+    catalog_ = new std::shared_ptr<const model::Catalog>(model::load_catalog({})->catalog);
+  }
   static void TearDownTestSuite() {
     delete catalog_;
     catalog_ = nullptr;
@@ -25,11 +27,11 @@ class Designer : public testing::Test {
   static Result<DesignAnswer> design(const DesignRequest& request) { return design_cluster(request, *catalog_); }
 
   // The design, loaded as a user would load it.
-  static std::unique_ptr<Loaded> load(const DesignRequest& request) {
+  static std::unique_ptr<model::Loaded> load(const DesignRequest& request) {
     const auto answer = design(request);
     EXPECT_TRUE(answer.ok()) << (answer.ok() ? "" : answer.error().text());
     if (!answer.ok()) return nullptr;
-    auto loaded = load_cluster_text("design.yaml", answer->yaml);
+    auto loaded = model::load_cluster_text("design.yaml", answer->yaml);
     EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false) << answer->yaml;
     EXPECT_EQ(loaded->diagnostics.warning_count(), 0U) << render_all(loaded->diagnostics, loaded->sources, false);
     return loaded->cluster == nullptr ? nullptr : std::move(loaded);
@@ -40,9 +42,9 @@ class Designer : public testing::Test {
     return answer.ok() ? "" : answer.error().message;
   }
 
-  static std::shared_ptr<const Catalog>* catalog_;
+  static std::shared_ptr<const model::Catalog>* catalog_;
 };
-std::shared_ptr<const Catalog>* Designer::catalog_ = nullptr;
+std::shared_ptr<const model::Catalog>* Designer::catalog_ = nullptr;
 
 DesignRequest gpus(std::int64_t count) {
   DesignRequest request;
@@ -56,8 +58,8 @@ DesignRequest servers(std::int64_t count) {
   return request;
 }
 
-const PoolSpec* find_pool(const Cluster& cluster, std::string_view name) {
-  for (const PoolSpec& pool : *cluster.spec().pools) {
+const model::PoolSpec* find_pool(const model::Cluster& cluster, std::string_view name) {
+  for (const model::PoolSpec& pool : *cluster.spec().pools) {
     if (pool.name->text == name) return &pool;
   }
   return nullptr;
@@ -66,7 +68,7 @@ const PoolSpec* find_pool(const Cluster& cluster, std::string_view name) {
 TEST_F(Designer, AThousandH100sAre128Servers) {
   const auto loaded = load(gpus(1024));
   ASSERT_NE(loaded, nullptr);
-  const Cluster& cluster = *loaded->cluster;
+  const model::Cluster& cluster = *loaded->cluster;
   EXPECT_EQ(cluster.gpu_count(), 1024U);
   ASSERT_NE(find_pool(cluster, "train"), nullptr);
   EXPECT_EQ(*find_pool(cluster, "train")->count, 128);
@@ -74,21 +76,21 @@ TEST_F(Designer, AThousandH100sAre128Servers) {
   EXPECT_THAT(*find_pool(cluster, "train")->taints, Contains("nvidia.com/gpu=training:NoSchedule"));
   EXPECT_EQ(find_pool(cluster, "infer"), nullptr);
   // Radix 128 at 1:1: units of 64 servers, 8 leaves each; 16 leaves x 64 uplinks on spines of 128 ports.
-  EXPECT_EQ(cluster.fabric(FabricKind::backend).leaves, 16U);
-  EXPECT_EQ(cluster.fabric(FabricKind::backend).spines, 8U);
+  EXPECT_EQ(cluster.fabric(model::FabricKind::backend).leaves, 16U);
+  EXPECT_EQ(cluster.fabric(model::FabricKind::backend).spines, 8U);
 }
 
 // The reference architecture's row for 4 SU: 32 leaves and 16 spines of QM9700.
 TEST_F(Designer, InfiniBandGivesDgxOnQuantum) {
   DesignRequest request = servers(128);
-  request.network = NetworkKind::infiniband;
+  request.network = model::NetworkKind::infiniband;
   const auto loaded = load(request);
   ASSERT_NE(loaded, nullptr);
   EXPECT_EQ(*find_pool(*loaded->cluster, "train")->server, "dgx-h100");
   EXPECT_EQ(*loaded->cluster->spec().fabrics->backend->leaf, "qm9700");
-  EXPECT_EQ(*loaded->cluster->spec().fabrics->storage->network, NetworkKind::infiniband);
-  EXPECT_EQ(loaded->cluster->fabric(FabricKind::backend).leaves, 32U);
-  EXPECT_EQ(loaded->cluster->fabric(FabricKind::backend).spines, 16U);
+  EXPECT_EQ(*loaded->cluster->spec().fabrics->storage->network, model::NetworkKind::infiniband);
+  EXPECT_EQ(loaded->cluster->fabric(model::FabricKind::backend).leaves, 32U);
+  EXPECT_EQ(loaded->cluster->fabric(model::FabricKind::backend).spines, 16U);
 }
 
 TEST_F(Designer, RoundsUpToWholeServersAndSaysSo) {
@@ -102,10 +104,10 @@ TEST_F(Designer, RoundsUpToWholeServersAndSaysSo) {
 TEST_F(Designer, KeepsTheFabricsApart) {
   const auto loaded = load(servers(32));
   ASSERT_NE(loaded, nullptr);
-  const Spec& spec = loaded->cluster->spec();
-  const Catalog& catalog = *loaded->catalog;
+  const model::Spec& spec = loaded->cluster->spec();
+  const model::Catalog& catalog = *loaded->catalog;
   const std::string oob = *catalog.switch_model(*spec.fabrics->oob->leaf)->vendor;
-  for (const FabricSpec* fabric : {&*spec.fabrics->backend, &*spec.fabrics->storage, &*spec.fabrics->frontend}) {
+  for (const model::FabricSpec* fabric : {&*spec.fabrics->backend, &*spec.fabrics->storage, &*spec.fabrics->frontend}) {
     EXPECT_NE(*catalog.switch_model(*fabric->leaf)->vendor, oob);
   }
   EXPECT_TRUE(spec.fabrics->oob->syslog.has_value());
@@ -114,7 +116,7 @@ TEST_F(Designer, KeepsTheFabricsApart) {
 
 // The field's plan: 10.20.50.0/24 on the frontend where it has room to grow, else 10.20.0.0/16.
 TEST_F(Designer, FrontendSubnetFollowsTheSize) {
-  const auto subnet = [](const Cluster& cluster) {
+  const auto subnet = [](const model::Cluster& cluster) {
     return to_text(cluster.spec().fabrics->frontend->subnets->front());
   };
   const auto small = load(servers(32));
@@ -157,7 +159,7 @@ TEST_F(Designer, CompletesTheDesignPhase) {
 }
 
 TEST_F(Designer, StorageMeetsTheClassItWasSizedFor) {
-  for (const DataClass data : {DataClass::good, DataClass::better, DataClass::best}) {
+  for (const model::DataClass data : {model::DataClass::good, model::DataClass::better, model::DataClass::best}) {
     DesignRequest request = servers(128);
     request.data = data;
     const auto loaded = load(request);
@@ -172,7 +174,7 @@ TEST_F(Designer, InferenceGetsAPoolOfItsOwnWithMig) {
   request.inference_percent = 30;
   const auto loaded = load(request);
   ASSERT_NE(loaded, nullptr);
-  const PoolSpec* infer = find_pool(*loaded->cluster, "infer");
+  const model::PoolSpec* infer = find_pool(*loaded->cluster, "infer");
   ASSERT_NE(infer, nullptr);
   EXPECT_EQ(*infer->count, 12);
   EXPECT_EQ(*find_pool(*loaded->cluster, "train")->count, 28);
@@ -193,21 +195,21 @@ TEST_F(Designer, GpusWithoutMigAreSharedInTime) {
 
 TEST_F(Designer, SplitProfileKeepsGpuServersOnTheBackend) {
   DesignRequest request = servers(32);
-  request.profile = Profile::split;
+  request.profile = model::Profile::split;
   const auto loaded = load(request);
   ASSERT_NE(loaded, nullptr);
-  const Cluster& cluster = *loaded->cluster;
-  std::set<FabricKind> gpu_fabrics;
-  std::set<FabricKind> head_fabrics;
-  for (const DeviceGroup& group : cluster.groups()) {
+  const model::Cluster& cluster = *loaded->cluster;
+  std::set<model::FabricKind> gpu_fabrics;
+  std::set<model::FabricKind> head_fabrics;
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr) continue;
-    for (const PortId id : cluster.ports_of(group.first)) {
+    for (const model::PortId id : cluster.ports_of(group.first)) {
       if (group.name == "train") gpu_fabrics.insert(cluster.port(id).fabric);
       if (group.name == "head") head_fabrics.insert(cluster.port(id).fabric);
     }
   }
-  EXPECT_EQ(gpu_fabrics, (std::set{FabricKind::backend, FabricKind::oob}));
-  EXPECT_EQ(head_fabrics, (std::set{FabricKind::storage, FabricKind::frontend, FabricKind::oob}));
+  EXPECT_EQ(gpu_fabrics, (std::set{model::FabricKind::backend, model::FabricKind::oob}));
+  EXPECT_EQ(head_fabrics, (std::set{model::FabricKind::storage, model::FabricKind::frontend, model::FabricKind::oob}));
 }
 
 TEST_F(Designer, PowerGivesTheLargestClusterThatFits) {
@@ -231,9 +233,9 @@ TEST_F(Designer, PowerThatFeedsNothingIsRefused) {
 
 TEST_F(Designer, EveryGpuWithAServerHasADesign) {
   int designs = 0;
-  for (const GpuModel& gpu : (*catalog_)->gpus()) {
+  for (const model::GpuModel& gpu : (*catalog_)->gpus()) {
     const auto& known = (*catalog_)->servers();
-    const bool sold = std::any_of(known.begin(), known.end(), [&](const ServerModel& server) {
+    const bool sold = std::any_of(known.begin(), known.end(), [&](const model::ServerModel& server) {
       return *server.gpus > 0 && *server.gpu == gpu.id->text;
     });
     DesignRequest request = gpus(256);
@@ -252,7 +254,7 @@ TEST_F(Designer, EveryGpuWithAServerHasADesign) {
 
 TEST_F(Designer, EveryServerHasADesign) {
   int designs = 0;
-  for (const ServerModel& server : (*catalog_)->servers()) {
+  for (const model::ServerModel& server : (*catalog_)->servers()) {
     DesignRequest request = servers(20);
     request.server = server.id->text;
     if (*server.gpus == 0) {
@@ -274,14 +276,14 @@ TEST_F(Designer, SizesFromOneServerToManyRows) {
 TEST_F(Designer, MixesProfilesAndNetworksAtEverySize) {
   for (const std::int64_t count : {1, 16, 40, 127, 300}) {
     for (const std::int64_t inference : {0, 40, 100}) {
-      for (const Profile profile : {Profile::converged, Profile::split}) {
-        for (const NetworkKind network : {NetworkKind::ethernet, NetworkKind::infiniband}) {
+      for (const model::Profile profile : {model::Profile::converged, model::Profile::split}) {
+        for (const model::NetworkKind network : {model::NetworkKind::ethernet, model::NetworkKind::infiniband}) {
           DesignRequest request = servers(count);
           request.inference_percent = inference;
           request.profile = profile;
           request.network = network;
           EXPECT_NE(load(request), nullptr)
-              << count << " " << inference << " " << text_of(profile) << " " << text_of(network);
+              << count << " " << inference << " " << model::text_of(profile) << " " << model::text_of(network);
         }
       }
     }
@@ -295,14 +297,14 @@ TEST_F(Designer, TakesLeafPlanesAndOversubscription) {
   const auto cisco = load(request);
   ASSERT_NE(cisco, nullptr);
   EXPECT_EQ(*cisco->cluster->spec().fabrics->backend->leaf, "nexus-9364d-gx2a");
-  EXPECT_LE(cisco->cluster->fabric(FabricKind::backend).oversubscription.numerator,
-            2 * cisco->cluster->fabric(FabricKind::backend).oversubscription.denominator);
+  EXPECT_LE(cisco->cluster->fabric(model::FabricKind::backend).oversubscription.numerator,
+            2 * cisco->cluster->fabric(model::FabricKind::backend).oversubscription.denominator);
   DesignRequest planes = servers(64);
   planes.gpu = "b300-sxm";
   planes.planes = 2;
   const auto twin = load(planes);
   ASSERT_NE(twin, nullptr);
-  EXPECT_EQ(twin->cluster->fabric(FabricKind::backend).planes, 2U);
+  EXPECT_EQ(twin->cluster->fabric(model::FabricKind::backend).planes, 2U);
   planes.gpu = "h100-sxm";
   EXPECT_THAT(error(planes), HasSubstr("cannot be split over 2 planes"));
 }
@@ -340,7 +342,7 @@ TEST_F(Designer, RefusesNonsense) {
   EXPECT_THAT(error(request), HasSubstr("is not a name"));
   request = gpus(8);
   request.gpu = "mi300x";
-  request.network = NetworkKind::infiniband;
+  request.network = model::NetworkKind::infiniband;
   EXPECT_THAT(error(request), HasSubstr("joins mi300x to infiniband"));
 }
 
@@ -352,4 +354,4 @@ TEST_F(Designer, TheSameRequestGivesTheSameFile) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

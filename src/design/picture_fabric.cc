@@ -10,15 +10,14 @@
 #include "design/pictures.h"
 #include "design/views_common.h"
 
-namespace weft {
-namespace picture {
+namespace weft::design {
 namespace {
 
 constexpr std::uint32_t kNoBlock = UINT32_MAX;
 
 class FabricSorter {
  public:
-  FabricSorter(const Cluster& cluster, FabricKind fabric) : cluster_(cluster) {
+  FabricSorter(const model::Cluster& cluster, model::FabricKind fabric) : cluster_(cluster) {
     diagram_.cluster = &cluster;
     diagram_.fabric = fabric;
     block_of_.assign(cluster.devices().size(), kNoBlock);
@@ -27,8 +26,8 @@ class FabricSorter {
 
   Diagram sort() && {
     add_switches();
-    for (const Cable& cable : cluster_.cables()) {
-      if (cable.fabric == diagram_.fabric || cable.role == CableRole::oob_frontend) add_cable(cable);
+    for (const model::Cable& cable : cluster_.cables()) {
+      if (cable.fabric == diagram_.fabric || cable.role == model::CableRole::oob_frontend) add_cable(cable);
     }
     return std::move(diagram_);
   }
@@ -36,21 +35,23 @@ class FabricSorter {
  private:
   void add_switches() {
     std::vector<std::uint32_t> block_of_unit(cluster_.units().size(), kNoBlock);
-    for (const DeviceGroup& group : cluster_.groups()) {
-      if (group.kind != DeviceKind::network_switch || group.fabric != diagram_.fabric) continue;
+    for (const model::DeviceGroup& group : cluster_.groups()) {
+      if (group.kind != model::DeviceKind::network_switch || group.fabric != diagram_.fabric) continue;
       for (std::uint32_t i = 0; i < group.count; ++i) {
-        const auto id = static_cast<DeviceId>(index_of(group.first) + i);
-        if (group.tier == Tier::leaf) add_leaf(id, block_of_unit);
-        if (group.tier == Tier::spine) diagram_.spines.push_back(id);
-        if (group.tier == Tier::core) diagram_.cores.push_back(id);
+        const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + i);
+        if (group.tier == model::Tier::leaf) add_leaf(id, block_of_unit);
+        if (group.tier == model::Tier::spine) diagram_.spines.push_back(id);
+        if (group.tier == model::Tier::core) diagram_.cores.push_back(id);
       }
     }
   }
 
-  void add_leaf(DeviceId id, std::vector<std::uint32_t>& block_of_unit) {
-    const Device& leaf = cluster_.device(id);
-    std::uint32_t index = leaf.unit == kNone<UnitId> ? kNoBlock : block_of_unit[index_of(leaf.unit)];
-    if (leaf.unit == kNone<UnitId> && diagram_.plan().wiring == Wiring::pairs && leaf.index % 2 == 1) {
+  void add_leaf(model::DeviceId id, std::vector<std::uint32_t>& block_of_unit) {
+    const model::Device& leaf = cluster_.device(id);
+    std::uint32_t index =
+        leaf.unit == model::kNone<model::UnitId> ? kNoBlock : block_of_unit[model::index_of(leaf.unit)];
+    if (leaf.unit == model::kNone<model::UnitId> && diagram_.plan().wiring == model::Wiring::pairs &&
+        leaf.index % 2 == 1) {
       index = static_cast<std::uint32_t>(diagram_.blocks.size() - 1);  // the other half of a pair
       std::string& name = diagram_.blocks[index].name;
       const std::string& other = cluster_.name_of(id);
@@ -61,66 +62,66 @@ class FabricSorter {
       index = static_cast<std::uint32_t>(diagram_.blocks.size());
       Block block;
       block.pod = leaf.pod;
-      if (leaf.unit == kNone<UnitId>) {
+      if (leaf.unit == model::kNone<model::UnitId>) {
         block.name = cluster_.name_of(id);
       } else {
-        block_of_unit[index_of(leaf.unit)] = index;
+        block_of_unit[model::index_of(leaf.unit)] = index;
         block.name = views::unit_name(cluster_, leaf.unit);
-        block.pool = cluster_.units()[index_of(leaf.unit)].pool;
+        block.pool = cluster_.units()[model::index_of(leaf.unit)].pool;
       }
       diagram_.blocks.push_back(std::move(block));
     }
     diagram_.blocks[index].leaves.push_back(id);
-    block_of_[index_of(id)] = index;
+    block_of_[model::index_of(id)] = index;
     ++diagram_.leaves;
   }
 
-  void add_cable(const Cable& cable) {
-    const Port& low = cluster_.port(cable.a);
-    const Port& high = cluster_.port(cable.b);
+  void add_cable(const model::Cable& cable) {
+    const model::Port& low = cluster_.port(cable.a);
+    const model::Port& high = cluster_.port(cable.b);
     switch (cable.role) {
-      case CableRole::host_leaf:
-      case CableRole::manager_leaf:
+      case model::CableRole::host_leaf:
+      case model::CableRole::manager_leaf:
         add_host_link(low, high);
         break;
-      case CableRole::leaf_spine:
-      case CableRole::oob_uplink:
+      case model::CableRole::leaf_spine:
+      case model::CableRole::oob_uplink:
         add_uplink(low);
         break;
-      case CableRole::oob_frontend:
-        if (diagram_.fabric == FabricKind::oob) {
+      case model::CableRole::oob_frontend:
+        if (diagram_.fabric == model::FabricKind::oob) {
           add_uplink(low);
           add_above(low, high);
         }
         break;
-      case CableRole::spine_core:
+      case model::CableRole::spine_core:
         ++diagram_.core_links[cluster_.device(low.device).pod][low.speed_mbps];
         break;
-      case CableRole::external:
+      case model::CableRole::external:
         add_above(low, high);
         break;
-      case CableRole::peer:
-      case CableRole::back_to_back:
+      case model::CableRole::peer:
+      case model::CableRole::back_to_back:
         break;
     }
   }
 
-  void add_host_link(const Port& host, const Port& leaf) {
-    const std::uint32_t index = block_of_[index_of(leaf.device)];
+  void add_host_link(const model::Port& host, const model::Port& leaf) {
+    const std::uint32_t index = block_of_[model::index_of(leaf.device)];
     if (index == kNoBlock) return;
     Block& block = diagram_.blocks[index];
     ++block.host_links[host.speed_mbps];
     ++diagram_.host_links;
     diagram_.rails = std::max(diagram_.rails, std::uint32_t{host.rail} + 1);
     // A host stands with the leaves of its first link.
-    if (placed_[index_of(host.device)]) return;
-    placed_[index_of(host.device)] = true;
+    if (placed_[model::index_of(host.device)]) return;
+    placed_[model::index_of(host.device)] = true;
     block.hosts.push_back(host.device);
     ++diagram_.hosts;
   }
 
-  void add_uplink(const Port& leaf) {
-    const std::uint32_t index = block_of_[index_of(leaf.device)];
+  void add_uplink(const model::Port& leaf) {
+    const std::uint32_t index = block_of_[model::index_of(leaf.device)];
     if (index != kNoBlock) {
       ++diagram_.blocks[index].uplinks[leaf.speed_mbps];
     } else {
@@ -129,13 +130,13 @@ class FabricSorter {
     }
   }
 
-  void add_above(const Port& low, const Port& high) {
+  void add_above(const model::Port& low, const model::Port& high) {
     ++diagram_.above_links[low.speed_mbps];
     auto& above = diagram_.above;
     if (std::find(above.begin(), above.end(), high.device) == above.end()) above.push_back(high.device);
   }
 
-  const Cluster& cluster_;
+  const model::Cluster& cluster_;
   Diagram diagram_;
   std::vector<std::uint32_t> block_of_;
   std::vector<bool> placed_;
@@ -147,7 +148,9 @@ std::string link_words(std::uint64_t links, BitRate speed) {
 
 }  // namespace
 
-Diagram sort_fabric(const Cluster& cluster, FabricKind fabric) { return FabricSorter(cluster, fabric).sort(); }
+Diagram sort_fabric(const model::Cluster& cluster, model::FabricKind fabric) {
+  return FabricSorter(cluster, fabric).sort();
+}
 
 std::uint64_t bundle_size(const Bundle& bundle) {
   std::uint64_t links = 0;
@@ -164,16 +167,16 @@ std::string bundle_text(const Bundle& bundle) {
   return text;
 }
 
-std::string folded_names(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+std::string folded_names(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices) {
   std::vector<std::string> names;
   names.reserve(devices.size());
-  for (const DeviceId id : devices) names.push_back(cluster.name_of(id));
+  for (const model::DeviceId id : devices) names.push_back(cluster.name_of(id));
   return fold_hosts(std::move(names));
 }
 
-std::vector<std::string> host_counts(const Cluster& cluster, const std::vector<DeviceId>& hosts) {
+std::vector<std::string> host_counts(const model::Cluster& cluster, const std::vector<model::DeviceId>& hosts) {
   std::array<std::uint64_t, 4> kinds{};
-  for (const DeviceId id : hosts) ++kinds[static_cast<std::size_t>(cluster.group_of(id).kind)];
+  for (const model::DeviceId id : hosts) ++kinds[static_cast<std::size_t>(cluster.group_of(id).kind)];
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words = {
       {{"server", "servers"}, {"switch", "switches"}, {"PDU", "PDUs"}, {"network", "networks"}}};
   std::vector<std::string> counts;
@@ -183,13 +186,13 @@ std::vector<std::string> host_counts(const Cluster& cluster, const std::vector<D
   return counts;
 }
 
-std::string hosts_text(const Cluster& cluster, const std::vector<DeviceId>& hosts) {
+std::string hosts_text(const model::Cluster& cluster, const std::vector<model::DeviceId>& hosts) {
   return fmt::format("{}", fmt::join(host_counts(cluster, hosts), ", "));
 }
 
-std::string models_text(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+std::string models_text(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices) {
   std::vector<std::string> models;
-  for (const DeviceId id : devices) {
+  for (const model::DeviceId id : devices) {
     std::string model = views::model_id(cluster, id);
     if (!model.empty() && std::find(models.begin(), models.end(), model) == models.end()) {
       models.push_back(std::move(model));
@@ -198,13 +201,13 @@ std::string models_text(const Cluster& cluster, const std::vector<DeviceId>& dev
   return fmt::format("{}", fmt::join(models, ", "));
 }
 
-void draw_side(Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines) {
-  const double height = 18 + 15 * real(lines.size());
+void draw_side(picture::Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines) {
+  const double height = 18 + 15 * picture::real(lines.size());
   double y = centre_y - height / 2 + 13;
-  svg.text({kMargin, y}, word, TextStyle{14, kInk, Anchor::start, true});
+  svg.text({kMargin, y}, word, picture::TextStyle{14, kInk, picture::Anchor::start, true});
   for (const std::string& line : lines) {
     y += 15;
-    svg.text({kMargin, y}, fit_text(line, 11, kSide - 16), TextStyle{11, kSoftInk});
+    svg.text({kMargin, y}, picture::fit_text(line, 11, kSide - 16), picture::TextStyle{11, kSoftInk});
   }
 }
 
@@ -222,7 +225,7 @@ std::vector<std::string> host_link_lines(const Diagram& diagram) {
 }
 
 std::vector<std::string> uplink_lines(const Diagram& diagram) {
-  const FabricPlan& plan = diagram.plan();
+  const model::FabricPlan& plan = diagram.plan();
   Bundle all;
   for (const Block& block : diagram.blocks) {
     for (const auto& [speed, count] : block.uplinks) all[speed] += count;
@@ -235,7 +238,7 @@ std::vector<std::string> uplink_lines(const Diagram& diagram) {
   if (lines.empty()) return lines;
   if (plan.links_per_spine > 0) lines.push_back(fmt::format("{} from a leaf to each spine", plan.links_per_spine));
   // The out-of-band network is sized by ports, not by bandwidth.
-  if (diagram.fabric != FabricKind::oob) {
+  if (diagram.fabric != model::FabricKind::oob) {
     lines.push_back(fmt::format("oversubscription {}", to_text(plan.oversubscription)));
   }
   return lines;
@@ -248,7 +251,7 @@ std::vector<std::string> core_link_lines(const Diagram& diagram) {
   }
   if (all.empty()) return {};
   std::vector<std::string> lines = {bundle_text(all) + " links"};
-  if (diagram.fabric != FabricKind::oob) {
+  if (diagram.fabric != model::FabricKind::oob) {
     lines.push_back(fmt::format("oversubscription {}", to_text(diagram.plan().spine_oversubscription)));
   }
   return lines;
@@ -257,16 +260,16 @@ std::vector<std::string> core_link_lines(const Diagram& diagram) {
 namespace {
 
 std::string facts_line(const Diagram& diagram) {
-  const FabricPlan& plan = diagram.plan();
-  std::string text(plan.network == NetworkKind::infiniband ? "InfiniBand" : "Ethernet");
-  if (plan.wiring == Wiring::pairs) {
+  const model::FabricPlan& plan = diagram.plan();
+  std::string text(plan.network == model::NetworkKind::infiniband ? "InfiniBand" : "Ethernet");
+  if (plan.wiring == model::Wiring::pairs) {
     text += " · leaves in pairs";
-  } else if (diagram.fabric != FabricKind::oob) {
-    text += fmt::format(" · {} wiring", text_of(plan.wiring));
+  } else if (diagram.fabric != model::FabricKind::oob) {
+    text += fmt::format(" · {} wiring", model::text_of(plan.wiring));
   }
   text += fmt::format(" · {}", views::counted(static_cast<std::uint64_t>(plan.tiers), "tier", "tiers"));
   if (plan.planes > 1) text += fmt::format(" · {} planes", plan.planes);
-  if (plan.rails > 1 && diagram.fabric != FabricKind::oob && diagram.fabric != FabricKind::frontend) {
+  if (plan.rails > 1 && diagram.fabric != model::FabricKind::oob && diagram.fabric != model::FabricKind::frontend) {
     text += fmt::format(" · {} rails", plan.rails);
   }
   text += fmt::format(" · {}", views::counted(diagram.host_links, "host link", "host links"));
@@ -274,7 +277,7 @@ std::string facts_line(const Diagram& diagram) {
   if (plan.leaf_spine_links > 0) {
     text +=
         fmt::format(" · {} leaf-spine links at {}", views::grouped(plan.leaf_spine_links), to_text(plan.uplink_speed));
-    if (diagram.fabric != FabricKind::oob) {
+    if (diagram.fabric != model::FabricKind::oob) {
       text += fmt::format(" · oversubscription {}", to_text(plan.oversubscription));
     }
   }
@@ -287,21 +290,22 @@ std::string facts_line(const Diagram& diagram) {
 }
 
 std::vector<LegendItem> fabric_legend(const Diagram& diagram, bool detail) {
-  const Cluster& cluster = *diagram.cluster;
+  const model::Cluster& cluster = *diagram.cluster;
   std::vector<LegendItem> items;
   const Look& own = switch_look(diagram.fabric);
   items.push_back({own.fill, own.stroke, std::string(own.meaning), false});
   std::vector<std::string_view> known = {own.meaning};
   for (const Block& block : diagram.blocks) {
-    for (const DeviceId id : block.hosts) {
+    for (const model::DeviceId id : block.hosts) {
       const Look& look = look_of(cluster, cluster.group_of(id));
       if (std::find(known.begin(), known.end(), look.meaning) != known.end()) continue;
       known.push_back(look.meaning);
       items.push_back({look.fill, look.stroke, std::string(look.meaning), false});
     }
   }
-  const bool frontend = diagram.fabric == FabricKind::frontend;
-  if (diagram.rails > 1 && diagram.fabric != FabricKind::oob && (detail || diagram.tier_has_rails(Tier::leaf))) {
+  const bool frontend = diagram.fabric == model::FabricKind::frontend;
+  if (diagram.rails > 1 && diagram.fabric != model::FabricKind::oob &&
+      (detail || diagram.tier_has_rails(model::Tier::leaf))) {
     const std::uint32_t shown = std::min<std::uint32_t>(diagram.rails, 8);
     for (std::uint32_t rail = 0; rail < shown; ++rail) {
       items.push_back({{}, rail_color(rail), fmt::format("{} {}", frontend ? "link" : "rail", rail + 1), true});
@@ -312,12 +316,10 @@ std::vector<LegendItem> fabric_legend(const Diagram& diagram, bool detail) {
 }
 
 }  // namespace
-}  // namespace picture
-
-std::string fabric_svg(const Cluster& cluster, FabricKind fabric) {
+std::string fabric_svg(const model::Cluster& cluster, model::FabricKind fabric) {
   using namespace picture;  // NOLINT(google-build-using-namespace): a picture is written in its words
   Svg svg;
-  const FabricPlan& plan = cluster.fabric(fabric);
+  const model::FabricPlan& plan = cluster.fabric(fabric);
   const std::string heading = fmt::format("{}, {} fabric", cluster.name(), fabric_words(fabric));
   if (!plan.present) {
     const double bottom = draw_heading(svg, {kMargin, kMargin}, 700, heading, "this cluster has none");
@@ -325,7 +327,7 @@ std::string fabric_svg(const Cluster& cluster, FabricKind fabric) {
   }
   const Diagram diagram = sort_fabric(cluster, fabric);
   const bool detail = fits_in_detail(diagram);
-  std::vector<DeviceId> hosts;
+  std::vector<model::DeviceId> hosts;
   for (const Block& block : diagram.blocks) hosts.insert(hosts.end(), block.hosts.begin(), block.hosts.end());
   std::string title =
       fmt::format("{}: {}, {}", heading, hosts_text(cluster, hosts), views::counted(diagram.leaves, "leaf", "leaves"));
@@ -338,4 +340,4 @@ std::string fabric_svg(const Cluster& cluster, FabricKind fabric) {
   return svg.finish(width, y + kMargin, title);
 }
 
-}  // namespace weft
+}  // namespace weft::design

@@ -12,7 +12,7 @@
 #include "design/picture_style.h"
 #include "model/cluster.h"
 
-namespace weft::picture {
+namespace weft::design {
 
 using Bundle = std::map<std::uint32_t, std::uint64_t>;  // links by their speed in Mb/s
 
@@ -21,19 +21,19 @@ struct Block {
   std::string name;
   int pool = -1;
   std::uint32_t pod = 0;
-  std::vector<DeviceId> leaves;
-  std::vector<DeviceId> hosts;
+  std::vector<model::DeviceId> leaves;
+  std::vector<model::DeviceId> hosts;
   Bundle host_links;
   Bundle uplinks;
 };
 
 struct Diagram {
-  const Cluster* cluster = nullptr;
-  FabricKind fabric = FabricKind::backend;
+  const model::Cluster* cluster = nullptr;
+  model::FabricKind fabric = model::FabricKind::backend;
   std::vector<Block> blocks;
-  std::vector<DeviceId> spines;
-  std::vector<DeviceId> cores;
-  std::vector<DeviceId> above;  // what the fabric hangs off: the site's network, or the frontend for out-of-band
+  std::vector<model::DeviceId> spines;
+  std::vector<model::DeviceId> cores;
+  std::vector<model::DeviceId> above;  // what the fabric hangs off: the site's network, or the frontend for out-of-band
   std::size_t hosts = 0;
   std::size_t leaves = 0;
   std::uint64_t host_links = 0;
@@ -41,29 +41,30 @@ struct Diagram {
   std::map<std::uint32_t, Bundle> core_links;  // by pod
   Bundle above_links;
 
-  [[nodiscard]] const FabricPlan& plan() const { return cluster->fabric(fabric); }
+  [[nodiscard]] const model::FabricPlan& plan() const { return cluster->fabric(fabric); }
   // Whether blocks stand in more than one pod under the cores.
-  [[nodiscard]] bool in_pods() const { return !cores.empty() && fabric != FabricKind::oob; }
+  [[nodiscard]] bool in_pods() const { return !cores.empty() && fabric != model::FabricKind::oob; }
   // Whether the switches of a tier serve one rail only, so that they can wear the rail's colour.
-  [[nodiscard]] bool tier_has_rails(Tier tier) const {
-    if (rails < 2 || fabric == FabricKind::oob) return false;
-    if (plan().wiring == Wiring::rail_only) return tier != Tier::none;
-    return plan().wiring == Wiring::rail_optimized && tier == Tier::leaf;
+  [[nodiscard]] bool tier_has_rails(model::Tier tier) const {
+    if (rails < 2 || fabric == model::FabricKind::oob) return false;
+    if (plan().wiring == model::Wiring::rail_only) return tier != model::Tier::none;
+    return plan().wiring == model::Wiring::rail_optimized && tier == model::Tier::leaf;
   }
   // The devices that leaves link up to, where there are no spines.
-  [[nodiscard]] const std::vector<DeviceId>& over_leaves() const { return spines.empty() ? above : spines; }
+  [[nodiscard]] const std::vector<model::DeviceId>& over_leaves() const { return spines.empty() ? above : spines; }
 };
 
-[[nodiscard]] Diagram sort_fabric(const Cluster& cluster, FabricKind fabric);
+[[nodiscard]] Diagram sort_fabric(const model::Cluster& cluster, model::FabricKind fabric);
 [[nodiscard]] std::string bundle_text(const Bundle& bundle);  // "256 × 400G + 8 × 100G"
 [[nodiscard]] std::uint64_t bundle_size(const Bundle& bundle);
-[[nodiscard]] std::string folded_names(const Cluster& cluster, const std::vector<DeviceId>& devices);
+[[nodiscard]] std::string folded_names(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices);
 // "32 servers", "18 switches", "12 PDUs"
-[[nodiscard]] std::vector<std::string> host_counts(const Cluster& cluster, const std::vector<DeviceId>& hosts);
-[[nodiscard]] std::string hosts_text(const Cluster& cluster,
-                                     const std::vector<DeviceId>& hosts);  // the same in one line
+[[nodiscard]] std::vector<std::string> host_counts(const model::Cluster& cluster,
+                                                   const std::vector<model::DeviceId>& hosts);
+[[nodiscard]] std::string hosts_text(const model::Cluster& cluster,
+                                     const std::vector<model::DeviceId>& hosts);  // the same in one line
 // Common catalogue ids of the devices: "sn5600" or "sn5600, sn5400".
-[[nodiscard]] std::string models_text(const Cluster& cluster, const std::vector<DeviceId>& devices);
+[[nodiscard]] std::string models_text(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices);
 
 inline constexpr double kPictureWidth = 2400;
 inline constexpr double kLeastWidth = 1080;
@@ -71,7 +72,7 @@ inline constexpr double kMargin = 24;
 inline constexpr double kSide = 196;  // the column of explanations on the left
 
 // An explanation in the left column: a bold word and lines under it.
-void draw_side(Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines);
+void draw_side(picture::Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines);
 [[nodiscard]] std::vector<std::string> uplink_lines(const Diagram& diagram);
 [[nodiscard]] std::vector<std::string> host_link_lines(const Diagram& diagram);
 [[nodiscard]] std::vector<std::string> core_link_lines(const Diagram& diagram);
@@ -79,8 +80,8 @@ void draw_side(Svg& svg, double centre_y, std::string_view word, const std::vect
 // Both draw below `top` and give the size of the picture.
 [[nodiscard]] bool fits_in_detail(const Diagram& diagram);
 [[nodiscard]] double detail_width(const Diagram& diagram);
-[[nodiscard]] double draw_detail(Svg& svg, const Diagram& diagram, double top);
+[[nodiscard]] double draw_detail(picture::Svg& svg, const Diagram& diagram, double top);
 [[nodiscard]] double blocks_width(const Diagram& diagram);
-[[nodiscard]] double draw_blocks(Svg& svg, const Diagram& diagram, double top);
+[[nodiscard]] double draw_blocks(picture::Svg& svg, const Diagram& diagram, double top);
 
-}  // namespace weft::picture
+}  // namespace weft::design

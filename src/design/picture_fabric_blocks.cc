@@ -10,7 +10,7 @@
 #include "design/picture_fabric.h"
 #include "design/views_common.h"
 
-namespace weft::picture {
+namespace weft::design {
 namespace {
 
 constexpr std::size_t kMostColumns = 9;  // of blocks, ellipses apart
@@ -37,7 +37,7 @@ struct PodColumn {
   std::string whom;      // which pod they are like
   std::uint32_t pod = 0;
   std::size_t units = 0;
-  std::vector<DeviceId> spines;
+  std::vector<model::DeviceId> spines;
   std::vector<Column> columns;
   double x = 0;
   double width = 0;
@@ -45,18 +45,18 @@ struct PodColumn {
 
 using Kind = std::vector<const Block*>;
 
-std::string signature(const Cluster& cluster, const Block& block, bool rough) {
+std::string signature(const model::Cluster& cluster, const Block& block, bool rough) {
   std::string text = fmt::format("{};{};", block.pool, block.leaves.size());
   if (!rough) {
     return text + fmt::format("{};{};{}", hosts_text(cluster, block.hosts), bundle_text(block.host_links),
                               bundle_text(block.uplinks));
   }
   bool kinds[4] = {};
-  for (const DeviceId id : block.hosts) kinds[static_cast<std::size_t>(cluster.group_of(id).kind)] = true;
+  for (const model::DeviceId id : block.hosts) kinds[static_cast<std::size_t>(cluster.group_of(id).kind)] = true;
   return text + fmt::format("{}{}{}{}", kinds[0], kinds[1], kinds[2], kinds[3]);
 }
 
-std::vector<Kind> sort_kinds(const Cluster& cluster, const std::vector<const Block*>& blocks, bool rough) {
+std::vector<Kind> sort_kinds(const model::Cluster& cluster, const std::vector<const Block*>& blocks, bool rough) {
   std::vector<Kind> kinds;
   std::map<std::string, std::size_t> known;
   for (const Block* block : blocks) {
@@ -68,7 +68,8 @@ std::vector<Kind> sort_kinds(const Cluster& cluster, const std::vector<const Blo
 }
 
 // Blocks to draw: of each kind the first and, while there is room, the last, with the rest counted between them.
-std::vector<Column> choose_columns(const Cluster& cluster, const std::vector<const Block*>& blocks, std::size_t most) {
+std::vector<Column> choose_columns(const model::Cluster& cluster, const std::vector<const Block*>& blocks,
+                                   std::size_t most) {
   std::vector<Column> columns;
   if (blocks.size() <= std::min<std::size_t>(most, 6)) {
     for (const Block* block : blocks) columns.push_back({block, 0, {}, {}});
@@ -108,11 +109,11 @@ double columns_width(const std::vector<Column>& columns, double card) {
 
 // Pods that hold the same numbers of the same kinds of block.
 std::vector<PodColumn> choose_pods(const Diagram& diagram) {
-  const Cluster& cluster = *diagram.cluster;
+  const model::Cluster& cluster = *diagram.cluster;
   std::map<std::uint32_t, std::vector<const Block*>> by_pod;
-  std::map<std::uint32_t, std::vector<DeviceId>> spines;
+  std::map<std::uint32_t, std::vector<model::DeviceId>> spines;
   for (const Block& block : diagram.blocks) by_pod[block.pod].push_back(&block);
-  for (const DeviceId id : diagram.spines) spines[cluster.device(id).pod].push_back(id);
+  for (const model::DeviceId id : diagram.spines) spines[cluster.device(id).pod].push_back(id);
   std::vector<std::vector<std::uint32_t>> kinds;
   std::map<std::string, std::size_t> known;
   for (const auto& [pod, blocks] : by_pod) {
@@ -193,7 +194,7 @@ Layout lay_out(const Diagram& diagram) {
   }
   const double spare = kLeastWidth - kMargin - layout.right;
   if (spare > 0 && blocks > 0) {
-    layout.card = std::min(kCardMost, kCardLeast + spare / real(blocks));
+    layout.card = std::min(kCardMost, kCardLeast + spare / picture::real(blocks));
     place();
   }
   return layout;
@@ -201,14 +202,14 @@ Layout lay_out(const Diagram& diagram) {
 
 class BlockPainter {
  public:
-  BlockPainter(Svg& svg, const Diagram& diagram)
+  BlockPainter(picture::Svg& svg, const Diagram& diagram)
       : svg_(svg), diagram_(diagram), cluster_(*diagram.cluster), layout_(lay_out(diagram)) {}
 
   double draw(double top) {
     place(top);
     if (!diagram_.above.empty()) draw_above();
     if (!diagram_.cores.empty()) {
-      draw_tier(Box{left_, core_y_, right_ - left_, kPanelHeight}, diagram_.cores, "core", "cores");
+      draw_tier(picture::Box{left_, core_y_, right_ - left_, kPanelHeight}, diagram_.cores, "core", "cores");
     }
     for (const PodColumn& pod : layout_.pods) {
       if (pod.more > 0) {
@@ -238,57 +239,61 @@ class BlockPainter {
   }
 
   void draw_above() {
-    const Box box{left_, above_y_, right_ - left_, 40};
+    const picture::Box box{left_, above_y_, right_ - left_, 40};
     const Look& look = look_of(cluster_, cluster_.group_of(diagram_.above.front()));
-    svg_.rect(box, Paint{"#ffffff", look.stroke, 1, 1, "5 3", 6}, folded_names(cluster_, diagram_.above));
-    svg_.text_in(box, folded_names(cluster_, diagram_.above), TextStyle{12, kInk, Anchor::middle, true});
+    svg_.rect(box, picture::Paint{"#ffffff", look.stroke, 1, 1, "5 3", 6}, folded_names(cluster_, diagram_.above));
+    svg_.text_in(box, folded_names(cluster_, diagram_.above),
+                 picture::TextStyle{12, kInk, picture::Anchor::middle, true});
     const double under = !diagram_.cores.empty() ? core_y_ : !diagram_.spines.empty() ? spine_y_ : leaf_y_;
-    if (diagram_.fabric == FabricKind::oob && diagram_.spines.empty()) return;  // the leaves' own bundles go there
+    if (diagram_.fabric == model::FabricKind::oob && diagram_.spines.empty())
+      return;  // the leaves' own bundles go there
     bundle({box.centre().x, under}, box.bottom_centre(), bundle_text(diagram_.above_links));
   }
 
-  void bundle(const Point& from, const Point& to, const std::string& text) {
-    svg_.link(from, to, Paint{"none", "#8d949b", 5, 0.5}, text);
-    svg_.label({(from.x + to.x) / 2, (from.y + to.y) / 2}, text, TextStyle{11, kInk});
+  void bundle(const picture::Point& from, const picture::Point& to, const std::string& text) {
+    svg_.link(from, to, picture::Paint{"none", "#8d949b", 5, 0.5}, text);
+    svg_.label({(from.x + to.x) / 2, (from.y + to.y) / 2}, text, picture::TextStyle{11, kInk});
   }
 
   // A panel with a row of switches, as many as fit, and their number and names.
-  void draw_tier(const Box& box, const std::vector<DeviceId>& devices, std::string_view one, std::string_view many) {
+  void draw_tier(const picture::Box& box, const std::vector<model::DeviceId>& devices, std::string_view one,
+                 std::string_view many) {
     const std::string names = folded_names(cluster_, devices);
-    svg_.rect(box, Paint{kPanel, "#d5d8dc", 1, 1, {}, 6}, names);
+    svg_.rect(box, picture::Paint{kPanel, "#d5d8dc", 1, 1, {}, 6}, names);
     const std::string text = fmt::format("{}: {}", views::counted(devices.size(), one, many), names);
-    svg_.text_in({box.x, box.y + 4, box.width, 18}, text, TextStyle{12, kInk, Anchor::middle, true});
+    svg_.text_in({box.x, box.y + 4, box.width, 18}, text, picture::TextStyle{12, kInk, picture::Anchor::middle, true});
     draw_icons({box.x + 10, box.y + 26, box.width - 20, box.height - 36}, devices, 44);
   }
 
-  void draw_icons(const Box& box, const std::vector<DeviceId>& devices, double widest) {
+  void draw_icons(const picture::Box& box, const std::vector<model::DeviceId>& devices, double widest) {
     const auto fit = static_cast<std::size_t>(std::max(1.0, box.width / 16));
     const bool all = devices.size() <= fit;
     const std::size_t shown = all ? devices.size() : fit - 1;
-    const double step = std::min(widest, box.width / real(all ? shown : shown + 1));
-    const double start = box.x + (box.width - step * real(all ? shown : shown + 1)) / 2;
+    const double step = std::min(widest, box.width / picture::real(all ? shown : shown + 1));
+    const double start = box.x + (box.width - step * picture::real(all ? shown : shown + 1)) / 2;
     for (std::size_t i = 0; i < shown; ++i) {
-      const DeviceGroup& group = cluster_.group_of(devices[i]);
+      const model::DeviceGroup& group = cluster_.group_of(devices[i]);
       const Look& look = look_of(cluster_, group);
-      const Box icon{start + real(i) * step + 2, box.y, step - 4, box.height};
-      svg_.rect(icon, Paint{look.fill, look.stroke, 0.8, 1, {}, 2}, cluster_.name_of(devices[i]));
+      const picture::Box icon{start + picture::real(i) * step + 2, box.y, step - 4, box.height};
+      svg_.rect(icon, picture::Paint{look.fill, look.stroke, 0.8, 1, {}, 2}, cluster_.name_of(devices[i]));
       if (diagram_.tier_has_rails(group.tier)) {
         svg_.rect({icon.x, icon.bottom() - 6, icon.width, 6},
-                  Paint{rail_color(cluster_.device(devices[i]).rail), "#ffffff", 0.5});
+                  picture::Paint{rail_color(cluster_.device(devices[i]).rail), "#ffffff", 0.5});
       }
     }
-    if (!all) svg_.text({start + real(shown) * step + 4, box.centre().y + 5}, "…", TextStyle{16, kSoftInk});
+    if (!all)
+      svg_.text({start + picture::real(shown) * step + 4, box.centre().y + 5}, "…", picture::TextStyle{16, kSoftInk});
   }
 
   void draw_pod(const PodColumn& pod) {
     const bool framed = diagram_.in_pods();
     const double inside = pod.x + (framed ? kPodPad : 0);
-    const Box spine{inside, spine_y_, pod.width - (framed ? 2 * kPodPad : 0), kPanelHeight};
+    const picture::Box spine{inside, spine_y_, pod.width - (framed ? 2 * kPodPad : 0), kPanelHeight};
     if (framed) {
-      const Box frame{pod.x, spine_y_ - 28, pod.width, bottom_ - spine_y_ + 28};
-      svg_.rect(frame, Paint{"#fbfbfc", kFrame, 1, 1, "6 4", 8}, fmt::format("pod {}", pod.pod + 1));
+      const picture::Box frame{pod.x, spine_y_ - 28, pod.width, bottom_ - spine_y_ + 28};
+      svg_.rect(frame, picture::Paint{"#fbfbfc", kFrame, 1, 1, "6 4", 8}, fmt::format("pod {}", pod.pod + 1));
       svg_.text({frame.x + 10, frame.y + 18}, fmt::format("Pod {}", pod.pod + 1),
-                TextStyle{13, kInk, Anchor::start, true});
+                picture::TextStyle{13, kInk, picture::Anchor::start, true});
     }
     const auto links = diagram_.core_links.find(pod.pod);
     if (!diagram_.cores.empty() && links != diagram_.core_links.end()) {
@@ -307,60 +312,64 @@ class BlockPainter {
     if (!pod.spines.empty()) draw_tier(spine, pod.spines, "spine", "spines");
   }
 
-  void draw_ellipsis(const Box& box, std::size_t more, const std::string& how, const std::string& whom) {
-    const Point at = box.centre();
-    const TextStyle small{10, kSoftInk, Anchor::middle};
-    svg_.text({at.x, at.y - 8}, "…", TextStyle{28, kSoftInk, Anchor::middle, true});
-    svg_.text({at.x, at.y + 18}, fmt::format("× {}", views::grouped(more)), TextStyle{17, kInk, Anchor::middle, true});
+  void draw_ellipsis(const picture::Box& box, std::size_t more, const std::string& how, const std::string& whom) {
+    const picture::Point at = box.centre();
+    const picture::TextStyle small{10, kSoftInk, picture::Anchor::middle};
+    svg_.text({at.x, at.y - 8}, "…", picture::TextStyle{28, kSoftInk, picture::Anchor::middle, true});
+    svg_.text({at.x, at.y + 18}, fmt::format("× {}", views::grouped(more)),
+              picture::TextStyle{17, kInk, picture::Anchor::middle, true});
     svg_.text({at.x, at.y + 35}, how, small);
-    svg_.text({at.x, at.y + 48}, fit_text(whom, small.size, box.width + kGap - 4), small);
+    svg_.text({at.x, at.y + 48}, picture::fit_text(whom, small.size, box.width + kGap - 4), small);
   }
 
-  void draw_block(const Block& block, double x, const Box& spine) {
+  void draw_block(const Block& block, double x, const picture::Box& spine) {
     const double width = layout_.card;
-    const Box leaf{x + 6, leaf_y_, width - 12, kLeafPanel};
-    const Box host{x + 6, host_y_, width - 12, kHostPanel - 6};
+    const picture::Box leaf{x + 6, leaf_y_, width - 12, kLeafPanel};
+    const picture::Box host{x + 6, host_y_, width - 12, kHostPanel - 6};
     if (!block.uplinks.empty()) {
       const double over = diagram_.spines.empty() ? above_y_ + 40 : spine.bottom();
       bundle({leaf.centre().x, leaf.y - 24}, {leaf.centre().x, over}, bundle_text(block.uplinks));
     }
     const std::string names = folded_names(cluster_, block.leaves);
-    svg_.rect({x, leaf.y - 24, width, host.bottom() - leaf.y + 30}, Paint{"#ffffff", "#d5d8dc", 1, 1, {}, 6},
+    svg_.rect({x, leaf.y - 24, width, host.bottom() - leaf.y + 30}, picture::Paint{"#ffffff", "#d5d8dc", 1, 1, {}, 6},
               fmt::format("{}: {}", block.name, names));
-    svg_.text_in({x, leaf.y - 21, width, 18}, block.name, TextStyle{12.5, kInk, Anchor::middle, true});
-    svg_.rect(leaf, Paint{kPanel, "none", 1, 1, {}, 4});
+    svg_.text_in({x, leaf.y - 21, width, 18}, block.name,
+                 picture::TextStyle{12.5, kInk, picture::Anchor::middle, true});
+    svg_.rect(leaf, picture::Paint{kPanel, "none", 1, 1, {}, 4});
     svg_.text_in({leaf.x, leaf.y + 3, leaf.width, 16}, views::counted(block.leaves.size(), "leaf", "leaves"),
-                 TextStyle{11, kInk, Anchor::middle, true});
+                 picture::TextStyle{11, kInk, picture::Anchor::middle, true});
     draw_icons({leaf.x + 6, leaf.y + 22, leaf.width - 12, 30}, block.leaves, 44);
-    svg_.text_in({leaf.x, leaf.y + 56, leaf.width, 16}, names, TextStyle{9.5, kSoftInk});
+    svg_.text_in({leaf.x, leaf.y + 56, leaf.width, 16}, names, picture::TextStyle{9.5, kSoftInk});
     const std::string links = bundle_text(block.host_links);
-    svg_.link(host.top_centre(), leaf.bottom_centre(), Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45},
-              links);
-    svg_.label({leaf.centre().x, (leaf.bottom() + host.y) / 2}, links, TextStyle{11, kInk});
+    svg_.link(host.top_centre(), leaf.bottom_centre(),
+              picture::Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45}, links);
+    svg_.label({leaf.centre().x, (leaf.bottom() + host.y) / 2}, links, picture::TextStyle{11, kInk});
     draw_block_hosts(block, host);
   }
 
-  void draw_block_hosts(const Block& block, const Box& box) {
+  void draw_block_hosts(const Block& block, const picture::Box& box) {
     constexpr std::size_t kAcross = 16;
     constexpr std::size_t kMost = 4 * kAcross;
     const std::string names = folded_names(cluster_, block.hosts);
-    svg_.rect(box, Paint{kPanel, "none", 1, 1, {}, 4}, names);
+    svg_.rect(box, picture::Paint{kPanel, "none", 1, 1, {}, 4}, names);
     const std::string counts = hosts_text(cluster_, block.hosts);
-    const double size = text_width(counts, 11, true) > box.width - 4 ? 9.5 : 11;
-    svg_.text_in({box.x, box.y + 3, box.width, 16}, counts, TextStyle{size, kInk, Anchor::middle, true});
+    const double size = picture::text_width(counts, 11, true) > box.width - 4 ? 9.5 : 11;
+    svg_.text_in({box.x, box.y + 3, box.width, 16}, counts,
+                 picture::TextStyle{size, kInk, picture::Anchor::middle, true});
     const std::size_t shown = std::min(block.hosts.size(), kMost);
-    const double step = (box.width - 12) / real(kAcross);
-    const double start = box.x + 6 + (real(kAcross) - real(std::min(shown, kAcross))) * step / 2;
+    const double step = (box.width - 12) / picture::real(kAcross);
+    const double start = box.x + 6 + (picture::real(kAcross) - picture::real(std::min(shown, kAcross))) * step / 2;
     for (std::size_t i = 0; i < shown; ++i) {
       const Look& look = look_of(cluster_, cluster_.group_of(block.hosts[i]));
-      const Box icon{start + real(i % kAcross) * step + 1, box.y + 23 + real(i / kAcross) * 18, step - 2, 15};
-      svg_.rect(icon, Paint{look.fill, look.stroke, 0.7, 1, {}, 1.5}, cluster_.name_of(block.hosts[i]));
+      const picture::Box icon{start + picture::real(i % kAcross) * step + 1,
+                              box.y + 23 + picture::real(i / kAcross) * 18, step - 2, 15};
+      svg_.rect(icon, picture::Paint{look.fill, look.stroke, 0.7, 1, {}, 1.5}, cluster_.name_of(block.hosts[i]));
     }
     draw_host_names(names, shown < block.hosts.size(), {box.x, box.bottom() - 28, box.width, 26});
   }
 
   // Names in up to two lines, broken after a comma.
-  void draw_host_names(std::string_view names, bool more, const Box& box) {
+  void draw_host_names(std::string_view names, bool more, const picture::Box& box) {
     constexpr double kSize = 9.5;
     std::string first;
     while (!names.empty()) {
@@ -371,29 +380,29 @@ class BlockPainter {
       }
       end = std::min(end + 1, names.size());
       const std::string longer = first + std::string(names.substr(0, end));
-      if (!first.empty() && text_width(longer, kSize) > box.width - 6) break;
+      if (!first.empty() && picture::text_width(longer, kSize) > box.width - 6) break;
       first = longer;
       names.remove_prefix(end);
     }
     const std::string second = std::string(names) + (more && names.empty() ? "(not all drawn)" : "");
     const double lift = second.empty() ? 6 : 0;
-    svg_.text_in({box.x, box.y + lift, box.width, 12}, first, TextStyle{kSize, kSoftInk});
-    svg_.text_in({box.x, box.y + 12, box.width, 12}, second, TextStyle{kSize, kSoftInk});
+    svg_.text_in({box.x, box.y + lift, box.width, 12}, first, picture::TextStyle{kSize, kSoftInk});
+    svg_.text_in({box.x, box.y + 12, box.width, 12}, second, picture::TextStyle{kSize, kSoftInk});
   }
 
   void draw_sides() {
-    std::vector<DeviceId> leaves;
-    std::vector<DeviceId> hosts;
+    std::vector<model::DeviceId> leaves;
+    std::vector<model::DeviceId> hosts;
     for (const Block& block : diagram_.blocks) {
       leaves.insert(leaves.end(), block.leaves.begin(), block.leaves.end());
       hosts.insert(hosts.end(), block.hosts.begin(), block.hosts.end());
     }
-    const auto tier = [&](const std::vector<DeviceId>& devices) {
+    const auto tier = [&](const std::vector<model::DeviceId>& devices) {
       return std::vector<std::string>{
           fmt::format("{} × {}", views::grouped(devices.size()), models_text(cluster_, devices))};
     };
     if (!diagram_.above.empty()) {
-      const bool site = cluster_.group_of(diagram_.above.front()).kind == DeviceKind::external;
+      const bool site = cluster_.group_of(diagram_.above.front()).kind == model::DeviceKind::external;
       draw_side(svg_, above_y_ + 20, site ? "Site network" : "Frontend",
                 {bundle_text(diagram_.above_links) + " links"});
     }
@@ -410,9 +419,9 @@ class BlockPainter {
     draw_side(svg_, host_y_ + kHostPanel / 2, "Hosts", host_counts(cluster_, hosts));
   }
 
-  Svg& svg_;
+  picture::Svg& svg_;
   const Diagram& diagram_;
-  const Cluster& cluster_;
+  const model::Cluster& cluster_;
   Layout layout_;
   double left_ = 0, right_ = 0, bottom_ = 0;
   double above_y_ = 0, core_y_ = 0, spine_y_ = 0, leaf_y_ = 0, host_y_ = 0;
@@ -422,6 +431,8 @@ class BlockPainter {
 
 double blocks_width(const Diagram& diagram) { return lay_out(diagram).right + kMargin; }
 
-double draw_blocks(Svg& svg, const Diagram& diagram, double top) { return BlockPainter(svg, diagram).draw(top); }
+double draw_blocks(picture::Svg& svg, const Diagram& diagram, double top) {
+  return BlockPainter(svg, diagram).draw(top);
+}
 
-}  // namespace weft::picture
+}  // namespace weft::design

@@ -13,10 +13,10 @@
 #include "design/pictures.h"
 #include "design/views_common.h"
 
-namespace weft {
-namespace {
+namespace weft::design {
 
-using namespace picture;  // NOLINT(google-build-using-namespace): a picture is written in its words
+using namespace picture;  // NOLINT(google-build-using-namespace): a picture is written in its terms
+namespace {
 
 constexpr std::size_t kMostRacks = 64;  // drawn one by one; also the most kinds drawn
 constexpr double kMargin = 24;
@@ -32,7 +32,7 @@ constexpr std::size_t kMostInLine = 17;
 
 // Racks that look alike; the first stands for all.
 struct RackKind {
-  std::vector<RackId> racks;
+  std::vector<model::RackId> racks;
 };
 
 // Racks under one heading; short ones share a line.
@@ -54,12 +54,12 @@ std::size_t places(const Line& line) {
   return sum;
 }
 
-std::string signature(const Cluster& cluster, RackId id) {
-  const Rack& rack = cluster.rack(id);
+std::string signature(const model::Cluster& cluster, model::RackId id) {
+  const model::Rack& rack = cluster.rack(id);
   std::string text =
       fmt::format("{} {} {} {};", rack.model->id->text, rack.pool, rack.power.count(), rack.limit.count());
-  for (const DeviceId device : cluster.devices_in(id)) {
-    const DeviceGroup& group = cluster.group_of(device);
+  for (const model::DeviceId device : cluster.devices_in(id)) {
+    const model::DeviceGroup& group = cluster.group_of(device);
     text += fmt::format("{}:{}:{};", cluster.device(device).rack_unit, look_of(cluster, group).meaning,
                         views::model_id(cluster, device));
   }
@@ -87,28 +87,28 @@ std::string row_name(std::int32_t row) {
   return row < 0 ? fmt::format("Service row {}", -row) : fmt::format("Row {}", row);
 }
 
-std::vector<Line> rows_of_racks(const Cluster& cluster) {
-  std::map<std::int32_t, std::vector<RackId>> rows;
+std::vector<Line> rows_of_racks(const model::Cluster& cluster) {
+  std::map<std::int32_t, std::vector<model::RackId>> rows;
   for (std::uint32_t r = 0; r < cluster.racks().size(); ++r) {
-    rows[cluster.racks()[r].row].push_back(static_cast<RackId>(r));
+    rows[cluster.racks()[r].row].push_back(static_cast<model::RackId>(r));
   }
   std::vector<Line> lines;
   for (auto& [row, racks] : rows) {
     std::stable_sort(racks.begin(), racks.end(),
-                     [&](RackId a, RackId b) { return cluster.rack(a).column < cluster.rack(b).column; });
+                     [&](model::RackId a, model::RackId b) { return cluster.rack(a).column < cluster.rack(b).column; });
     std::vector<RackKind> kinds;
     kinds.reserve(racks.size());
-    for (const RackId rack : racks) kinds.push_back({{rack}});
+    for (const model::RackId rack : racks) kinds.push_back({{rack}});
     add_lines(row_name(row), std::move(kinds), lines);
   }
   return lines;
 }
 
-std::vector<Line> kinds_of_racks(const Cluster& cluster, std::size_t& left_out) {
+std::vector<Line> kinds_of_racks(const model::Cluster& cluster, std::size_t& left_out) {
   std::vector<RackKind> kinds;
   std::unordered_map<std::string, std::size_t> known;
   for (std::uint32_t r = 0; r < cluster.racks().size(); ++r) {
-    const auto id = static_cast<RackId>(r);
+    const auto id = static_cast<model::RackId>(r);
     const auto [found, added] = known.emplace(signature(cluster, id), kinds.size());
     if (added) kinds.emplace_back();
     kinds[found->second].racks.push_back(id);
@@ -130,7 +130,7 @@ std::vector<Line> kinds_of_racks(const Cluster& cluster, std::size_t& left_out) 
   return lines;
 }
 
-void draw_power(Svg& svg, const Rack& rack, const Box& frame) {
+void draw_power(Svg& svg, const model::Rack& rack, const Box& frame) {
   const Box bar{frame.x, frame.bottom() + 5, frame.width, 8};
   svg.rect(bar, Paint{"#ffffff", kFrame, 0.8, 1, {}, 2});
   const double limit = real(rack.limit.count());
@@ -153,10 +153,10 @@ void draw_unit_numbers(Svg& svg, const Box& frame, std::int64_t units) {
 }
 
 // PDUs stand upright beside the frame, odd ones left, even ones right.
-void draw_pdus(Svg& svg, const Cluster& cluster, const Rack& rack, const Box& frame) {
+void draw_pdus(Svg& svg, const model::Cluster& cluster, const model::Rack& rack, const Box& frame) {
   const std::uint32_t levels = (rack.pdus + 1) / 2;
   for (std::uint32_t i = 0; i < rack.pdus; ++i) {
-    const auto id = static_cast<DeviceId>(index_of(rack.first_pdu) + i);
+    const auto id = static_cast<model::DeviceId>(model::index_of(rack.first_pdu) + i);
     const double height = frame.height / real(levels);
     const double x = i % 2 == 0 ? frame.x - kPduWidth : frame.right();
     const Box box{x + 0.5, frame.y + real(i / 2) * height + 1, kPduWidth - 1, height - 2};
@@ -176,11 +176,11 @@ void draw_name(Svg& svg, const Box& box, std::string_view name, double size, con
   svg.text_in(box, name, TextStyle{size, look.ink});
 }
 
-void draw_device(Svg& svg, const Cluster& cluster, DeviceId id, const Box& frame, bool alone) {
-  const Device& device = cluster.device(id);
+void draw_device(Svg& svg, const model::Cluster& cluster, model::DeviceId id, const Box& frame, bool alone) {
+  const model::Device& device = cluster.device(id);
   const std::int64_t height = views::height_of(cluster, id);
   if (device.rack_unit == 0 || height <= 0) return;
-  const DeviceGroup& group = cluster.group_of(id);
+  const model::DeviceGroup& group = cluster.group_of(id);
   const Look& look = look_of(cluster, group);
   const double top = frame.bottom() - real(device.rack_unit + height - 1) * kUnitHeight;
   const Box box{frame.x + 1, top + 0.4, frame.width - 2, real(height) * kUnitHeight - 0.8};
@@ -198,12 +198,12 @@ void draw_device(Svg& svg, const Cluster& cluster, DeviceId id, const Box& frame
   }
 }
 
-void draw_rack(Svg& svg, const Cluster& cluster, const RackKind& kind, const Point& at, double height) {
-  const RackId id = kind.racks.front();
-  const Rack& rack = cluster.rack(id);
+void draw_rack(Svg& svg, const model::Cluster& cluster, const RackKind& kind, const Point& at, double height) {
+  const model::RackId id = kind.racks.front();
+  const model::Rack& rack = cluster.rack(id);
   const bool alone = kind.racks.size() == 1;
   std::vector<std::string> names;
-  for (const RackId member : kind.racks) names.push_back(cluster.rack(member).name);
+  for (const model::RackId member : kind.racks) names.push_back(cluster.rack(member).name);
   const std::string name = fold_hosts(std::move(names));
   const std::int64_t units = *rack.model->height;
   const double tall = real(units) * kUnitHeight;
@@ -219,21 +219,21 @@ void draw_rack(Svg& svg, const Cluster& cluster, const RackKind& kind, const Poi
   svg.rect(frame, Paint{kPanel, kFrame, 1.2});
   draw_unit_numbers(svg, frame, units);
   draw_pdus(svg, cluster, rack, frame);
-  for (const DeviceId device : cluster.devices_in(id)) draw_device(svg, cluster, device, frame, alone);
+  for (const model::DeviceId device : cluster.devices_in(id)) draw_device(svg, cluster, device, frame, alone);
   draw_power(svg, rack, frame);
   svg.close_group();
 }
 
-std::vector<LegendItem> rack_legend(const Cluster& cluster) {
+std::vector<LegendItem> rack_legend(const model::Cluster& cluster) {
   std::vector<LegendItem> items;
   std::vector<std::string_view> known;
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.count == 0 || group.kind == DeviceKind::external) continue;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.count == 0 || group.kind == model::DeviceKind::external) continue;
     const Look& look = look_of(cluster, group);
     if (std::find(known.begin(), known.end(), look.meaning) != known.end()) continue;
     known.push_back(look.meaning);
     std::string text(look.meaning);
-    if (group.kind == DeviceKind::pdu) text += " with its feed";
+    if (group.kind == model::DeviceKind::pdu) text += " with its feed";
     items.push_back({look.fill, look.stroke, std::move(text), false});
   }
   items.push_back({"#56b4e9", kFrame, "maximum power, share of the rack's limit", false});
@@ -242,12 +242,12 @@ std::vector<LegendItem> rack_legend(const Cluster& cluster) {
   return items;
 }
 
-std::string facts_line(const Cluster& cluster, bool each, std::size_t left_out) {
+std::string facts_line(const model::Cluster& cluster, bool each, std::size_t left_out) {
   std::uint64_t servers = 0;
   std::uint64_t switches = 0;
-  for (const DeviceGroup& group : cluster.groups()) {
-    servers += group.kind == DeviceKind::server ? group.count : 0;
-    switches += group.kind == DeviceKind::network_switch ? group.count : 0;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    servers += group.kind == model::DeviceKind::server ? group.count : 0;
+    switches += group.kind == model::DeviceKind::network_switch ? group.count : 0;
   }
   std::string facts = fmt::format("{} · {} · {} · {} maximum power", views::counted(cluster.gpu_count(), "GPU", "GPUs"),
                                   views::counted(servers, "server", "servers"),
@@ -257,7 +257,7 @@ std::string facts_line(const Cluster& cluster, bool each, std::size_t left_out) 
   return facts;
 }
 
-double draw_line(Svg& svg, const Cluster& cluster, const Line& line, double y) {
+double draw_line(Svg& svg, const model::Cluster& cluster, const Line& line, double y) {
   std::int64_t tallest = 1;
   for (const Section& section : line) {
     for (const RackKind& kind : section.kinds) {
@@ -278,7 +278,7 @@ double draw_line(Svg& svg, const Cluster& cluster, const Line& line, double y) {
 
 }  // namespace
 
-std::string racks_svg(const Cluster& cluster) {
+std::string racks_svg(const model::Cluster& cluster) {
   std::size_t left_out = 0;
   const bool each = cluster.racks().size() <= kMostRacks;
   const std::vector<Line> lines = each ? rows_of_racks(cluster) : kinds_of_racks(cluster, left_out);
@@ -294,4 +294,4 @@ std::string racks_svg(const Cluster& cluster) {
   return svg.finish(width, y + kMargin - 16, title);
 }
 
-}  // namespace weft
+}  // namespace weft::design

@@ -9,7 +9,7 @@
 #include "base/svg.h"
 #include "model/cluster.h"
 
-namespace weft::picture {
+namespace weft::design {
 
 inline constexpr std::string_view kInk = "#1a1a1a";
 inline constexpr std::string_view kSoftInk = "#555b61";
@@ -24,10 +24,10 @@ struct Look {
   friend bool operator==(const Look&, const Look&) = default;
 };
 
-[[nodiscard]] const Look& look_of(const Cluster& cluster, const DeviceGroup& group);
-[[nodiscard]] const Look& switch_look(FabricKind fabric);
+[[nodiscard]] const Look& look_of(const model::Cluster& cluster, const model::DeviceGroup& group);
+[[nodiscard]] const Look& switch_look(model::FabricKind fabric);
 [[nodiscard]] std::string_view rail_color(std::uint32_t rail);
-[[nodiscard]] std::string_view fabric_words(FabricKind fabric);  // "out-of-band"
+[[nodiscard]] std::string_view fabric_words(model::FabricKind fabric);  // "out-of-band"
 
 // Swatches with their meaning in one line, wrapped at `width`; gives the y below.
 struct LegendItem {
@@ -36,8 +36,9 @@ struct LegendItem {
   std::string text;
   bool line = false;  // a link rather than a box
 };
-double draw_legend(Svg& svg, const Point& at, double width, const std::vector<LegendItem>& items);
+double draw_legend(picture::Svg& svg, const picture::Point& at, double width, const std::vector<LegendItem>& items);
 // Heading and the line under it; gives the y below.
-double draw_heading(Svg& svg, const Point& at, double width, std::string_view title, std::string_view subtitle);
+double draw_heading(picture::Svg& svg, const picture::Point& at, double width, std::string_view title,
+                    std::string_view subtitle);
 
-}  // namespace weft::picture
+}  // namespace weft::design

@@ -11,7 +11,7 @@
 #include "design/pictures.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 std::string cluster_text(int train, int store, int login) {
@@ -26,26 +26,26 @@ std::string cluster_text(int train, int store, int login) {
          "fabrics: {frontend: {subnets: [10.20.0.0/16]}}\n";
 }
 
-std::shared_ptr<const Cluster> make(const std::string& text) {
-  const std::unique_ptr<Loaded> loaded = load_cluster_text("demo.yaml", text);
+std::shared_ptr<const model::Cluster> make(const std::string& text) {
+  const std::unique_ptr<model::Loaded> loaded = model::load_cluster_text("demo.yaml", text);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   if (loaded->cluster == nullptr) std::abort();
   return loaded->cluster;
 }
 
-const Cluster& small() {
+const model::Cluster& small() {
   static const auto kCluster = make(cluster_text(32, 4, 2));
   return *kCluster;
 }
 
-const Cluster& large() {
+const model::Cluster& large() {
   static const auto kCluster = make(cluster_text(2000, 64, 8));
   return *kCluster;
 }
 
-std::vector<std::string> pictures_of(const Cluster& cluster) {
+std::vector<std::string> pictures_of(const model::Cluster& cluster) {
   std::vector<std::string> pictures = {racks_svg(cluster)};
-  for (int f = 0; f < kFabrics; ++f) pictures.push_back(fabric_svg(cluster, static_cast<FabricKind>(f)));
+  for (int f = 0; f < model::kFabrics; ++f) pictures.push_back(fabric_svg(cluster, static_cast<model::FabricKind>(f)));
   return pictures;
 }
 
@@ -203,14 +203,14 @@ TEST(Pictures, AreReadableWith32Nodes) {
 }
 
 TEST(Pictures, ShowEveryDeviceWith32Nodes) {
-  const Cluster& cluster = small();
+  const model::Cluster& cluster = small();
   const std::string racks = racks_svg(cluster);
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
-    const auto id = static_cast<DeviceId>(d);
-    if (cluster.device(id).rack == kNone<RackId>) continue;
+    const auto id = static_cast<model::DeviceId>(d);
+    if (cluster.device(id).rack == model::kNone<model::RackId>) continue;
     EXPECT_NE(racks.find("<title>" + cluster.name_of(id) + ":"), std::string::npos) << cluster.name_of(id);
   }
-  const std::string backend = fabric_svg(cluster, FabricKind::backend);
+  const std::string backend = fabric_svg(cluster, model::FabricKind::backend);
   for (const char* host : {">train001<", ">train032<"}) EXPECT_NE(backend.find(host), std::string::npos) << host;
   std::size_t links = 0;
   for (std::size_t i = backend.find("<path"); i != std::string::npos; i = backend.find("<path", i + 1)) ++links;
@@ -262,8 +262,8 @@ TEST(Pictures, DrawRepeatedRacksOnce) {
 
 TEST(Pictures, AreTheSameEveryTime) {
   EXPECT_EQ(racks_svg(small()), racks_svg(small()));
-  EXPECT_EQ(fabric_svg(small(), FabricKind::storage), fabric_svg(small(), FabricKind::storage));
+  EXPECT_EQ(fabric_svg(small(), model::FabricKind::storage), fabric_svg(small(), model::FabricKind::storage));
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

@@ -6,9 +6,9 @@
 
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::design {
 
-[[nodiscard]] std::string racks_svg(const Cluster& cluster);
-[[nodiscard]] std::string fabric_svg(const Cluster& cluster, FabricKind fabric);
+[[nodiscard]] std::string racks_svg(const model::Cluster& cluster);
+[[nodiscard]] std::string fabric_svg(const model::Cluster& cluster, model::FabricKind fabric);
 
-}  // namespace weft
+}  // namespace weft::design

@@ -7,32 +7,36 @@
 
 #include "base/utf8.h"
 
-namespace weft {
+namespace weft::model {
 
 template <>
-const Schema& schema_of<PriceItem>() {
+const Schema& schema_of<design::PriceItem>() {
   static const Schema kSchema =
-      SchemaBuilder<PriceItem>("price-item", "What one catalogue item, or every item of a category, costs.")
-          .field("item", &PriceItem::item,
+      SchemaBuilder<design::PriceItem>("price-item", "What one catalogue item, or every item of a category, costs.")
+          .field("item", &design::PriceItem::item,
                  "Catalogue id, or a category (switch, storage, server, manager, gpu, transceiver, cable, pdu, rack) "
                  "for every item of it that has no entry of its own")
           .required()
-          .field("price", &PriceItem::price, "Price of one, in the file's currency")
-          .field("lead_time", &PriceItem::lead_time, "From order to delivery")
+          .field("price", &design::PriceItem::price, "Price of one, in the file's currency")
+          .field("lead_time", &design::PriceItem::lead_time, "From order to delivery")
           .build();
   return kSchema;
 }
 
 template <>
-const Schema& schema_of<Prices>() {
-  static const Schema kSchema = SchemaBuilder<Prices>("prices", "Prices and lead times for the bill of materials.")
-                                    .field("currency", &Prices::currency, "Currency of every price in the file")
-                                    .field("items", &Prices::items, "One entry an item")
-                                    .required()
-                                    .build();
+const Schema& schema_of<design::Prices>() {
+  static const Schema kSchema =
+      SchemaBuilder<design::Prices>("prices", "design::Prices and lead times for the bill of materials.")
+          .field("currency", &design::Prices::currency, "Currency of every price in the file")
+          .field("items", &design::Prices::items, "One entry an item")
+          .required()
+          .build();
   return kSchema;
 }
 
+}  // namespace weft::model
+
+namespace weft::design {
 namespace {
 
 constexpr std::array<std::string_view, 9> kCategories = {"switch",      "storage", "server", "manager", "gpu",
@@ -44,7 +48,7 @@ void append_ids(const std::vector<Model>& models, std::vector<std::string_view>&
 }
 
 // Everything that can stand on a bill of materials.
-std::vector<std::string_view> known_items(const Catalog& catalog) {
+std::vector<std::string_view> known_items(const model::Catalog& catalog) {
   std::vector<std::string_view> out(kCategories.begin(), kCategories.end());
   append_ids(catalog.gpus(), out);
   append_ids(catalog.servers(), out);
@@ -56,7 +60,7 @@ std::vector<std::string_view> known_items(const Catalog& catalog) {
   return out;
 }
 
-void check_item(const PriceItem& item, const Catalog& catalog, const std::vector<std::string_view>& known,
+void check_item(const PriceItem& item, const model::Catalog& catalog, const std::vector<std::string_view>& known,
                 Diagnostics& diagnostics) {
   const std::string& id = *item.item;
   if (std::find(known.begin(), known.end(), id) == known.end()) {
@@ -85,10 +89,10 @@ const PriceItem* Prices::find(std::string_view id, std::string_view category) co
   return general;
 }
 
-std::optional<Prices> read_prices(const YamlNode& root, const Catalog& catalog, Diagnostics& diagnostics) {
+std::optional<Prices> read_prices(const YamlNode& root, const model::Catalog& catalog, Diagnostics& diagnostics) {
   const std::size_t errors_before = diagnostics.error_count();
   Prices prices;
-  if (!Codec<Prices>::read(root, diagnostics, prices)) return std::nullopt;
+  if (!model::Codec<Prices>::read(root, diagnostics, prices)) return std::nullopt;
   if (prices.currency->empty()) diagnostics.error(prices.currency.place, "the currency is empty");
   const std::vector<std::string_view> known = known_items(catalog);
   std::vector<std::string_view> seen;
@@ -105,4 +109,4 @@ std::optional<Prices> read_prices(const YamlNode& root, const Catalog& catalog, 
   return prices;
 }
 
-}  // namespace weft
+}  // namespace weft::design

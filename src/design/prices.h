@@ -11,25 +11,26 @@
 #include "base/yaml.h"
 #include "model/catalog.h"
 
-namespace weft {
+namespace weft::design {
 
 struct PriceItem {
   using IsRecord = void;
   Place place;
-  Given<std::string> item;  // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
-  Given<Money> price;
-  Given<Duration> lead_time;
+  model::Given<std::string> item;  // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
+  model::Given<Money> price;
+  model::Given<Duration> lead_time;
 };
 
 struct Prices {
   using IsRecord = void;
   Place place;
-  Given<std::string> currency{std::string("USD")};
-  Given<std::vector<PriceItem>> items;
+  model::Given<std::string> currency{std::string("USD")};
+  model::Given<std::vector<PriceItem>> items;
 
   [[nodiscard]] const PriceItem* find(std::string_view id, std::string_view category) const;
 };
 
-[[nodiscard]] std::optional<Prices> read_prices(const YamlNode& root, const Catalog& catalog, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Prices> read_prices(const YamlNode& root, const model::Catalog& catalog,
+                                                Diagnostics& diagnostics);
 
-}  // namespace weft
+}  // namespace weft::design

@@ -7,7 +7,7 @@
 #include "base/test_places.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using testing::HasSubstr;
@@ -18,7 +18,7 @@ struct Read {
 };
 
 Read read(std::string text) {
-  const auto loaded = load_catalog({});
+  const auto loaded = model::load_catalog({});
   EXPECT_NE(loaded->catalog, nullptr);
   Read out;
   Diagnostics diagnostics;
@@ -99,4 +99,4 @@ TEST(Prices, TheExampleIsSoundAndKeepsTheRuleForRdmaSwitches) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

@@ -8,7 +8,7 @@
 #include "base/document.h"
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::design {
 
 struct ThroughputNeed {
   Bytes read;  // per second
@@ -18,11 +18,11 @@ struct ThroughputNeed {
 };
 
 // What `gpus` GPUs on `nodes` nodes should be able to read and write, by each published rule.
-[[nodiscard]] std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes, DataClass data);
+[[nodiscard]] std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes, model::DataClass data);
 
-[[nodiscard]] Document storage_view(const Cluster& cluster);
-[[nodiscard]] Document vf_view(const Cluster& cluster);
-[[nodiscard]] Document mig_view(const Cluster& cluster);
+[[nodiscard]] Document storage_view(const model::Cluster& cluster);
+[[nodiscard]] Document vf_view(const model::Cluster& cluster);
+[[nodiscard]] Document mig_view(const model::Cluster& cluster);
 
 // Whether the instances fit one GPU under the profile's placement rules, and where. Exhaustive over legal starts.
 struct MigPlacement {
@@ -30,7 +30,7 @@ struct MigPlacement {
   std::vector<std::pair<std::string, int>> placed;  // profile, first memory slice
   std::string why_not;
 };
-[[nodiscard]] MigPlacement place_mig(const GpuModel& gpu,
+[[nodiscard]] MigPlacement place_mig(const model::GpuModel& gpu,
                                      const std::vector<std::pair<std::string, std::int64_t>>& wanted);
 
-}  // namespace weft
+}  // namespace weft::design

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "design/sizing.h"
 
-namespace weft {
+namespace weft::design {
 
 namespace {
 
@@ -19,17 +19,17 @@ struct Slices {
   std::int64_t memory = 0;
 };
 
-Slices slices_of(const GpuModel& gpu) {
+Slices slices_of(const model::GpuModel& gpu) {
   Slices slices;
-  for (const MigProfile& profile : *gpu.mig) {
+  for (const model::MigProfile& profile : *gpu.mig) {
     slices.compute = std::max(slices.compute, *profile.compute);
     slices.memory = std::max(slices.memory, *profile.memory_slices);
   }
   return slices;
 }
 
-const MigProfile* find_profile(const GpuModel& gpu, std::string_view name) {
-  for (const MigProfile& profile : *gpu.mig) {
+const model::MigProfile* find_profile(const model::GpuModel& gpu, std::string_view name) {
+  for (const model::MigProfile& profile : *gpu.mig) {
     if (*profile.name == name) return &profile;
   }
   return nullptr;
@@ -39,7 +39,7 @@ const MigProfile* find_profile(const GpuModel& gpu, std::string_view name) {
 // tried twice; with at most 7 instances and 7 starts each the search is tiny.
 class Placer {
  public:
-  Placer(std::vector<const MigProfile*> instances, std::int64_t memory)
+  Placer(std::vector<const model::MigProfile*> instances, std::int64_t memory)
       : instances_(std::move(instances)), starts_(instances_.size(), -1), memory_(memory) {}
 
   bool run() { return place(0, 0); }
@@ -48,7 +48,7 @@ class Placer {
  private:
   bool place(std::size_t next, std::uint64_t used) {
     if (next == instances_.size()) return true;
-    const MigProfile& profile = *instances_[next];
+    const model::MigProfile& profile = *instances_[next];
     const bool repeats = next > 0 && instances_[next - 1] == instances_[next];
     for (const std::int64_t start : *profile.starts) {
       if (start < 0 || start + *profile.memory_slices > memory_) continue;
@@ -61,7 +61,7 @@ class Placer {
     return false;
   }
 
-  std::vector<const MigProfile*> instances_;
+  std::vector<const model::MigProfile*> instances_;
   std::vector<std::int64_t> starts_;
   std::int64_t memory_;
 };
@@ -69,16 +69,17 @@ class Placer {
 using Wanted = std::vector<std::pair<std::string, std::int64_t>>;
 
 // One entry an instance, or why that cannot be.
-Result<std::vector<const MigProfile*>> list_instances(const GpuModel& gpu, const Wanted& wanted, const Slices& whole) {
+Result<std::vector<const model::MigProfile*>> list_instances(const model::GpuModel& gpu, const Wanted& wanted,
+                                                             const Slices& whole) {
   const auto refuse = [](std::string why) { return Error{ErrorCode::invalid_input, std::move(why), {}}; };
-  std::vector<const MigProfile*> instances;
+  std::vector<const model::MigProfile*> instances;
   std::int64_t compute = 0;
   std::int64_t memory = 0;
   for (const auto& [name, count] : wanted) {
-    const MigProfile* profile = find_profile(gpu, name);
+    const model::MigProfile* profile = find_profile(gpu, name);
     if (profile == nullptr) {
       std::vector<std::string_view> known;
-      for (const MigProfile& candidate : *gpu.mig) known.emplace_back(*candidate.name);
+      for (const model::MigProfile& candidate : *gpu.mig) known.emplace_back(*candidate.name);
       const std::string hint = did_you_mean(name, known);
       return refuse(
           fmt::format("{} has no profile {}{}", *gpu.name, in_backticks(name), hint.empty() ? "" : "; " + hint));
@@ -97,7 +98,7 @@ Result<std::vector<const MigProfile*>> list_instances(const GpuModel& gpu, const
     }
     instances.insert(instances.end(), static_cast<std::size_t>(most), profile);
   }
-  std::stable_sort(instances.begin(), instances.end(), [](const MigProfile* a, const MigProfile* b) {
+  std::stable_sort(instances.begin(), instances.end(), [](const model::MigProfile* a, const model::MigProfile* b) {
     if (*a->memory_slices != *b->memory_slices) return *a->memory_slices > *b->memory_slices;
     if (*a->compute != *b->compute) return *a->compute > *b->compute;
     return *a->name < *b->name;
@@ -107,7 +108,7 @@ Result<std::vector<const MigProfile*>> list_instances(const GpuModel& gpu, const
 
 }  // namespace
 
-MigPlacement place_mig(const GpuModel& gpu, const Wanted& wanted) {
+MigPlacement place_mig(const model::GpuModel& gpu, const Wanted& wanted) {
   MigPlacement placement;
   if (!gpu.mig.has_value() || gpu.mig->empty()) {
     placement.why_not = fmt::format("{} has no MIG; it can be shared by time-slicing", *gpu.name);
@@ -154,10 +155,10 @@ struct Left {
   Bytes memory;
 };
 
-Left left_over(const GpuModel& gpu, const Wanted& mix) {
+Left left_over(const model::GpuModel& gpu, const Wanted& mix) {
   Left left{slices_of(gpu).compute, *gpu.memory};
   for (const auto& [name, count] : mix) {
-    const MigProfile* profile = find_profile(gpu, name);
+    const model::MigProfile* profile = find_profile(gpu, name);
     if (profile == nullptr) continue;
     left.compute -= *profile->compute * count;
     left.memory -= *profile->memory * count;
@@ -166,10 +167,10 @@ Left left_over(const GpuModel& gpu, const Wanted& mix) {
 }
 
 // Every mix that fits and to which no further instance can be added.
-std::vector<Wanted> maximal_mixes(const GpuModel& gpu) {
+std::vector<Wanted> maximal_mixes(const model::GpuModel& gpu) {
   Wanted mix;
   // Variants with media engines ("+me") fit wherever the plain profile does.
-  for (const MigProfile& profile : *gpu.mig) {
+  for (const model::MigProfile& profile : *gpu.mig) {
     if (profile.name->find('+') == std::string::npos) mix.emplace_back(*profile.name, 0);
   }
   std::reverse(mix.begin(), mix.end());  // large profiles first reads best
@@ -192,29 +193,29 @@ std::vector<Wanted> maximal_mixes(const GpuModel& gpu) {
   return out;
 }
 
-const PoolSpec& pool_at(const Cluster& cluster, int pool) {
+const model::PoolSpec& pool_at(const model::Cluster& cluster, int pool) {
   return (*cluster.spec().pools)[static_cast<std::size_t>(pool)];
 }
 
 struct GpuPool {
-  const PoolSpec* pool = nullptr;
-  const DeviceGroup* group = nullptr;
-  const GpuModel* gpu = nullptr;
+  const model::PoolSpec* pool = nullptr;
+  const model::DeviceGroup* group = nullptr;
+  const model::GpuModel* gpu = nullptr;
 };
 
-std::vector<GpuPool> gpu_pools(const Cluster& cluster) {
+std::vector<GpuPool> gpu_pools(const model::Cluster& cluster) {
   std::vector<GpuPool> out;
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || group.pool < 0 || *group.server->gpus == 0) continue;
-    const GpuModel* gpu = cluster.catalog().gpu(*group.server->gpu);
+    const model::GpuModel* gpu = cluster.catalog().gpu(*group.server->gpu);
     if (gpu != nullptr) out.push_back({&pool_at(cluster, group.pool), &group, gpu});
   }
   return out;
 }
 
-bool has_mig(const GpuModel& gpu) { return gpu.mig.has_value() && !gpu.mig->empty(); }
+bool has_mig(const model::GpuModel& gpu) { return gpu.mig.has_value() && !gpu.mig->empty(); }
 
-Wanted wanted_of(const PoolSpec& pool) {
+Wanted wanted_of(const model::PoolSpec& pool) {
   Wanted wanted;
   for (const auto& [name, count] : *pool.mig) wanted.emplace_back(name, *count);
   return wanted;
@@ -243,7 +244,7 @@ TableSection pools_table(const std::vector<GpuPool>& pools, std::vector<std::str
     };
     if (entry.pool->mig.has_value() && !entry.pool->mig->empty() && has_mig(*entry.gpu)) {
       for (const auto& [name, count] : wanted_of(*entry.pool)) {
-        const MigProfile* profile = find_profile(*entry.gpu, name);
+        const model::MigProfile* profile = find_profile(*entry.gpu, name);
         if (profile != nullptr) row("MIG", "nvidia.com/mig-" + name, count, *profile->memory);
       }
     } else if (*entry.pool->time_slices > 1) {
@@ -283,7 +284,7 @@ TableSection placement_table(const std::vector<GpuPool>& pools, std::vector<std:
       continue;
     }
     for (const auto& [profile_name, start] : placement.placed) {
-      const MigProfile* profile = find_profile(*entry.gpu, profile_name);
+      const model::MigProfile* profile = find_profile(*entry.gpu, profile_name);
       table.rows.push_back({name, profile_name, start, *profile->memory_slices, *profile->compute});
     }
     const Left left = left_over(*entry.gpu, wanted);
@@ -294,7 +295,7 @@ TableSection placement_table(const std::vector<GpuPool>& pools, std::vector<std:
   return table;
 }
 
-TableSection mixes_table(const GpuModel& gpu) {
+TableSection mixes_table(const model::GpuModel& gpu) {
   using Align = Column::Align;
   TableSection table{"mixes_" + gpu.id->text,
                      fmt::format("What fits one {}", *gpu.name),
@@ -309,7 +310,7 @@ TableSection mixes_table(const GpuModel& gpu) {
         {mix_text(mix), instances_in(mix), left.compute, Cell(left.memory.count(), to_text(left.memory))});
   };
   // One profile alone first: the table that people know.
-  for (const MigProfile& profile : *gpu.mig) {
+  for (const model::MigProfile& profile : *gpu.mig) {
     std::int64_t count = 0;
     while (place_mig(gpu, {{*profile.name, count + 1}}).fits) ++count;
     row({{*profile.name, count}});
@@ -323,7 +324,7 @@ TableSection mixes_table(const GpuModel& gpu) {
 
 }  // namespace
 
-Document mig_view(const Cluster& cluster) {
+Document mig_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "mig";
   const std::vector<GpuPool> pools = gpu_pools(cluster);
@@ -334,7 +335,7 @@ Document mig_view(const Cluster& cluster) {
   document.sections.emplace_back(pools_table(pools, document.notes));
   TableSection placement = placement_table(pools, document.notes);
   if (!placement.rows.empty()) document.sections.emplace_back(std::move(placement));
-  std::vector<const GpuModel*> shown;
+  std::vector<const model::GpuModel*> shown;
   for (const GpuPool& entry : pools) {
     if (!has_mig(*entry.gpu) || std::find(shown.begin(), shown.end(), entry.gpu) != shown.end()) continue;
     shown.push_back(entry.gpu);
@@ -343,11 +344,11 @@ Document mig_view(const Cluster& cluster) {
         "Mixes of several profiles on {} are maximal: no further instance fits beside them.", *entry.gpu->name));
   }
   for (const GpuPool& entry : pools) {
-    if (*entry.pool->role != PoolRole::inference || !has_mig(*entry.gpu)) continue;
+    if (*entry.pool->role != model::PoolRole::inference || !has_mig(*entry.gpu)) continue;
     if (entry.pool->mig.has_value() && !entry.pool->mig->empty()) continue;
     std::int64_t most = 0;
     std::string profile;
-    for (const MigProfile& candidate : *entry.gpu->mig) {
+    for (const model::MigProfile& candidate : *entry.gpu->mig) {
       std::int64_t count = 0;
       while (place_mig(*entry.gpu, {{*candidate.name, count + 1}}).fits) ++count;
       if (count > most) {
@@ -362,4 +363,4 @@ Document mig_view(const Cluster& cluster) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

@@ -6,36 +6,36 @@
 #include "design/sizing.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using Wanted = std::vector<std::pair<std::string, std::int64_t>>;
 
 class Mig : public testing::Test {
  protected:
-  static void SetUpTestSuite() { loaded_ = load_catalog({}).release(); }
+  static void SetUpTestSuite() { loaded_ = model::load_catalog({}).release(); }
   static void TearDownTestSuite() {
     delete loaded_;
     loaded_ = nullptr;
   }
-  static const GpuModel& gpu(std::string_view id) {
-    const GpuModel* found = loaded_->catalog->gpu(id);
+  static const model::GpuModel& gpu(std::string_view id) {
+    const model::GpuModel* found = loaded_->catalog->gpu(id);
     EXPECT_NE(found, nullptr) << id;
     return *found;
   }
-  static std::int64_t most(const GpuModel& model, const std::string& profile) {
+  static std::int64_t most(const model::GpuModel& model, const std::string& profile) {
     std::int64_t count = 0;
     while (place_mig(model, {{profile, count + 1}}).fits) ++count;
     return count;
   }
 
-  static Loaded* loaded_;
+  static model::Loaded* loaded_;
 };
-Loaded* Mig::loaded_ = nullptr;
+model::Loaded* Mig::loaded_ = nullptr;
 
 // NVIDIA MIG User Guide, "H100 MIG Profiles" (H100 80GB): instances available.
 TEST_F(Mig, HomogeneousMaximaOfH100AreThePublishedOnes) {
-  const GpuModel& h100 = gpu("h100-sxm");
+  const model::GpuModel& h100 = gpu("h100-sxm");
   EXPECT_EQ(most(h100, "1g.10gb"), 7);
   EXPECT_EQ(most(h100, "1g.20gb"), 4);
   EXPECT_EQ(most(h100, "2g.20gb"), 3);
@@ -46,7 +46,7 @@ TEST_F(Mig, HomogeneousMaximaOfH100AreThePublishedOnes) {
 
 // Configurations that mig-parted ships and that the source design uses.
 TEST_F(Mig, KnownMixesFit) {
-  const GpuModel& h100 = gpu("h100-sxm");
+  const model::GpuModel& h100 = gpu("h100-sxm");
   EXPECT_TRUE(place_mig(h100, {{"2g.20gb", 3}, {"1g.10gb", 1}}).fits);
   EXPECT_TRUE(place_mig(h100, {{"1g.10gb", 2}, {"2g.20gb", 1}, {"3g.40gb", 1}}).fits);  // all-balanced
   EXPECT_TRUE(place_mig(h100, {{"4g.40gb", 1}, {"3g.40gb", 1}}).fits);
@@ -54,7 +54,7 @@ TEST_F(Mig, KnownMixesFit) {
 }
 
 TEST_F(Mig, RefusesWhatDoesNotFitAndSaysWhy) {
-  const GpuModel& h100 = gpu("h100-sxm");
+  const model::GpuModel& h100 = gpu("h100-sxm");
   EXPECT_THAT(place_mig(h100, {{"1g.10gb", 8}}).why_not, testing::HasSubstr("compute slices"));
   EXPECT_THAT(place_mig(h100, {{"3g.40gb", 2}, {"1g.10gb", 1}}).why_not, testing::HasSubstr("memory slices"));
   // Seven compute and seven memory slices, but 4g.40gb begins at slice 0 only, and so does one of the 3g.40gb.
@@ -66,13 +66,13 @@ TEST_F(Mig, RefusesWhatDoesNotFitAndSaysWhy) {
 }
 
 TEST_F(Mig, PlacesInstancesApartAtLegalStarts) {
-  const GpuModel& h100 = gpu("h100-sxm");
+  const model::GpuModel& h100 = gpu("h100-sxm");
   const MigPlacement placement = place_mig(h100, {{"1g.10gb", 2}, {"2g.20gb", 1}, {"3g.40gb", 1}});
   ASSERT_TRUE(placement.fits);
   ASSERT_EQ(placement.placed.size(), 4U);
   std::vector<bool> used(8);
   for (const auto& [name, start] : placement.placed) {
-    for (const MigProfile& profile : *h100.mig) {
+    for (const model::MigProfile& profile : *h100.mig) {
       if (*profile.name != name) continue;
       EXPECT_THAT(*profile.starts, testing::Contains(start));
       for (std::int64_t i = 0; i < *profile.memory_slices; ++i) {
@@ -85,9 +85,9 @@ TEST_F(Mig, PlacesInstancesApartAtLegalStarts) {
 }
 
 // The rules once more, without any of the search's shortcuts.
-bool fits_by_trying_everything(const GpuModel& model, const std::vector<const MigProfile*>& instances) {
+bool fits_by_trying_everything(const model::GpuModel& model, const std::vector<const model::MigProfile*>& instances) {
   std::int64_t compute = 0;
-  for (const MigProfile* profile : instances) compute += *profile->compute;
+  for (const model::MigProfile* profile : instances) compute += *profile->compute;
   if (compute > 7) return false;
   std::vector<bool> used(8);
   const std::function<bool(std::size_t)> place = [&](std::size_t next) {
@@ -114,15 +114,15 @@ bool fits_by_trying_everything(const GpuModel& model, const std::vector<const Mi
 }
 
 TEST_F(Mig, SearchAgreesWithTryingEverything) {
-  const GpuModel& h100 = gpu("h100-sxm");
-  const std::vector<MigProfile>& profiles = *h100.mig;
+  const model::GpuModel& h100 = gpu("h100-sxm");
+  const std::vector<model::MigProfile>& profiles = *h100.mig;
   int fitting = 0;
   // Every multiset of at most 7 instances.
-  const std::function<void(std::size_t, std::vector<const MigProfile*>&)> visit =
-      [&](std::size_t next, std::vector<const MigProfile*>& chosen) {
+  const std::function<void(std::size_t, std::vector<const model::MigProfile*>&)> visit =
+      [&](std::size_t next, std::vector<const model::MigProfile*>& chosen) {
         if (next == profiles.size()) {
           Wanted wanted;
-          for (const MigProfile* profile : chosen) wanted.emplace_back(*profile->name, 1);
+          for (const model::MigProfile* profile : chosen) wanted.emplace_back(*profile->name, 1);
           const bool expected = fits_by_trying_everything(h100, chosen);
           EXPECT_EQ(place_mig(h100, wanted).fits, expected) << testing::PrintToString(wanted);
           fitting += expected ? 1 : 0;
@@ -136,7 +136,7 @@ TEST_F(Mig, SearchAgreesWithTryingEverything) {
         }
         chosen.resize(before);
       };
-  std::vector<const MigProfile*> chosen;
+  std::vector<const model::MigProfile*> chosen;
   visit(0, chosen);
   EXPECT_GT(fitting, 12);
 }
@@ -159,7 +159,7 @@ pools:
 )";
 
 TEST(MigView, CountsInstancesAndNamesResources) {
-  const auto loaded = load_cluster_text("test.yaml", kServing);
+  const auto loaded = model::load_cluster_text("test.yaml", kServing);
   ASSERT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   const Document view = mig_view(*loaded->cluster);
   const TableSection* pools = find_table(view, "pools");
@@ -177,7 +177,7 @@ TEST(MigView, CountsInstancesAndNamesResources) {
 }
 
 TEST(MigView, ListsEveryMaximalMixOnce) {
-  const auto loaded = load_cluster_text("test.yaml", kServing);
+  const auto loaded = model::load_cluster_text("test.yaml", kServing);
   ASSERT_NE(loaded->cluster, nullptr);
   const Document view = mig_view(*loaded->cluster);
   const TableSection* mixes = find_table(view, "mixes_h100-sxm");
@@ -195,4 +195,4 @@ TEST(MigView, ListsEveryMaximalMixOnce) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

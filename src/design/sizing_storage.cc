@@ -8,7 +8,7 @@
 #include "design/sizing.h"
 #include "design/storage_delivery.h"
 
-namespace weft {
+namespace weft::design {
 
 namespace {
 
@@ -52,9 +52,9 @@ constexpr SuperPodClass kBetter = {{{{1, 8}, {32, 40}, {128, 160}}}, {{{1, 4}, {
 constexpr SuperPodClass kBest = {
     {{{1, 40}, {32, 125}, {128, 500}}}, {{{1, 20}, {32, 62}, {128, 250}}}, "video or data read once"};
 
-const SuperPodClass& superpod_class(DataClass data) {
-  if (data == DataClass::good) return kGood;
-  return data == DataClass::better ? kBetter : kBest;
+const SuperPodClass& superpod_class(model::DataClass data) {
+  if (data == model::DataClass::good) return kGood;
+  return data == model::DataClass::better ? kBetter : kBest;
 }
 
 // mlcommons/storage, configs/dlio/workload/*_h100.yaml: an accelerator must be busy `au_percent` of the time.
@@ -91,7 +91,7 @@ Bytes published_checkpoint(std::int64_t gpus) {
 
 }  // namespace
 
-std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes, DataClass data) {
+std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes, model::DataClass data) {
   std::vector<ThroughputNeed> needs;
   const auto add = [&](Bytes read, Bytes write, std::string rule, std::string_view source) {
     needs.push_back({read, write, std::move(rule), std::string(source)});
@@ -103,7 +103,7 @@ std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes,
   add(gigabytes(3 * nodes), Bytes(), "POSIX, upper: 3 GB/s a node", kPosix);
   const SuperPodClass& row = superpod_class(data);
   add(through_points(row.read, nodes), through_points(row.write, nodes),
-      fmt::format("DGX SuperPOD, {} ({}): linear between 1 node, 1 SU of 32 nodes and 4 SU", text_of(data),
+      fmt::format("DGX SuperPOD, {} ({}): linear between 1 node, 1 SU of 32 nodes and 4 SU", model::text_of(data),
                   row.meaning),
       "NVIDIA DGX SuperPOD H100 RA-11333-001 V11, table 6");
   for (const MlperfWorkload& load : {kUnet3d, kResnet50, kCosmoflow}) {
@@ -133,14 +133,14 @@ struct Demand {
   ThroughputNeed target;  // the class that the file asks for, and its checkpoint
 };
 
-Demand demand_of(const Cluster& cluster) {
+Demand demand_of(const model::Cluster& cluster) {
   Demand demand;
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || *group.server->gpus == 0) continue;
     demand.gpus += *group.server->gpus * std::int64_t{group.count};
     demand.nodes += group.count;
   }
-  const WorkloadSpec& workload = *cluster.spec().workload;
+  const model::WorkloadSpec& workload = *cluster.spec().workload;
   demand.needs = storage_needs(demand.gpus, demand.nodes, *workload.data);
   for (const ThroughputNeed& need : demand.needs) {
     if (need.source.find("table 6") != std::string::npos) demand.target = need;
@@ -205,25 +205,25 @@ TableSection systems_table(const std::vector<StorageDelivery>& deliveries) {
                       {"capacity_bytes", "capacity", Align::right}},
                      {}};
   for (const StorageDelivery& delivery : deliveries) {
-    table.rows.push_back({delivery.system->name->text, text_of(*delivery.system->kind), text_of(*delivery.system->tier),
-                          delivery.servers, rate_cell(delivery.server_read), rate_cell(delivery.server_write),
-                          rate_cell(delivery.server_links), rate_cell(delivery.client_links),
-                          delivery.uplinks ? rate_cell(*delivery.uplinks) : Cell(), rate_cell(delivery.read.rate),
-                          delivery.read.by, rate_cell(delivery.write.rate), delivery.write.by,
-                          Cell(delivery.capacity.count(), about(delivery.capacity))});
+    table.rows.push_back({delivery.system->name->text, model::text_of(*delivery.system->kind),
+                          model::text_of(*delivery.system->tier), delivery.servers, rate_cell(delivery.server_read),
+                          rate_cell(delivery.server_write), rate_cell(delivery.server_links),
+                          rate_cell(delivery.client_links), delivery.uplinks ? rate_cell(*delivery.uplinks) : Cell(),
+                          rate_cell(delivery.read.rate), delivery.read.by, rate_cell(delivery.write.rate),
+                          delivery.write.by, Cell(delivery.capacity.count(), about(delivery.capacity))});
   }
   return table;
 }
 
-Bytes local_nvme(const Cluster& cluster) {
+Bytes local_nvme(const model::Cluster& cluster) {
   Bytes total;
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server != nullptr && *group.server->gpus > 0) total += *group.server->local_nvme * group.count;
   }
   return total;
 }
 
-TableSection tiers_table(const Cluster& cluster, const std::vector<StorageDelivery>& deliveries) {
+TableSection tiers_table(const model::Cluster& cluster, const std::vector<StorageDelivery>& deliveries) {
   using Align = Column::Align;
   TableSection table{"tiers",
                      "By tier",
@@ -236,7 +236,7 @@ TableSection tiers_table(const Cluster& cluster, const std::vector<StorageDelive
   const bool described =
       std::any_of(deliveries.begin(), deliveries.end(), [](const StorageDelivery& d) { return d.local; });
   const Bytes nvme = described ? Bytes() : local_nvme(cluster);
-  for (const StorageTier tier : {StorageTier::hot, StorageTier::warm, StorageTier::cold}) {
+  for (const model::StorageTier tier : {model::StorageTier::hot, model::StorageTier::warm, model::StorageTier::cold}) {
     Bytes read;
     Bytes write;
     Bytes capacity;
@@ -248,21 +248,21 @@ TableSection tiers_table(const Cluster& cluster, const std::vector<StorageDelive
       capacity += delivery.capacity;
       made_of += (made_of.empty() ? "" : ", ") + delivery.system->name->text;
     }
-    const bool local = tier == StorageTier::hot && nvme.count() > 0;
+    const bool local = tier == model::StorageTier::hot && nvme.count() > 0;
     if (local) {
       capacity += nvme;
       made_of += made_of.empty() ? "node-local NVMe" : ", node-local NVMe";
     }
     if (made_of.empty()) continue;
     const bool measured = read.count() > 0 || !local;  // the catalogue does not rate node-local drives
-    table.rows.push_back({text_of(tier), made_of, measured ? rate_cell(read) : Cell(),
+    table.rows.push_back({model::text_of(tier), made_of, measured ? rate_cell(read) : Cell(),
                           measured ? rate_cell(write) : Cell(), Cell(capacity.count(), about(capacity))});
   }
   return table;
 }
 
 // Node-local scratch should hold at least the working set (1:1).
-TableSection scratch_table(const Cluster& cluster, std::vector<std::string>& notes) {
+TableSection scratch_table(const model::Cluster& cluster, std::vector<std::string>& notes) {
   using Align = Column::Align;
   TableSection table{"scratch",
                      "Node-local scratch",
@@ -272,9 +272,9 @@ TableSection scratch_table(const Cluster& cluster, std::vector<std::string>& not
                       {"working_set_bytes", "working set", Align::right},
                       {"enough", "enough"}},
                      {}};
-  const WorkloadSpec& workload = *cluster.spec().workload;
+  const model::WorkloadSpec& workload = *cluster.spec().workload;
   const bool known = workload.working_set.has_value();
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || group.pool < 0 || *group.server->gpus == 0) continue;
     const Bytes nvme = *group.server->local_nvme;
     const bool enough = known && nvme >= *workload.working_set;
@@ -373,7 +373,7 @@ void note_shortfall(const std::vector<StorageDelivery>& deliveries, const Storag
 void note_capacity(const std::vector<StorageDelivery>& deliveries, std::vector<std::string>& notes) {
   for (const StorageDelivery& delivery : deliveries) {
     Uint128 sum = 0;
-    for (const VolumeSpec& volume : *delivery.system->volumes) {
+    for (const model::VolumeSpec& volume : *delivery.system->volumes) {
       sum += Uint128{static_cast<std::uint64_t>(volume.size->count())} * static_cast<std::uint64_t>(*volume.replicas);
     }
     const Bytes used(static_cast<std::int64_t>(std::min<Uint128>(sum, INT64_MAX)));
@@ -384,15 +384,15 @@ void note_capacity(const std::vector<StorageDelivery>& deliveries, std::vector<s
 }
 
 // The per-GPU rule is about what reaches a node, so its links may rule it out whatever the servers do.
-void note_field_rule(const Cluster& cluster, const Demand& demand, const StorageSupply& supply,
+void note_field_rule(const model::Cluster& cluster, const Demand& demand, const StorageSupply& supply,
                      std::vector<std::string>& notes) {
   const Bytes minimum = through_points(kFieldMinimum, demand.gpus);
   if (supply.read.rate >= minimum) return;
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || *group.server->gpus == 0 || group.count == 0) continue;
     Bytes links;
-    for (const PortId id : cluster.ports_of(group.first)) {
-      if (cluster.port(id).fabric == FabricKind::storage) links += bytes_per_second(cluster.port(id));
+    for (const model::PortId id : cluster.ports_of(group.first)) {
+      if (cluster.port(id).fabric == model::FabricKind::storage) links += bytes_per_second(cluster.port(id));
     }
     const Bytes wanted = gigabytes(10) * *group.server->gpus;
     if (links >= wanted) continue;
@@ -404,13 +404,13 @@ void note_field_rule(const Cluster& cluster, const Demand& demand, const Storage
   }
 }
 
-FactsSection storage_facts(const Cluster& cluster, const Demand& demand, const StorageSupply& supply) {
-  const WorkloadSpec& workload = *cluster.spec().workload;
+FactsSection storage_facts(const model::Cluster& cluster, const Demand& demand, const StorageSupply& supply) {
+  const model::WorkloadSpec& workload = *cluster.spec().workload;
   FactsSection facts{"facts", "", {}};
   const bool sized = supply.read.rate >= demand.target.read && supply.write.rate >= demand.target.write;
   facts.facts.push_back({"gpus", "GPUs", demand.gpus});
   facts.facts.push_back({"nodes", "GPU servers", demand.nodes});
-  facts.facts.push_back({"data", "Data class", text_of(*workload.data)});
+  facts.facts.push_back({"data", "Data class", model::text_of(*workload.data)});
   facts.facts.push_back(
       {"read_bytes_per_s", "Read delivered",
        Cell(supply.read.rate.count(), fmt::format("{}, bound by {}", rate_text(supply.read.rate), supply.read.by))});
@@ -426,7 +426,7 @@ FactsSection storage_facts(const Cluster& cluster, const Demand& demand, const S
 
 }  // namespace
 
-Document storage_view(const Cluster& cluster) {
+Document storage_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "storage-sizing";
   const Demand demand = demand_of(cluster);
@@ -435,7 +435,7 @@ Document storage_view(const Cluster& cluster) {
     return document;
   }
   std::vector<StorageDelivery> deliveries;
-  for (const StorageSpec& system : *cluster.spec().storage) deliveries.push_back(delivery_of(cluster, system));
+  for (const model::StorageSpec& system : *cluster.spec().storage) deliveries.push_back(delivery_of(cluster, system));
   const StorageSupply supply = supply_of(deliveries);
   document.sections.emplace_back(storage_facts(cluster, demand, supply));
   document.sections.emplace_back(needs_table(demand, supply));
@@ -455,4 +455,4 @@ Document storage_view(const Cluster& cluster) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

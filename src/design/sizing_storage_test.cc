@@ -4,7 +4,7 @@
 #include "design/sizing.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 const ThroughputNeed& rule(const std::vector<ThroughputNeed>& needs, std::string_view part) {
@@ -25,62 +25,64 @@ TEST(StorageNeeds, FieldGuideRows) {
     double recommended;
   };
   for (const Row& row : {Row{8, 80, 120}, Row{64, 640, 1000}, Row{256, 2500, 4000}}) {
-    const auto needs = storage_needs(row.gpus, row.gpus / 8, DataClass::better);
+    const auto needs = storage_needs(row.gpus, row.gpus / 8, model::DataClass::better);
     EXPECT_EQ(rule(needs, "field guide, minimum").read, gb(row.minimum)) << row.gpus;
     EXPECT_EQ(rule(needs, "field guide, recommended").read, gb(row.recommended)) << row.gpus;
   }
   // Beyond the table in proportion to its last row; below it to its first: 10 and 15 GB/s a GPU.
-  EXPECT_EQ(rule(storage_needs(1024, 128, DataClass::good), "minimum").read, gb(10'000));
-  EXPECT_EQ(rule(storage_needs(1024, 128, DataClass::good), "recommended").read, gb(16'000));
-  EXPECT_EQ(rule(storage_needs(4, 1, DataClass::good), "minimum").read, gb(40));
+  EXPECT_EQ(rule(storage_needs(1024, 128, model::DataClass::good), "minimum").read, gb(10'000));
+  EXPECT_EQ(rule(storage_needs(1024, 128, model::DataClass::good), "recommended").read, gb(16'000));
+  EXPECT_EQ(rule(storage_needs(4, 1, model::DataClass::good), "minimum").read, gb(40));
 }
 
 // NVIDIA DGX SuperPOD H100 RA-11333-001 V11, table 6.
 TEST(StorageNeeds, SuperPodTableSix) {
   struct Row {
-    DataClass data;
+    model::DataClass data;
     std::int64_t nodes;
     double read;
     double write;
   };
-  for (const Row& row :
-       {Row{DataClass::good, 1, 4, 2}, Row{DataClass::good, 32, 15, 7}, Row{DataClass::good, 128, 60, 30},
-        Row{DataClass::better, 1, 8, 4}, Row{DataClass::better, 32, 40, 20}, Row{DataClass::better, 128, 160, 80},
-        Row{DataClass::best, 1, 40, 20}, Row{DataClass::best, 32, 125, 62}, Row{DataClass::best, 128, 500, 250}}) {
+  for (const Row& row : {Row{model::DataClass::good, 1, 4, 2}, Row{model::DataClass::good, 32, 15, 7},
+                         Row{model::DataClass::good, 128, 60, 30}, Row{model::DataClass::better, 1, 8, 4},
+                         Row{model::DataClass::better, 32, 40, 20}, Row{model::DataClass::better, 128, 160, 80},
+                         Row{model::DataClass::best, 1, 40, 20}, Row{model::DataClass::best, 32, 125, 62},
+                         Row{model::DataClass::best, 128, 500, 250}}) {
     const auto needs = storage_needs(row.nodes * 8, row.nodes, row.data);
     EXPECT_EQ(rule(needs, "SuperPOD").read, gb(row.read)) << row.nodes;
     EXPECT_EQ(rule(needs, "SuperPOD").write, gb(row.write)) << row.nodes;
   }
   // Halfway between 1 and 4 SU, and twice 4 SU.
-  EXPECT_EQ(rule(storage_needs(640, 80, DataClass::better), "SuperPOD").read, gb(100));
-  EXPECT_EQ(rule(storage_needs(2048, 256, DataClass::best), "SuperPOD").write, gb(500));
+  EXPECT_EQ(rule(storage_needs(640, 80, model::DataClass::better), "SuperPOD").read, gb(100));
+  EXPECT_EQ(rule(storage_needs(2048, 256, model::DataClass::best), "SuperPOD").write, gb(500));
 }
 
 TEST(StorageNeeds, PosixRuleIsTwoToThreeGigabytesANode) {
-  const auto needs = storage_needs(1024, 128, DataClass::better);
+  const auto needs = storage_needs(1024, 128, model::DataClass::better);
   EXPECT_EQ(rule(needs, "POSIX, lower").read, gb(256));
   EXPECT_EQ(rule(needs, "POSIX, upper").read, gb(384));
 }
 
 // batch x record / computation time at the AU threshold: 2859, 184 and 566 MB/s for one H100.
 TEST(StorageNeeds, MlperfPerAccelerator) {
-  const auto needs = storage_needs(1, 1, DataClass::better);
+  const auto needs = storage_needs(1, 1, model::DataClass::better);
   EXPECT_EQ(rule(needs, "unet3d").read.count() / 1'000'000, 2859);
   EXPECT_EQ(rule(needs, "resnet50").read.count() / 1'000'000, 184);
   EXPECT_EQ(rule(needs, "cosmoflow").read.count() / 1'000'000, 565);
   EXPECT_NEAR(static_cast<double>(rule(needs, "cosmoflow").read.count()), 2828486.0 / 0.0035 * 0.70, 1.0);
-  EXPECT_EQ(rule(storage_needs(1000, 125, DataClass::better), "unet3d").read, rule(needs, "unet3d").read * 1000);
+  EXPECT_EQ(rule(storage_needs(1000, 125, model::DataClass::better), "unet3d").read, rule(needs, "unet3d").read * 1000);
 }
 
 // A 1T checkpoint (18 TB on 1024 GPUs) in 90 s needs 200 GB/s.
 TEST(StorageNeeds, CheckpointsOfPublishedModels) {
-  EXPECT_EQ(rule(storage_needs(1024, 128, DataClass::better), "checkpoint").write, gb(200));
-  EXPECT_EQ(rule(storage_needs(64, 8, DataClass::better), "checkpoint").write, Bytes(912'000'000'000 / 90));
-  EXPECT_EQ(rule(storage_needs(16'384, 2048, DataClass::better), "checkpoint").write, gb(200));  // no larger model
+  EXPECT_EQ(rule(storage_needs(1024, 128, model::DataClass::better), "checkpoint").write, gb(200));
+  EXPECT_EQ(rule(storage_needs(64, 8, model::DataClass::better), "checkpoint").write, Bytes(912'000'000'000 / 90));
+  EXPECT_EQ(rule(storage_needs(16'384, 2048, model::DataClass::better), "checkpoint").write,
+            gb(200));  // no larger model
 }
 
 TEST(StorageNeeds, EveryRuleNamesItsSource) {
-  const auto needs = storage_needs(8, 1, DataClass::good);
+  const auto needs = storage_needs(8, 1, model::DataClass::good);
   ASSERT_FALSE(needs.empty());
   for (const ThroughputNeed& need : needs) {
     EXPECT_FALSE(need.rule.empty());
@@ -120,7 +122,7 @@ std::string cluster_text(int storage_servers, const std::string& more) {
 // 32 nodes of class "better" ask for 40 GB/s read and 20 GB/s write. One storage-nvme-2u reads 80 and writes 40.
 TEST(StorageView, BoundByServersWhenLinksAreAmple) {
   const auto loaded =
-      load_cluster_text("t.yaml", cluster_text(1, "workload: {checkpoint: 5.4TB, working_set: 40TB}\n"));
+      model::load_cluster_text("t.yaml", cluster_text(1, "workload: {checkpoint: 5.4TB, working_set: 40TB}\n"));
   ASSERT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   const Document view = storage_view(*loaded->cluster);
   const TableSection* systems = find_table(view, "systems");
@@ -142,12 +144,12 @@ TEST(StorageView, BoundByServersWhenLinksAreAmple) {
 }
 
 TEST(StorageView, BoundByServerLinksWhenTheFileStatesMore) {
-  const auto stated = load_cluster_text("t.yaml",
-                                        "weft: 1\nname: t\npools:\n"
-                                        "  - {name: train, server: hgx-h100, count: 32}\n"
-                                        "  - {name: sto, role: storage, server: storage-nvme-2u, count: 1}\n"
-                                        "fabrics: {storage: {storage_breakout: 2x200G}}\n"
-                                        "storage: [{name: data, pool: sto, read: 400GB/s, write: 1GB/s}]\n");
+  const auto stated = model::load_cluster_text("t.yaml",
+                                               "weft: 1\nname: t\npools:\n"
+                                               "  - {name: train, server: hgx-h100, count: 32}\n"
+                                               "  - {name: sto, role: storage, server: storage-nvme-2u, count: 1}\n"
+                                               "fabrics: {storage: {storage_breakout: 2x200G}}\n"
+                                               "storage: [{name: data, pool: sto, read: 400GB/s, write: 1GB/s}]\n");
   ASSERT_NE(stated->cluster, nullptr) << render_all(stated->diagnostics, stated->sources, false);
   const Document view = storage_view(*stated->cluster);
   const TableSection* systems = find_table(view, "systems");
@@ -159,7 +161,7 @@ TEST(StorageView, BoundByServerLinksWhenTheFileStatesMore) {
 
 TEST(StorageView, SaysWhenNothingFeedsTheGpus) {
   const auto loaded =
-      load_cluster_text("t.yaml", "weft: 1\nname: t\npools:\n  - {name: train, server: hgx-h100, count: 2}\n");
+      model::load_cluster_text("t.yaml", "weft: 1\nname: t\npools:\n  - {name: train, server: hgx-h100, count: 2}\n");
   ASSERT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   const Document view = storage_view(*loaded->cluster);
   EXPECT_THAT(view.notes, testing::Contains(testing::HasSubstr("No storage system of this cluster feeds the GPUs")));
@@ -167,4 +169,4 @@ TEST(StorageView, SaysWhenNothingFeedsTheGpus) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

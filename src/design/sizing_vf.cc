@@ -7,7 +7,7 @@
 
 #include "design/sizing.h"
 
-namespace weft {
+namespace weft::design {
 
 namespace {
 
@@ -18,8 +18,8 @@ struct RailPorts {
 };
 
 struct VfPool {
-  const DeviceGroup* group = nullptr;
-  const PoolSpec* pool = nullptr;
+  const model::DeviceGroup* group = nullptr;
+  const model::PoolSpec* pool = nullptr;
   std::int64_t nodes = 0;
   std::int64_t gpus = 0;  // on a node
   RailPorts backend;
@@ -42,31 +42,32 @@ struct VfPlan {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-RailPorts rail_ports(const Cluster& cluster, const DeviceGroup& group, FabricKind fabric, PortUse use) {
+RailPorts rail_ports(const model::Cluster& cluster, const model::DeviceGroup& group, model::FabricKind fabric,
+                     model::PortUse use) {
   RailPorts out;
-  for (const PortId id : cluster.ports_of(group.first)) {
+  for (const model::PortId id : cluster.ports_of(group.first)) {
     if (cluster.port(id).fabric == fabric) ++out.ports;
   }
-  for (const PortGroup& ports : *group.server->ports) {
+  for (const model::PortGroup& ports : *group.server->ports) {
     if (*ports.use != use || !ports.nic.has_value()) continue;
-    const NicModel* nic = cluster.catalog().nic(*ports.nic);
+    const model::NicModel* nic = cluster.catalog().nic(*ports.nic);
     if (nic == nullptr || !nic->virtual_functions.has_value()) continue;
     if (!out.limit || *nic->virtual_functions < *out.limit) out.limit = *nic->virtual_functions;
   }
   return out;
 }
 
-std::vector<VfPool> vf_pools(const Cluster& cluster) {
+std::vector<VfPool> vf_pools(const model::Cluster& cluster) {
   std::vector<VfPool> out;
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || group.pool < 0 || group.count == 0 || *group.server->gpus == 0) continue;
     VfPool pool;
     pool.group = &group;
     pool.pool = &(*cluster.spec().pools)[static_cast<std::size_t>(group.pool)];
     pool.nodes = group.count;
     pool.gpus = *group.server->gpus;
-    pool.backend = rail_ports(cluster, group, FabricKind::backend, PortUse::backend);
-    pool.storage = rail_ports(cluster, group, FabricKind::storage, PortUse::storage);
+    pool.backend = rail_ports(cluster, group, model::FabricKind::backend, model::PortUse::backend);
+    pool.storage = rail_ports(cluster, group, model::FabricKind::storage, model::PortUse::storage);
     out.push_back(pool);
   }
   return out;
@@ -78,7 +79,7 @@ VfPlan plan_for(const VfPool& pool, std::int64_t pods_per_node) {
   VfPlan plan;
   plan.pods_per_node = pods_per_node;
   plan.gpus_per_pod = pool.gpus / pods_per_node;
-  if (*pool.pool->role == PoolRole::inference) return plan;  // replicas talk over eth0
+  if (*pool.pool->role == model::PoolRole::inference) return plan;  // replicas talk over eth0
   // A NIC for each GPU: the pod takes the rails of its own GPUs. Fewer NICs than GPUs: every pod uses all rails.
   plan.backend_per_pod =
       pool.backend.ports >= pool.gpus ? divide_up(pool.backend.ports, pods_per_node) : pool.backend.ports;
@@ -93,7 +94,7 @@ VfPlan plan_for(const VfPool& pool, std::int64_t pods_per_node) {
 
 // Pods of a node: training pods as the file says, inference replicas by GPU or MIG instance.
 std::int64_t pods_of(const VfPool& pool) {
-  if (*pool.pool->role != PoolRole::inference) return *pool.pool->pods_per_node;
+  if (*pool.pool->role != model::PoolRole::inference) return *pool.pool->pods_per_node;
   std::int64_t per_gpu = 0;
   if (pool.pool->mig.has_value()) {
     for (const auto& entry : *pool.pool->mig) per_gpu += *entry.second;
@@ -120,7 +121,7 @@ TableSection pods_table(const std::vector<VfPool>& pools) {
   for (const VfPool& pool : pools) {
     const VfPlan plan = plan_for(pool, pods_of(pool));
     const bool sliced = plan.gpus_per_pod == 0;
-    table.rows.push_back({pool.pool->name->text, text_of(*pool.pool->role), pool.nodes, plan.pods_per_node,
+    table.rows.push_back({pool.pool->name->text, model::text_of(*pool.pool->role), pool.nodes, plan.pods_per_node,
                           sliced ? Cell("a slice") : Cell(plan.gpus_per_pod), plan.pods_per_node * pool.nodes,
                           plan.backend_per_pod, plan.storage_per_pod, plan.per_node(), plan.per_node() * pool.nodes});
   }
@@ -148,7 +149,7 @@ TableSection alternatives_table(const std::vector<VfPool>& pools) {
                       {"addresses", "addresses", Align::right}},
                      {}};
   for (const VfPool& pool : pools) {
-    if (*pool.pool->role == PoolRole::inference) continue;
+    if (*pool.pool->role == model::PoolRole::inference) continue;
     std::set<std::int64_t> layouts = {1, pool.gpus, *pool.pool->pods_per_node};
     if (pool.gpus % 2 == 0) layouts.insert(2);
     for (const std::int64_t pods : layouts) {
@@ -171,17 +172,18 @@ struct RailAddresses {
 };
 
 // Addresses by rail of one fabric.
-std::vector<RailAddresses> rail_addresses(const Cluster& cluster, const std::vector<VfPool>& pools, FabricKind fabric) {
+std::vector<RailAddresses> rail_addresses(const model::Cluster& cluster, const std::vector<VfPool>& pools,
+                                          model::FabricKind fabric) {
   std::vector<RailAddresses> rails(cluster.fabric(fabric).rails);
-  for (const Port& port : cluster.ports()) {
-    const bool host = cluster.group_of(port.device).kind == DeviceKind::server;
+  for (const model::Port& port : cluster.ports()) {
+    const bool host = cluster.group_of(port.device).kind == model::DeviceKind::server;
     if (port.fabric == fabric && host && port.rail < rails.size()) ++rails[port.rail].ports;
   }
   for (const VfPool& pool : pools) {
     const VfPlan plan = plan_for(pool, pods_of(pool));
-    const std::int64_t per_port = fabric == FabricKind::backend ? plan.backend_per_port : plan.storage_per_port;
-    for (const PortId id : cluster.ports_of(pool.group->first)) {
-      const Port& port = cluster.port(id);
+    const std::int64_t per_port = fabric == model::FabricKind::backend ? plan.backend_per_port : plan.storage_per_port;
+    for (const model::PortId id : cluster.ports_of(pool.group->first)) {
+      const model::Port& port = cluster.port(id);
       if (port.fabric == fabric && port.rail < rails.size()) rails[port.rail].functions += per_port * pool.nodes;
     }
   }
@@ -195,23 +197,23 @@ int prefix_length_for(std::int64_t hosts) {
   return length;
 }
 
-void add_addresses(const Cluster& cluster, const std::vector<VfPool>& pools, FabricKind fabric, TableSection& table,
-                   std::vector<std::string>& notes) {
-  const FabricSpec& spec =
-      fabric == FabricKind::backend ? *cluster.spec().fabrics->backend : *cluster.spec().fabrics->storage;
+void add_addresses(const model::Cluster& cluster, const std::vector<VfPool>& pools, model::FabricKind fabric,
+                   TableSection& table, std::vector<std::string>& notes) {
+  const model::FabricSpec& spec =
+      fabric == model::FabricKind::backend ? *cluster.spec().fabrics->backend : *cluster.spec().fabrics->storage;
   const std::vector<RailAddresses> rails = rail_addresses(cluster, pools, fabric);
   for (std::size_t rail = 0; rail < rails.size(); ++rail) {
     const std::int64_t used = rails[rail].ports + rails[rail].functions;
     const bool known = spec.subnets.has_value() && rail < spec.subnets->size();
     const std::int64_t size = known ? static_cast<std::int64_t>((*spec.subnets)[rail].size()) : 0;
-    table.rows.push_back({to_text(fabric), static_cast<std::int64_t>(rail + 1),
+    table.rows.push_back({model::to_text(fabric), static_cast<std::int64_t>(rail + 1),
                           known ? Cell(to_text((*spec.subnets)[rail])) : Cell(), rails[rail].ports,
                           rails[rail].functions, used, known ? Cell(size - used) : Cell()});
     if (known && used + 2 > size) {
       notes.push_back(
           fmt::format("{} rail {}: {} addresses do not fit {}. Use a prefix of {} bits or fewer, or fewer "
                       "pods a node.",
-                      to_text(fabric), rail + 1, used, to_text((*spec.subnets)[rail]), prefix_length_for(used)));
+                      model::to_text(fabric), rail + 1, used, to_text((*spec.subnets)[rail]), prefix_length_for(used)));
     }
   }
 }
@@ -220,7 +222,7 @@ void note_pool(const VfPool& pool, std::vector<std::string>& notes) {
   const std::string& name = pool.pool->name->text;
   const std::int64_t pods = pods_of(pool);
   const VfPlan plan = plan_for(pool, pods);
-  if (*pool.pool->role == PoolRole::inference) {
+  if (*pool.pool->role == model::PoolRole::inference) {
     notes.push_back(fmt::format("{}: inference replicas are reached over eth0 and take no virtual functions.", name));
     return;
   }
@@ -238,7 +240,7 @@ void note_pool(const VfPool& pool, std::vector<std::string>& notes) {
 
 }  // namespace
 
-Document vf_view(const Cluster& cluster) {
+Document vf_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "virtual-functions";
   const std::vector<VfPool> pools = vf_pools(cluster);
@@ -258,8 +260,8 @@ Document vf_view(const Cluster& cluster) {
                           {"used", "used", Column::Align::right},
                           {"free", "free", Column::Align::right}},
                          {}};
-  add_addresses(cluster, pools, FabricKind::backend, addresses, document.notes);
-  add_addresses(cluster, pools, FabricKind::storage, addresses, document.notes);
+  add_addresses(cluster, pools, model::FabricKind::backend, addresses, document.notes);
+  add_addresses(cluster, pools, model::FabricKind::storage, addresses, document.notes);
   document.sections.emplace_back(std::move(addresses));
   for (const VfPool& pool : pools) note_pool(pool, document.notes);
   document.notes.emplace_back(
@@ -268,4 +270,4 @@ Document vf_view(const Cluster& cluster) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

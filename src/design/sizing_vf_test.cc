@@ -4,7 +4,7 @@
 #include "design/sizing.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using testing::Contains;
@@ -28,9 +28,9 @@ std::int64_t number(const TableSection& section, std::size_t row, std::string_vi
   return -1;
 }
 
-std::unique_ptr<Loaded> load(const std::string& pools) {
-  auto loaded =
-      load_cluster_text("t.yaml", "weft: 1\nname: t\nfabrics: {frontend: {subnets: [10.20.0.0/16]}}\npools:\n" + pools);
+std::unique_ptr<model::Loaded> load(const std::string& pools) {
+  auto loaded = model::load_cluster_text(
+      "t.yaml", "weft: 1\nname: t\nfabrics: {frontend: {subnets: [10.20.0.0/16]}}\npools:\n" + pools);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   return loaded;
 }
@@ -106,4 +106,4 @@ TEST(VirtualFunctions, AClusterWithoutGpusHasNothingToSay) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <map>
 
-namespace weft {
+namespace weft::design {
 
 namespace {
 
-const PoolSpec& pool_at(const Cluster& cluster, int pool) {
+const model::PoolSpec& pool_at(const model::Cluster& cluster, int pool) {
   return (*cluster.spec().pools)[static_cast<std::size_t>(pool)];
 }
 
-bool is_storage_pool(const Cluster& cluster, const DeviceGroup& group) {
-  return group.pool >= 0 && *pool_at(cluster, group.pool).role == PoolRole::storage;
+bool is_storage_pool(const model::Cluster& cluster, const model::DeviceGroup& group) {
+  return group.pool >= 0 && *pool_at(cluster, group.pool).role == model::PoolRole::storage;
 }
 
 // Host ports of one leaf, by rail: those of the system's servers and those of everyone who reads from it.
@@ -23,21 +23,21 @@ struct LeafPorts {
 };
 
 struct StorageLinks {
-  std::map<DeviceId, LeafPorts> leaves;
+  std::map<model::DeviceId, LeafPorts> leaves;
   std::map<std::uint8_t, Bytes> server_rails;
   std::map<std::uint8_t, Bytes> client_rails;
   Bytes servers;
   Bytes clients;
 };
 
-StorageLinks links_of_pool(const Cluster& cluster, int pool) {
+StorageLinks links_of_pool(const model::Cluster& cluster, int pool) {
   StorageLinks links;
-  for (const Cable& cable : cluster.cables()) {
-    if (cable.fabric != FabricKind::storage) continue;
-    const Port& near = cluster.port(cable.a);
-    const Port& far = cluster.port(cable.b);
-    if (cable.role == CableRole::host_leaf) {
-      const DeviceGroup& group = cluster.group_of(near.device);
+  for (const model::Cable& cable : cluster.cables()) {
+    if (cable.fabric != model::FabricKind::storage) continue;
+    const model::Port& near = cluster.port(cable.a);
+    const model::Port& far = cluster.port(cable.b);
+    if (cable.role == model::CableRole::host_leaf) {
+      const model::DeviceGroup& group = cluster.group_of(near.device);
       const Bytes rate = bytes_per_second(near);
       if (group.pool == pool) {
         links.leaves[far.device].servers[near.rail] += rate;
@@ -48,9 +48,9 @@ StorageLinks links_of_pool(const Cluster& cluster, int pool) {
         links.client_rails[near.rail] += rate;
         links.clients += rate;
       }
-    } else if (cable.role == CableRole::leaf_spine) {
+    } else if (cable.role == model::CableRole::leaf_spine) {
       links.leaves[near.device].uplinks += bytes_per_second(near);
-    } else if (cable.role == CableRole::peer) {
+    } else if (cable.role == model::CableRole::peer) {
       links.leaves[near.device].uplinks += bytes_per_second(near);
       links.leaves[far.device].uplinks += bytes_per_second(far);
     }
@@ -96,18 +96,19 @@ void bound_by_links(StorageDelivery& delivery, StorageBound& bound) {
 
 }  // namespace
 
-Bytes bytes_per_second(const Port& port) { return Bytes(std::int64_t{port.speed_mbps} * 125'000); }
+Bytes bytes_per_second(const model::Port& port) { return Bytes(std::int64_t{port.speed_mbps} * 125'000); }
 
-StorageDelivery delivery_of(const Cluster& cluster, const StorageSpec& system) {
+StorageDelivery delivery_of(const model::Cluster& cluster, const model::StorageSpec& system) {
   StorageDelivery delivery;
   delivery.system = &system;
-  for (const DeviceGroup& group : cluster.groups()) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.server == nullptr || group.pool < 0 || pool_at(cluster, group.pool).name->text != *system.pool) continue;
     delivery.server = group.server;
     delivery.servers = group.count;
     delivery.local = !is_storage_pool(cluster, group);
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      const ServerModel& server = cluster.server_of(static_cast<DeviceId>(index_of(group.first) + i));
+      const model::ServerModel& server =
+          cluster.server_of(static_cast<model::DeviceId>(model::index_of(group.first) + i));
       delivery.server_read += server.read->per_second;
       delivery.server_write += server.write->per_second;
       delivery.capacity += *server.capacity;
@@ -132,7 +133,7 @@ StorageDelivery delivery_of(const Cluster& cluster, const StorageSpec& system) {
 }
 
 bool feeds_gpus(const StorageDelivery& delivery) {
-  return !delivery.local && *delivery.system->tier != StorageTier::cold;
+  return !delivery.local && *delivery.system->tier != model::StorageTier::cold;
 }
 
 StorageSupply supply_of(const std::vector<StorageDelivery>& deliveries) {
@@ -151,4 +152,4 @@ StorageSupply supply_of(const std::vector<StorageDelivery>& deliveries) {
   return supply;
 }
 
-}  // namespace weft
+}  // namespace weft::design

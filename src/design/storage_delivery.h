@@ -9,7 +9,7 @@
 
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::design {
 
 // Least of several limits, and which of them it is.
 struct StorageBound {
@@ -31,8 +31,8 @@ inline constexpr std::string_view kByUplinks = "leaf uplinks";
 
 // What one storage system has, and what of it arrives.
 struct StorageDelivery {
-  const StorageSpec* system = nullptr;
-  const ServerModel* server = nullptr;
+  const model::StorageSpec* system = nullptr;
+  const model::ServerModel* server = nullptr;
   bool local = false;  // drives of the nodes themselves, not of storage servers
   std::int64_t servers = 0;
   Bytes server_read;
@@ -46,7 +46,7 @@ struct StorageDelivery {
   StorageBound write;
 };
 
-[[nodiscard]] StorageDelivery delivery_of(const Cluster& cluster, const StorageSpec& system);
+[[nodiscard]] StorageDelivery delivery_of(const model::Cluster& cluster, const model::StorageSpec& system);
 // Over the storage fabric, that is.
 [[nodiscard]] bool feeds_gpus(const StorageDelivery& delivery);
 
@@ -58,6 +58,6 @@ struct StorageSupply {
 
 [[nodiscard]] StorageSupply supply_of(const std::vector<StorageDelivery>& deliveries);
 
-[[nodiscard]] Bytes bytes_per_second(const Port& port);
+[[nodiscard]] Bytes bytes_per_second(const model::Port& port);
 
-}  // namespace weft
+}  // namespace weft::design

@@ -7,17 +7,17 @@
 #include "base/document.h"
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::design {
 
-[[nodiscard]] Document summary_view(const Cluster& cluster);
-[[nodiscard]] Document racks_view(const Cluster& cluster);
-[[nodiscard]] Document nodes_view(const Cluster& cluster);
-[[nodiscard]] Document switches_view(const Cluster& cluster, std::optional<FabricKind> fabric);
+[[nodiscard]] Document summary_view(const model::Cluster& cluster);
+[[nodiscard]] Document racks_view(const model::Cluster& cluster);
+[[nodiscard]] Document nodes_view(const model::Cluster& cluster);
+[[nodiscard]] Document switches_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);
 // One row a cable, ready for a cabling crew: label, both ends with rack, unit and port, type, length, speed.
-[[nodiscard]] Document cables_view(const Cluster& cluster, std::optional<FabricKind> fabric);
-[[nodiscard]] Document ports_view(const Cluster& cluster, std::optional<FabricKind> fabric);
-[[nodiscard]] Document addresses_view(const Cluster& cluster, std::optional<FabricKind> fabric);
-[[nodiscard]] Document subnets_view(const Cluster& cluster);
-[[nodiscard]] Document failure_domains_view(const Cluster& cluster);
+[[nodiscard]] Document cables_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);
+[[nodiscard]] Document ports_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);
+[[nodiscard]] Document addresses_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric);
+[[nodiscard]] Document subnets_view(const model::Cluster& cluster);
+[[nodiscard]] Document failure_domains_view(const model::Cluster& cluster);
 
-}  // namespace weft
+}  // namespace weft::design

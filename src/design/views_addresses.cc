@@ -6,31 +6,33 @@
 #include "design/views.h"
 #include "design/views_common.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using views::left;
 using views::right;
 
-bool any_ipv6(const Cluster& cluster) {
-  for (const Subnet& subnet : cluster.subnets()) {
+bool any_ipv6(const model::Cluster& cluster) {
+  for (const model::Subnet& subnet : cluster.subnets()) {
     if (subnet.ipv6.length > 0) return true;
   }
   return false;
 }
 
-bool has_rails(FabricKind fabric) { return fabric == FabricKind::backend || fabric == FabricKind::storage; }
+bool has_rails(model::FabricKind fabric) {
+  return fabric == model::FabricKind::backend || fabric == model::FabricKind::storage;
+}
 
-std::vector<Cell> address_row(const Cluster& cluster, PortId id, bool ipv6) {
-  const Port& port = cluster.port(id);
-  std::vector<Cell> row = {cluster.name_of(port.device), cluster.port_name(id), to_text(port.fabric)};
-  const bool host = cluster.group_of(port.device).kind == DeviceKind::server;
+std::vector<Cell> address_row(const model::Cluster& cluster, model::PortId id, bool ipv6) {
+  const model::Port& port = cluster.port(id);
+  std::vector<Cell> row = {cluster.name_of(port.device), cluster.port_name(id), model::to_text(port.fabric)};
+  const bool host = cluster.group_of(port.device).kind == model::DeviceKind::server;
   row.push_back(views::ordinal_cell(has_rails(port.fabric) && host, port.rail));
   row.push_back(views::address_cell(port.address));
-  if (port.subnet == kNone<SubnetId>) {
+  if (port.subnet == model::kNone<model::SubnetId>) {
     row.resize(row.size() + 3);
   } else {
-    const Subnet& subnet = cluster.subnet(port.subnet);
+    const model::Subnet& subnet = cluster.subnet(port.subnet);
     row.emplace_back(std::int64_t{subnet.prefix.length}, fmt::format("/{}", subnet.prefix.length));
     row.push_back(views::address_cell(subnet.gateway));
     row.push_back(subnet.vlan > 0 ? Cell(std::int64_t{subnet.vlan}) : Cell());
@@ -43,11 +45,11 @@ std::vector<Cell> address_row(const Cluster& cluster, PortId id, bool ipv6) {
   return row;
 }
 
-std::vector<Cell> loopback_row(const Cluster& cluster, DeviceId id, bool ipv6) {
-  const DeviceGroup& group = cluster.group_of(id);
+std::vector<Cell> loopback_row(const model::Cluster& cluster, model::DeviceId id, bool ipv6) {
+  const model::DeviceGroup& group = cluster.group_of(id);
   std::vector<Cell> row = {cluster.name_of(id),
                            "lo",
-                           to_text(group.fabric),
+                           model::to_text(group.fabric),
                            Cell(),
                            views::address_cell(cluster.device(id).loopback),
                            Cell(std::int64_t{32}, "/32"),
@@ -60,7 +62,7 @@ std::vector<Cell> loopback_row(const Cluster& cluster, DeviceId id, bool ipv6) {
 
 }  // namespace
 
-Document addresses_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
+Document addresses_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric) {
   Document document;
   document.kind = "addresses";
   TableSection table{"addresses", "Addresses", {}, {}};
@@ -70,12 +72,12 @@ Document addresses_view(const Cluster& cluster, std::optional<FabricKind> fabric
   const bool ipv6 = any_ipv6(cluster);
   if (ipv6) table.columns.push_back(left("ipv6_address", "IPv6 address"));
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
-    const auto device = static_cast<DeviceId>(d);
+    const auto device = static_cast<model::DeviceId>(d);
     if (cluster.device(device).loopback.bits != 0 && (!fabric || cluster.group_of(device).fabric == *fabric)) {
       table.rows.push_back(loopback_row(cluster, device, ipv6));
     }
-    for (const PortId id : cluster.ports_of(device)) {
-      const Port& port = cluster.port(id);
+    for (const model::PortId id : cluster.ports_of(device)) {
+      const model::Port& port = cluster.port(id);
       if (port.address.bits == 0 || (fabric && port.fabric != *fabric)) continue;
       table.rows.push_back(address_row(cluster, id, ipv6));
     }
@@ -84,7 +86,7 @@ Document addresses_view(const Cluster& cluster, std::optional<FabricKind> fabric
   return document;
 }
 
-Document subnets_view(const Cluster& cluster) {
+Document subnets_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "subnets";
   TableSection table{"subnets", "Subnets", {}, {}};
@@ -102,13 +104,13 @@ Document subnets_view(const Cluster& cluster) {
   const bool ipv6 = any_ipv6(cluster);
   if (!ipv6) table.columns.pop_back();
   std::vector<std::uint64_t> used(cluster.subnets().size());
-  for (const Port& port : cluster.ports()) {
-    if (port.address.bits != 0 && port.subnet != kNone<SubnetId>) ++used[index_of(port.subnet)];
+  for (const model::Port& port : cluster.ports()) {
+    if (port.address.bits != 0 && port.subnet != model::kNone<model::SubnetId>) ++used[model::index_of(port.subnet)];
   }
   for (std::size_t s = 0; s < used.size(); ++s) {
-    const Subnet& subnet = cluster.subnets()[s];
+    const model::Subnet& subnet = cluster.subnets()[s];
     std::vector<Cell> row = {subnet.name,
-                             to_text(subnet.fabric),
+                             model::to_text(subnet.fabric),
                              views::ordinal_cell(has_rails(subnet.fabric), subnet.rail),
                              views::text_cell(views::unit_name(cluster, subnet.unit)),
                              to_text(subnet.prefix),
@@ -124,4 +126,4 @@ Document subnets_view(const Cluster& cluster) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

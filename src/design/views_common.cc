@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace weft::views {
+namespace weft::design::views {
 
 Column left(std::string key, std::string title) {
   return Column{std::move(key), std::move(title), Column::Align::left, false};
@@ -67,7 +67,7 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
 
 namespace {
 
-FabricSettings data_settings(const FabricSpec& spec) {
+FabricSettings data_settings(const model::FabricSpec& spec) {
   FabricSettings settings;
   if (spec.mtu.has_value()) settings.mtu = *spec.mtu;
   if (spec.vrf.has_value()) settings.vrf = spec.vrf->text;
@@ -76,99 +76,99 @@ FabricSettings data_settings(const FabricSpec& spec) {
 
 }  // namespace
 
-FabricSettings settings_of(const Spec& spec, FabricKind fabric) {
-  const FabricsSpec& fabrics = *spec.fabrics;
+FabricSettings settings_of(const model::Spec& spec, model::FabricKind fabric) {
+  const model::FabricsSpec& fabrics = *spec.fabrics;
   switch (fabric) {
-    case FabricKind::backend:
+    case model::FabricKind::backend:
       return data_settings(*fabrics.backend);
-    case FabricKind::storage:
+    case model::FabricKind::storage:
       return data_settings(*fabrics.storage);
-    case FabricKind::frontend:
+    case model::FabricKind::frontend:
       return data_settings(*fabrics.frontend);
-    case FabricKind::oob:
+    case model::FabricKind::oob:
       break;
   }
   return FabricSettings{*fabrics.oob->mtu, fabrics.oob->vrf->text};
 }
 
-std::string_view prefix_of(FabricKind fabric) {
+std::string_view prefix_of(model::FabricKind fabric) {
   switch (fabric) {
-    case FabricKind::backend:
+    case model::FabricKind::backend:
       return "BE";
-    case FabricKind::storage:
+    case model::FabricKind::storage:
       return "STO";
-    case FabricKind::frontend:
+    case model::FabricKind::frontend:
       return "FE";
-    case FabricKind::oob:
+    case model::FabricKind::oob:
       break;
   }
   return "OOB";
 }
 
-std::string pool_name(const Cluster& cluster, int pool) {
+std::string pool_name(const model::Cluster& cluster, int pool) {
   if (pool < 0) return "shared";
   return (*cluster.spec().pools)[static_cast<std::size_t>(pool)].name->text;
 }
 
-std::string unit_name(const Cluster& cluster, UnitId unit) {
-  if (unit == kNone<UnitId>) return {};
-  const Unit& which = cluster.units()[index_of(unit)];
+std::string unit_name(const model::Cluster& cluster, model::UnitId unit) {
+  if (unit == model::kNone<model::UnitId>) return {};
+  const model::Unit& which = cluster.units()[model::index_of(unit)];
   return fmt::format("{}-u{:03}", pool_name(cluster, which.pool), which.index + 1);
 }
 
-std::string rack_name(const Cluster& cluster, DeviceId device) {
-  const RackId rack = cluster.device(device).rack;
-  return rack == kNone<RackId> ? std::string() : cluster.rack(rack).name;
+std::string rack_name(const model::Cluster& cluster, model::DeviceId device) {
+  const model::RackId rack = cluster.device(device).rack;
+  return rack == model::kNone<model::RackId> ? std::string() : cluster.rack(rack).name;
 }
 
-std::string model_id(const Cluster& cluster, DeviceId device) {
-  const DeviceGroup& group = cluster.group_of(device);
+std::string model_id(const model::Cluster& cluster, model::DeviceId device) {
+  const model::DeviceGroup& group = cluster.group_of(device);
   switch (group.kind) {
-    case DeviceKind::server:
+    case model::DeviceKind::server:
       return cluster.server_of(device).id->text;
-    case DeviceKind::network_switch:
+    case model::DeviceKind::network_switch:
       return group.network_switch->id->text;
-    case DeviceKind::pdu:
+    case model::DeviceKind::pdu:
       return group.pdu->id->text;
-    case DeviceKind::external:
+    case model::DeviceKind::external:
       break;
   }
   return {};
 }
 
-std::string role_of(const Cluster& cluster, const DeviceGroup& group) {
+std::string role_of(const model::Cluster& cluster, const model::DeviceGroup& group) {
   if (group.manager) return "manager";
-  if (group.kind == DeviceKind::network_switch) return std::string(to_text(group.tier));
-  if (group.kind != DeviceKind::server || group.pool < 0) return std::string(to_text(group.kind));
-  return std::string(text_of(*(*cluster.spec().pools)[static_cast<std::size_t>(group.pool)].role));
+  if (group.kind == model::DeviceKind::network_switch) return std::string(model::to_text(group.tier));
+  if (group.kind != model::DeviceKind::server || group.pool < 0) return std::string(model::to_text(group.kind));
+  return std::string(model::text_of(*(*cluster.spec().pools)[static_cast<std::size_t>(group.pool)].role));
 }
 
-std::int64_t height_of(const Cluster& cluster, DeviceId device) {
-  const DeviceGroup& group = cluster.group_of(device);
-  if (group.kind == DeviceKind::server) return *cluster.server_of(device).height;
-  if (group.kind == DeviceKind::network_switch) return *group.network_switch->height;
+std::int64_t height_of(const model::Cluster& cluster, model::DeviceId device) {
+  const model::DeviceGroup& group = cluster.group_of(device);
+  if (group.kind == model::DeviceKind::server) return *cluster.server_of(device).height;
+  if (group.kind == model::DeviceKind::network_switch) return *group.network_switch->height;
   return 0;
 }
 
-std::int64_t gpus_of(const Cluster& cluster, DeviceId device) {
-  return cluster.group_of(device).kind == DeviceKind::server ? *cluster.server_of(device).gpus : 0;
+std::int64_t gpus_of(const model::Cluster& cluster, model::DeviceId device) {
+  return cluster.group_of(device).kind == model::DeviceKind::server ? *cluster.server_of(device).gpus : 0;
 }
 
-Supplies supplies_of(const Cluster& cluster, DeviceId device) {
-  const DeviceGroup& group = cluster.group_of(device);
-  if (group.kind == DeviceKind::server) {
-    const ServerModel& server = cluster.server_of(device);
+Supplies supplies_of(const model::Cluster& cluster, model::DeviceId device) {
+  const model::DeviceGroup& group = cluster.group_of(device);
+  if (group.kind == model::DeviceKind::server) {
+    const model::ServerModel& server = cluster.server_of(device);
     const std::int64_t needed = server.psus_needed.has_value() ? *server.psus_needed : 1;
     return {static_cast<int>(*server.psus), static_cast<int>(needed)};
   }
   // One supply carries a switch: they are sold with redundant ones.
-  if (group.kind == DeviceKind::network_switch) return {static_cast<int>(*group.network_switch->psus), 1};
+  if (group.kind == model::DeviceKind::network_switch) return {static_cast<int>(*group.network_switch->psus), 1};
   return {};
 }
 
 std::string feed_name(int feed) { return std::string(1, static_cast<char>('A' + feed % 26)); }
 
-std::string feeds_of(const Cluster& cluster, DeviceId device) {
+std::string feeds_of(const model::Cluster& cluster, model::DeviceId device) {
   const Supplies supplies = supplies_of(cluster, device);
   std::string text;
   for (int psu = 0; psu < supplies.fitted; ++psu) {
@@ -178,4 +178,4 @@ std::string feeds_of(const Cluster& cluster, DeviceId device) {
   return text;
 }
 
-}  // namespace weft::views
+}  // namespace weft::design::views

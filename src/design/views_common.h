@@ -10,7 +10,7 @@
 #include "base/document.h"
 #include "model/cluster.h"
 
-namespace weft::views {
+namespace weft::design::views {
 
 [[nodiscard]] Column left(std::string key, std::string title);
 [[nodiscard]] Column right(std::string key, std::string title);
@@ -36,25 +36,25 @@ struct FabricSettings {
   std::optional<std::int64_t> mtu;
   std::string vrf;
 };
-[[nodiscard]] FabricSettings settings_of(const Spec& spec, FabricKind fabric);
+[[nodiscard]] FabricSettings settings_of(const model::Spec& spec, model::FabricKind fabric);
 
-[[nodiscard]] std::string_view prefix_of(FabricKind fabric);  // "BE", "STO", "FE", "OOB"
-[[nodiscard]] std::string unit_name(const Cluster& cluster, UnitId unit);
-[[nodiscard]] std::string rack_name(const Cluster& cluster, DeviceId device);
-[[nodiscard]] std::string pool_name(const Cluster& cluster, int pool);  // "shared" for -1
-[[nodiscard]] std::string model_id(const Cluster& cluster, DeviceId device);
-[[nodiscard]] std::string role_of(const Cluster& cluster, const DeviceGroup& group);
+[[nodiscard]] std::string_view prefix_of(model::FabricKind fabric);  // "BE", "STO", "FE", "OOB"
+[[nodiscard]] std::string unit_name(const model::Cluster& cluster, model::UnitId unit);
+[[nodiscard]] std::string rack_name(const model::Cluster& cluster, model::DeviceId device);
+[[nodiscard]] std::string pool_name(const model::Cluster& cluster, int pool);  // "shared" for -1
+[[nodiscard]] std::string model_id(const model::Cluster& cluster, model::DeviceId device);
+[[nodiscard]] std::string role_of(const model::Cluster& cluster, const model::DeviceGroup& group);
 
-[[nodiscard]] std::int64_t height_of(const Cluster& cluster, DeviceId device);  // rack units; 0 for PDUs
-[[nodiscard]] std::int64_t gpus_of(const Cluster& cluster, DeviceId device);
+[[nodiscard]] std::int64_t height_of(const model::Cluster& cluster, model::DeviceId device);  // rack units; 0 for PDUs
+[[nodiscard]] std::int64_t gpus_of(const model::Cluster& cluster, model::DeviceId device);
 
 // Supplies of a device and how many of them carry it alone; PDUs and external networks have none.
 struct Supplies {
   int fitted = 0;
   int needed = 0;
 };
-[[nodiscard]] Supplies supplies_of(const Cluster& cluster, DeviceId device);
-[[nodiscard]] std::string feed_name(int feed);                                // "A"
-[[nodiscard]] std::string feeds_of(const Cluster& cluster, DeviceId device);  // "A B"
+[[nodiscard]] Supplies supplies_of(const model::Cluster& cluster, model::DeviceId device);
+[[nodiscard]] std::string feed_name(int feed);                                              // "A"
+[[nodiscard]] std::string feeds_of(const model::Cluster& cluster, model::DeviceId device);  // "A B"
 
-}  // namespace weft::views
+}  // namespace weft::design::views

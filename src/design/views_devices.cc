@@ -7,17 +7,17 @@
 #include "design/views.h"
 #include "design/views_common.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using views::left;
 using views::right;
 using views::wide;
 
-std::string rack_feeds(const Cluster& cluster, const Rack& rack) {
+std::string rack_feeds(const model::Cluster& cluster, const model::Rack& rack) {
   std::string text;
   for (std::uint32_t i = 0; i < rack.pdus; ++i) {
-    const auto pdu = static_cast<DeviceId>(index_of(rack.first_pdu) + i);
+    const auto pdu = static_cast<model::DeviceId>(model::index_of(rack.first_pdu) + i);
     const std::string feed = views::feed_name(cluster.feed_of_pdu(pdu));
     if (text.find(feed) == std::string::npos) text += (text.empty() ? "" : " ") + feed;
   }
@@ -25,14 +25,14 @@ std::string rack_feeds(const Cluster& cluster, const Rack& rack) {
 }
 
 struct HostPorts {
-  std::array<std::uint32_t, kFabrics> count{};
-  std::array<Ipv4, kFabrics> first{};
+  std::array<std::uint32_t, model::kFabrics> count{};
+  std::array<Ipv4, model::kFabrics> first{};
 };
 
-HostPorts host_ports(const Cluster& cluster, DeviceId id) {
+HostPorts host_ports(const model::Cluster& cluster, model::DeviceId id) {
   HostPorts ports;
-  for (const PortId port_id : cluster.ports_of(id)) {
-    const Port& port = cluster.port(port_id);
+  for (const model::PortId port_id : cluster.ports_of(id)) {
+    const model::Port& port = cluster.port(port_id);
     const auto fabric = static_cast<std::size_t>(port.fabric);
     ++ports.count[fabric];
     if (ports.first[fabric].bits == 0) ports.first[fabric] = port.address;
@@ -40,12 +40,14 @@ HostPorts host_ports(const Cluster& cluster, DeviceId id) {
   return ports;
 }
 
-std::vector<Cell> node_row(const Cluster& cluster, const DeviceGroup& group, DeviceId id) {
-  const Device& device = cluster.device(id);
-  const ServerModel& server = cluster.server_of(id);
+std::vector<Cell> node_row(const model::Cluster& cluster, const model::DeviceGroup& group, model::DeviceId id) {
+  const model::Device& device = cluster.device(id);
+  const model::ServerModel& server = cluster.server_of(id);
   const HostPorts ports = host_ports(cluster, id);
-  const auto count = [&](FabricKind kind) { return Cell(ports.count[static_cast<std::size_t>(kind)]); };
-  const auto first = [&](FabricKind kind) { return views::address_cell(ports.first[static_cast<std::size_t>(kind)]); };
+  const auto count = [&](model::FabricKind kind) { return Cell(ports.count[static_cast<std::size_t>(kind)]); };
+  const auto first = [&](model::FabricKind kind) {
+    return views::address_cell(ports.first[static_cast<std::size_t>(kind)]);
+  };
   return {cluster.name_of(id),
           group.name,
           views::role_of(cluster, group),
@@ -54,13 +56,13 @@ std::vector<Cell> node_row(const Cluster& cluster, const DeviceGroup& group, Dev
           device.rack_unit > 0 ? Cell(std::int64_t{device.rack_unit}) : Cell(),
           views::text_cell(views::unit_name(cluster, device.unit)),
           *server.gpus,
-          count(FabricKind::backend),
-          first(FabricKind::backend),
-          first(FabricKind::frontend),
+          count(model::FabricKind::backend),
+          first(model::FabricKind::backend),
+          first(model::FabricKind::frontend),
           views::address_cell(cluster.oob_address(id)),
-          count(FabricKind::storage),
-          first(FabricKind::storage),
-          count(FabricKind::frontend),
+          count(model::FabricKind::storage),
+          first(model::FabricKind::storage),
+          count(model::FabricKind::frontend),
           *server.height,
           views::power_cell(*server.power),
           views::text_cell(views::feeds_of(cluster, id))};
@@ -72,11 +74,11 @@ struct PortsUsed {
 };
 
 // Ports on the switch's own fabric; the management port is not a port of its radix.
-PortsUsed ports_used(const Cluster& cluster, const DeviceGroup& group, DeviceId id) {
+PortsUsed ports_used(const model::Cluster& cluster, const model::DeviceGroup& group, model::DeviceId id) {
   PortsUsed used;
   std::uint32_t last_cage = UINT32_MAX;  // ports come in cage order
-  for (const PortId port_id : cluster.ports_of(id)) {
-    const Port& port = cluster.port(port_id);
+  for (const model::PortId port_id : cluster.ports_of(id)) {
+    const model::Port& port = cluster.port(port_id);
     if (port.fabric != group.fabric) continue;
     ++used.ports;
     if (std::exchange(last_cage, std::uint32_t{port.cage}) != port.cage) ++used.cages;
@@ -84,21 +86,21 @@ PortsUsed ports_used(const Cluster& cluster, const DeviceGroup& group, DeviceId 
   return used;
 }
 
-std::vector<Cell> switch_row(const Cluster& cluster, const DeviceGroup& group, DeviceId id) {
-  const Device& device = cluster.device(id);
-  const FabricPlan& plan = cluster.fabric(group.fabric);
+std::vector<Cell> switch_row(const model::Cluster& cluster, const model::DeviceGroup& group, model::DeviceId id) {
+  const model::Device& device = cluster.device(id);
+  const model::FabricPlan& plan = cluster.fabric(group.fabric);
   const PortsUsed used = ports_used(cluster, group, id);
   std::int64_t cages = 0;
-  for (const CageGroup& cage : *group.network_switch->cages) cages += *cage.count;
-  const bool rails = group.tier == Tier::leaf && plan.rails > 1 &&
-                     (plan.wiring == Wiring::rail_optimized || plan.wiring == Wiring::rail_only);
+  for (const model::CageGroup& cage : *group.network_switch->cages) cages += *cage.count;
+  const bool rails = group.tier == model::Tier::leaf && plan.rails > 1 &&
+                     (plan.wiring == model::Wiring::rail_optimized || plan.wiring == model::Wiring::rail_only);
   return {cluster.name_of(id),
-          to_text(group.fabric),
-          to_text(group.tier),
+          model::to_text(group.fabric),
+          model::to_text(group.tier),
           group.network_switch->id->text,
           views::text_cell(views::rack_name(cluster, id)),
           device.rack_unit > 0 ? Cell(std::int64_t{device.rack_unit}) : Cell(),
-          views::ordinal_cell(plan.tiers >= 3 && group.tier != Tier::core, device.pod),
+          views::ordinal_cell(plan.tiers >= 3 && group.tier != model::Tier::core, device.pod),
           views::text_cell(views::unit_name(cluster, device.unit)),
           views::ordinal_cell(rails, device.rail),
           views::ordinal_cell(plan.planes > 1, device.plane),
@@ -114,7 +116,7 @@ std::vector<Cell> switch_row(const Cluster& cluster, const DeviceGroup& group, D
 
 }  // namespace
 
-Document racks_view(const Cluster& cluster) {
+Document racks_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "racks";
   TableSection table{"racks", "Racks", {}, {}};
@@ -133,8 +135,8 @@ Document racks_view(const Cluster& cluster) {
                    wide(left("model", "Model"))};
   table.rows.reserve(cluster.racks().size());
   for (std::uint32_t r = 0; r < cluster.racks().size(); ++r) {
-    const Rack& rack = cluster.racks()[r];
-    const std::size_t devices = cluster.devices_in(static_cast<RackId>(r)).size();
+    const model::Rack& rack = cluster.racks()[r];
+    const std::size_t devices = cluster.devices_in(static_cast<model::RackId>(r)).size();
     const bool limited = rack.limit.count() > 0;
     const double percent =
         limited ? 100.0 * static_cast<double>(rack.power.count()) / static_cast<double>(rack.limit.count()) : 0.0;
@@ -150,7 +152,7 @@ Document racks_view(const Cluster& cluster) {
   return document;
 }
 
-Document nodes_view(const Cluster& cluster) {
+Document nodes_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "nodes";
   TableSection table{"nodes", "Nodes", {}, {}};
@@ -172,17 +174,17 @@ Document nodes_view(const Cluster& cluster) {
                    wide(right("height_u", "Height (U)")),
                    wide(right("power_w", "Power, maximum")),
                    wide(left("feeds", "Feeds"))};
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.kind != DeviceKind::server) continue;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind != model::DeviceKind::server) continue;
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      table.rows.push_back(node_row(cluster, group, static_cast<DeviceId>(index_of(group.first) + i)));
+      table.rows.push_back(node_row(cluster, group, static_cast<model::DeviceId>(model::index_of(group.first) + i)));
     }
   }
   document.sections.emplace_back(std::move(table));
   return document;
 }
 
-Document switches_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
+Document switches_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric) {
   Document document;
   document.kind = "switches";
   TableSection table{"switches", "Switches", {}, {}};
@@ -204,14 +206,14 @@ Document switches_view(const Cluster& cluster, std::optional<FabricKind> fabric)
                    wide(right("cages_total", "Cages in all")),
                    wide(right("power_w", "Power, maximum")),
                    wide(left("feeds", "Feeds"))};
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.kind != DeviceKind::network_switch || (fabric && group.fabric != *fabric)) continue;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind != model::DeviceKind::network_switch || (fabric && group.fabric != *fabric)) continue;
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      table.rows.push_back(switch_row(cluster, group, static_cast<DeviceId>(index_of(group.first) + i)));
+      table.rows.push_back(switch_row(cluster, group, static_cast<model::DeviceId>(model::index_of(group.first) + i)));
     }
   }
   document.sections.emplace_back(std::move(table));
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

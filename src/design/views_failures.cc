@@ -13,23 +13,23 @@
 #include "design/views.h"
 #include "design/views_common.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using views::left;
 using views::right;
 using views::wide;
 
-using Devices = std::vector<DeviceId>;
+using Devices = std::vector<model::DeviceId>;
 
 constexpr int kLevels = 3;  // host to leaf, leaf to spine, spine to core
 
 struct Loss {
-  std::int64_t servers = 0;                // without power, or cut off from a data fabric
-  std::int64_t gpus = 0;                   // in those
-  std::int64_t degraded = 0;               // other servers that lost some of their links
-  std::int64_t unmanaged = 0;              // running servers whose BMC cannot be reached
-  std::array<double, kFabrics> percent{};  // of the bandwidth at the level of the fabric that is hit hardest
+  std::int64_t servers = 0;                       // without power, or cut off from a data fabric
+  std::int64_t gpus = 0;                          // in those
+  std::int64_t degraded = 0;                      // other servers that lost some of their links
+  std::int64_t unmanaged = 0;                     // running servers whose BMC cannot be reached
+  std::array<double, model::kFabrics> percent{};  // of the bandwidth at the level of the fabric that is hit hardest
 
   [[nodiscard]] auto weight() const {
     const double most = *std::max_element(percent.begin(), percent.end());
@@ -41,18 +41,18 @@ struct Loss {
 // touches.
 class LossMeter {
  public:
-  explicit LossMeter(const Cluster& cluster)
+  explicit LossMeter(const model::Cluster& cluster)
       : cluster_(cluster),
         failed_(cluster.devices().size()),
         touched_(cluster.devices().size()),
         lost_(cluster.devices().size()),
         fitted_(cluster.devices().size()),
         cut_(cluster.cables().size()) {
-    for (const Cable& cable : cluster.cables()) {
+    for (const model::Cable& cable : cluster.cables()) {
       const int level = level_of(cable);
       if (level < 0) continue;
       total(cable.fabric, level) += cluster.port(cable.a).speed().count();
-      if (level == 0) ++fitted_[index_of(cluster.port(cable.a).device)][static_cast<std::size_t>(cable.fabric)];
+      if (level == 0) ++fitted_[model::index_of(cluster.port(cable.a).device)][static_cast<std::size_t>(cable.fabric)];
     }
   }
 
@@ -61,53 +61,53 @@ class LossMeter {
     cut_speed_ = {};
     hit_.clear();
     Loss loss;
-    for (const DeviceId id : failed) failed_[index_of(id)] = question_;
-    for (const DeviceId id : failed) {
-      if (cluster_.group_of(id).kind == DeviceKind::server) {
+    for (const model::DeviceId id : failed) failed_[model::index_of(id)] = question_;
+    for (const model::DeviceId id : failed) {
+      if (cluster_.group_of(id).kind == model::DeviceKind::server) {
         ++loss.servers;
         loss.gpus += views::gpus_of(cluster_, id);
       }
-      for (const PortId port : cluster_.ports_of(id)) cut(cluster_.cable_of(port));
+      for (const model::PortId port : cluster_.ports_of(id)) cut(cluster_.cable_of(port));
     }
-    for (const DeviceId id : hit_) judge(id, loss);
-    for (std::size_t f = 0; f < kFabrics; ++f) loss.percent[f] = worst_share(f);
+    for (const model::DeviceId id : hit_) judge(id, loss);
+    for (std::size_t f = 0; f < model::kFabrics; ++f) loss.percent[f] = worst_share(f);
     return loss;
   }
 
  private:
-  [[nodiscard]] int level_of(const Cable& cable) const {
+  [[nodiscard]] int level_of(const model::Cable& cable) const {
     switch (cable.role) {
-      case CableRole::host_leaf:
+      case model::CableRole::host_leaf:
         return 0;
-      case CableRole::oob_uplink:  // one role on both levels
-        return cluster_.group_of(cluster_.port(cable.a).device).tier == Tier::leaf ? 1 : 2;
-      case CableRole::leaf_spine:
-      case CableRole::oob_frontend:
+      case model::CableRole::oob_uplink:  // one role on both levels
+        return cluster_.group_of(cluster_.port(cable.a).device).tier == model::Tier::leaf ? 1 : 2;
+      case model::CableRole::leaf_spine:
+      case model::CableRole::oob_frontend:
         return 1;
-      case CableRole::spine_core:
+      case model::CableRole::spine_core:
         return 2;
       default:
         return -1;
     }
   }
-  std::int64_t& total(FabricKind fabric, int level) {
+  std::int64_t& total(model::FabricKind fabric, int level) {
     return total_speed_[static_cast<std::size_t>(fabric)][static_cast<std::size_t>(level)];
   }
 
-  void cut(CableId id) {
-    if (id == kNone<CableId> || std::exchange(cut_[index_of(id)], question_) == question_) return;
-    const Cable& cable = cluster_.cable(id);
+  void cut(model::CableId id) {
+    if (id == model::kNone<model::CableId> || std::exchange(cut_[model::index_of(id)], question_) == question_) return;
+    const model::Cable& cable = cluster_.cable(id);
     const int level = level_of(cable);
     if (level < 0) return;
-    const Port& port = cluster_.port(cable.a);
-    const bool failed_host = level == 0 && failed_[index_of(port.device)] == question_;
+    const model::Port& port = cluster_.port(cable.a);
+    const bool failed_host = level == 0 && failed_[model::index_of(port.device)] == question_;
     // The management port of a switch or PDU that failed itself is no loss to the out-of-band network.
-    if (failed_host && cluster_.group_of(port.device).kind != DeviceKind::server) return;
+    if (failed_host && cluster_.group_of(port.device).kind != model::DeviceKind::server) return;
     const auto fabric = static_cast<std::size_t>(cable.fabric);
     cut_speed_[fabric][static_cast<std::size_t>(level)] += port.speed().count();
-    const std::uint32_t host = index_of(port.device);
+    const std::uint32_t host = model::index_of(port.device);
     if (level > 0 || failed_host) return;
-    if (cluster_.group_of(port.device).kind != DeviceKind::server) return;
+    if (cluster_.group_of(port.device).kind != model::DeviceKind::server) return;
     if (std::exchange(touched_[host], question_) != question_) {
       lost_[host] = {};
       hit_.push_back(port.device);
@@ -116,14 +116,14 @@ class LossMeter {
   }
 
   // A server that still has power but lost links.
-  void judge(DeviceId id, Loss& loss) const {
+  void judge(model::DeviceId id, Loss& loss) const {
     bool cut_off = false;
     bool weaker = false;
-    for (std::size_t f = 0; f < kFabrics; ++f) {
-      const std::uint16_t lost = lost_[index_of(id)][f];
+    for (std::size_t f = 0; f < model::kFabrics; ++f) {
+      const std::uint16_t lost = lost_[model::index_of(id)][f];
       if (lost == 0) continue;
-      const bool all = lost >= fitted_[index_of(id)][f];
-      if (f == static_cast<std::size_t>(FabricKind::oob)) {
+      const bool all = lost >= fitted_[model::index_of(id)][f];
+      if (f == static_cast<std::size_t>(model::FabricKind::oob)) {
         loss.unmanaged += all ? 1 : 0;
       } else {
         cut_off = cut_off || all;
@@ -147,10 +147,10 @@ class LossMeter {
     return worst;
   }
 
-  using Speeds = std::array<std::array<std::int64_t, kLevels>, kFabrics>;
-  using Links = std::array<std::uint16_t, kFabrics>;
+  using Speeds = std::array<std::array<std::int64_t, kLevels>, model::kFabrics>;
+  using Links = std::array<std::uint16_t, model::kFabrics>;
 
-  const Cluster& cluster_;
+  const model::Cluster& cluster_;
   std::uint32_t question_ = 0;
   std::vector<std::uint32_t> failed_;
   std::vector<std::uint32_t> touched_;
@@ -163,9 +163,9 @@ class LossMeter {
 };
 
 // Server models that a single feed takes down, since what is not on it does not carry them.
-void note_feeds(const Cluster& cluster, std::vector<std::string>& notes) {
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.kind != DeviceKind::server || group.count == 0) continue;
+void note_feeds(const model::Cluster& cluster, std::vector<std::string>& notes) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind != model::DeviceKind::server || group.count == 0) continue;
     const views::Supplies supplies = views::supplies_of(cluster, group.first);
     std::map<int, int> on_feed;
     for (int psu = 0; psu < supplies.fitted; ++psu) ++on_feed[cluster.feed_of_psu(group.first, psu)];
@@ -182,22 +182,22 @@ void note_feeds(const Cluster& cluster, std::vector<std::string>& notes) {
 // Domains of one kind, each a set of devices that fail together.
 struct DomainKind {
   std::string name;
-  std::optional<FabricKind> fabric;
+  std::optional<model::FabricKind> fabric;
   std::vector<std::pair<std::string, Devices>> domains;
 };
 
 // Everything that a feed carries alone, or without which too few supplies are left.
-Devices lost_with_feed(const Cluster& cluster, int feed) {
+Devices lost_with_feed(const model::Cluster& cluster, int feed) {
   Devices lost;
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
-    const auto id = static_cast<DeviceId>(d);
-    const DeviceKind kind = cluster.group_of(id).kind;
-    if (kind == DeviceKind::pdu) {
+    const auto id = static_cast<model::DeviceId>(d);
+    const model::DeviceKind kind = cluster.group_of(id).kind;
+    if (kind == model::DeviceKind::pdu) {
       if (cluster.feed_of_pdu(id) == feed) lost.push_back(id);
       continue;
     }
     const views::Supplies supplies = views::supplies_of(cluster, id);
-    if (kind == DeviceKind::external || supplies.fitted == 0) continue;
+    if (kind == model::DeviceKind::external || supplies.fitted == 0) continue;
     int left_over = 0;
     for (int psu = 0; psu < supplies.fitted; ++psu) left_over += cluster.feed_of_psu(id, psu) != feed ? 1 : 0;
     if (left_over < supplies.needed) lost.push_back(id);
@@ -205,7 +205,7 @@ Devices lost_with_feed(const Cluster& cluster, int feed) {
   return lost;
 }
 
-void add_site_domains(const Cluster& cluster, std::vector<DomainKind>& kinds) {
+void add_site_domains(const model::Cluster& cluster, std::vector<DomainKind>& kinds) {
   DomainKind feeds{"power feed", std::nullopt, {}};
   for (int feed = 0; feed < *cluster.spec().site->feeds; ++feed) {
     feeds.domains.emplace_back("feed " + views::feed_name(feed), lost_with_feed(cluster, feed));
@@ -214,8 +214,8 @@ void add_site_domains(const Cluster& cluster, std::vector<DomainKind>& kinds) {
   DomainKind racks{"rack", std::nullopt, {}};
   std::map<std::int32_t, Devices> by_row;
   for (std::uint32_t r = 0; r < cluster.racks().size(); ++r) {
-    const Rack& rack = cluster.racks()[r];
-    const auto devices = cluster.devices_in(static_cast<RackId>(r));
+    const model::Rack& rack = cluster.racks()[r];
+    const auto devices = cluster.devices_in(static_cast<model::RackId>(r));
     racks.domains.emplace_back(rack.name, Devices(devices.begin(), devices.end()));
     Devices& row = by_row[rack.row];
     row.insert(row.end(), devices.begin(), devices.end());
@@ -226,8 +226,8 @@ void add_site_domains(const Cluster& cluster, std::vector<DomainKind>& kinds) {
   kinds.push_back(std::move(racks));
 }
 
-void add_switch_domains(const Cluster& cluster, FabricKind fabric, std::vector<DomainKind>& kinds) {
-  const FabricPlan& plan = cluster.fabric(fabric);
+void add_switch_domains(const model::Cluster& cluster, model::FabricKind fabric, std::vector<DomainKind>& kinds) {
+  const model::FabricPlan& plan = cluster.fabric(fabric);
   if (!plan.present) return;
   DomainKind units{"unit (its leaves)", fabric, {}};
   DomainKind pairs{"leaf pair", fabric, {}};
@@ -238,21 +238,21 @@ void add_switch_domains(const Cluster& cluster, FabricKind fabric, std::vector<D
   std::map<std::uint32_t, Devices> by_unit;
   Devices without_unit;
   std::map<std::uint16_t, Devices> by_plane;
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.kind != DeviceKind::network_switch || group.fabric != fabric) continue;
-    DomainKind& tier = group.tier == Tier::leaf ? leaves : group.tier == Tier::spine ? spines : cores;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind != model::DeviceKind::network_switch || group.fabric != fabric) continue;
+    DomainKind& tier = group.tier == model::Tier::leaf ? leaves : group.tier == model::Tier::spine ? spines : cores;
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      const auto id = static_cast<DeviceId>(index_of(group.first) + i);
-      const Device& device = cluster.device(id);
+      const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + i);
+      const model::Device& device = cluster.device(id);
       tier.domains.emplace_back(cluster.name_of(id), Devices{id});
       by_plane[device.plane].push_back(id);
-      if (group.tier != Tier::leaf) continue;
-      (device.unit == kNone<UnitId> ? without_unit : by_unit[index_of(device.unit)]).push_back(id);
+      if (group.tier != model::Tier::leaf) continue;
+      (device.unit == model::kNone<model::UnitId> ? without_unit : by_unit[model::index_of(device.unit)]).push_back(id);
     }
   }
-  const bool paired = plan.wiring == Wiring::pairs || plan.wiring == Wiring::dual_tor;
+  const bool paired = plan.wiring == model::Wiring::pairs || plan.wiring == model::Wiring::dual_tor;
   const auto add_pairs = [&](const Devices& members) {
-    for (std::size_t i = 0; paired && fabric != FabricKind::oob && i + 1 < members.size(); i += 2) {
+    for (std::size_t i = 0; paired && fabric != model::FabricKind::oob && i + 1 < members.size(); i += 2) {
       const std::string name = fold_hosts({cluster.name_of(members[i]), cluster.name_of(members[i + 1])});
       pairs.domains.emplace_back(name, Devices{members[i], members[i + 1]});
     }
@@ -260,7 +260,7 @@ void add_switch_domains(const Cluster& cluster, FabricKind fabric, std::vector<D
   add_pairs(without_unit);
   for (auto& [unit, members] : by_unit) {
     add_pairs(members);
-    units.domains.emplace_back(views::unit_name(cluster, static_cast<UnitId>(unit)), std::move(members));
+    units.domains.emplace_back(views::unit_name(cluster, static_cast<model::UnitId>(unit)), std::move(members));
   }
   for (auto& [plane, members] : by_plane) {
     if (plan.planes > 1) planes.domains.emplace_back(fmt::format("plane {}", plane + 1), std::move(members));
@@ -270,7 +270,7 @@ void add_switch_domains(const Cluster& cluster, FabricKind fabric, std::vector<D
   }
 }
 
-TableSection domain_table(const Cluster& cluster, LossMeter& meter) {
+TableSection domain_table(const model::Cluster& cluster, LossMeter& meter) {
   TableSection table{"failure_domains", "Failure domains", {}, {}};
   table.columns = {left("kind", "Kind"),
                    left("fabric", "Fabric"),
@@ -289,7 +289,7 @@ TableSection domain_table(const Cluster& cluster, LossMeter& meter) {
   const auto counted = [](std::int64_t count) { return views::count_cell(static_cast<std::uint64_t>(count)); };
   std::vector<DomainKind> kinds;
   add_site_domains(cluster, kinds);
-  for (int f = 0; f < kFabrics; ++f) add_switch_domains(cluster, static_cast<FabricKind>(f), kinds);
+  for (int f = 0; f < model::kFabrics; ++f) add_switch_domains(cluster, static_cast<model::FabricKind>(f), kinds);
   for (const DomainKind& kind : kinds) {
     Loss worst;
     const std::string* example = nullptr;
@@ -306,14 +306,14 @@ TableSection domain_table(const Cluster& cluster, LossMeter& meter) {
                                ? 0.0
                                : 100.0 * static_cast<double>(worst.gpus) / static_cast<double>(cluster.gpu_count());
     std::vector<Cell> row = {kind.name,
-                             kind.fabric ? Cell(to_text(*kind.fabric)) : Cell(),
+                             kind.fabric ? Cell(model::to_text(*kind.fabric)) : Cell(),
                              views::count_cell(kind.domains.size()),
                              *example,
                              counted(worst.servers),
                              counted(worst.gpus),
                              views::percent_cell(of_gpus),
                              counted(worst.degraded)};
-    for (std::size_t f = 0; f < kFabrics; ++f) row.push_back(views::percent_cell(worst.percent[f]));
+    for (std::size_t f = 0; f < model::kFabrics; ++f) row.push_back(views::percent_cell(worst.percent[f]));
     row.push_back(counted(worst.unmanaged));
     row.push_back(views::count_cell(harmless));
     table.rows.push_back(std::move(row));
@@ -321,9 +321,9 @@ TableSection domain_table(const Cluster& cluster, LossMeter& meter) {
   return table;
 }
 
-const DeviceGroup* group_of_pool(const Cluster& cluster, const std::string& pool) {
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.kind == DeviceKind::server && group.pool >= 0 && group.name == pool) return &group;
+const model::DeviceGroup* group_of_pool(const model::Cluster& cluster, const std::string& pool) {
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind == model::DeviceKind::server && group.pool >= 0 && group.name == pool) return &group;
   }
   return nullptr;
 }
@@ -337,13 +337,13 @@ struct Spread {
   std::uint64_t in_worst_feed = 0;
 };
 
-Spread spread_of(const Cluster& cluster, const DeviceGroup& group, std::uint64_t members) {
+Spread spread_of(const model::Cluster& cluster, const model::DeviceGroup& group, std::uint64_t members) {
   Spread spread;
   spread.members = std::min<std::uint64_t>(members, group.count);
   std::map<std::string, std::uint64_t> by_rack;
   std::vector<std::uint64_t> by_feed(static_cast<std::size_t>(std::max<std::int64_t>(1, *cluster.spec().site->feeds)));
   for (std::uint32_t i = 0; i < spread.members; ++i) {
-    const auto id = static_cast<DeviceId>(index_of(group.first) + i);
+    const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + i);
     ++by_rack[views::rack_name(cluster, id)];
     const views::Supplies supplies = views::supplies_of(cluster, id);
     for (std::size_t feed = 0; feed < by_feed.size(); ++feed) {
@@ -364,7 +364,7 @@ Spread spread_of(const Cluster& cluster, const DeviceGroup& group, std::uint64_t
   return spread;
 }
 
-TableSection storage_table(const Cluster& cluster) {
+TableSection storage_table(const model::Cluster& cluster) {
   TableSection table{"storage", "Storage", {}, {}};
   table.columns = {left("system", "System"),
                    left("kind", "Kind"),
@@ -375,12 +375,12 @@ TableSection storage_table(const Cluster& cluster) {
                    right("servers_lost_with_rack", "Servers lost with it"),
                    right("lost_with_rack_percent", "Throughput lost"),
                    right("servers_lost_with_feed", "Servers lost with a feed")};
-  for (const StorageSpec& system : *cluster.spec().storage) {
-    const DeviceGroup* group = system.pool.has_value() ? group_of_pool(cluster, *system.pool) : nullptr;
+  for (const model::StorageSpec& system : *cluster.spec().storage) {
+    const model::DeviceGroup* group = system.pool.has_value() ? group_of_pool(cluster, *system.pool) : nullptr;
     if (group == nullptr || group->count == 0) continue;
     const Spread spread = spread_of(cluster, *group, group->count);
     table.rows.push_back(
-        {system.name->text, text_of(*system.kind), *system.pool, spread.members, spread.racks, spread.worst_rack,
+        {system.name->text, model::text_of(*system.kind), *system.pool, spread.members, spread.racks, spread.worst_rack,
          spread.in_worst_rack,
          views::percent_cell(100.0 * static_cast<double>(spread.in_worst_rack) / static_cast<double>(spread.members)),
          spread.in_worst_feed});
@@ -388,9 +388,9 @@ TableSection storage_table(const Cluster& cluster) {
   return table;
 }
 
-void add_control_plane(const Cluster& cluster, Document& document) {
-  const ControlPlaneSpec& control = *cluster.spec().control_plane;
-  const DeviceGroup* group = control.pool.has_value() ? group_of_pool(cluster, *control.pool) : nullptr;
+void add_control_plane(const model::Cluster& cluster, Document& document) {
+  const model::ControlPlaneSpec& control = *cluster.spec().control_plane;
+  const model::DeviceGroup* group = control.pool.has_value() ? group_of_pool(cluster, *control.pool) : nullptr;
   if (group == nullptr || *control.etcd_members <= 0) return;
   const Spread spread = spread_of(cluster, *group, static_cast<std::uint64_t>(*control.etcd_members));
   if (spread.members == 0) return;
@@ -399,10 +399,10 @@ void add_control_plane(const Cluster& cluster, Document& document) {
   TableSection table{"etcd_members", "etcd members", {}, {}};
   table.columns = {left("host", "Host"), left("rack", "Rack"), right("row", "Row"), left("feeds", "Feeds")};
   for (std::uint32_t i = 0; i < spread.members; ++i) {
-    const auto id = static_cast<DeviceId>(index_of(group->first) + i);
-    const RackId rack = cluster.device(id).rack;
+    const auto id = static_cast<model::DeviceId>(model::index_of(group->first) + i);
+    const model::RackId rack = cluster.device(id).rack;
     table.rows.push_back({cluster.name_of(id), views::text_cell(views::rack_name(cluster, id)),
-                          rack == kNone<RackId> ? Cell() : Cell(cluster.rack(rack).row),
+                          rack == model::kNone<model::RackId> ? Cell() : Cell(cluster.rack(rack).row),
                           views::text_cell(views::feeds_of(cluster, id))});
   }
   FactsSection facts{"control_plane", "Control plane", {}};
@@ -423,7 +423,7 @@ void add_control_plane(const Cluster& cluster, Document& document) {
 
 }  // namespace
 
-Document failure_domains_view(const Cluster& cluster) {
+Document failure_domains_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "failure-domains";
   LossMeter meter(cluster);
@@ -439,4 +439,4 @@ Document failure_domains_view(const Cluster& cluster) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

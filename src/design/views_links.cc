@@ -8,7 +8,7 @@
 #include "design/views.h"
 #include "design/views_common.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using views::left;
@@ -19,20 +19,20 @@ using views::wide;
 // whole fabric, so that filtering does not change them.
 class CableLabels {
  public:
-  explicit CableLabels(const Cluster& cluster) {
+  explicit CableLabels(const model::Cluster& cluster) {
     legs_.reserve(cluster.cables().size());
-    for (const Cable& cable : cluster.cables()) ++legs_[cable.assembly].total;
+    for (const model::Cable& cable : cluster.cables()) ++legs_[cable.assembly].total;
   }
 
   // Call once for every cable of the cluster, in order.
-  std::string next(FabricKind fabric) {
+  std::string next(model::FabricKind fabric) {
     return fmt::format("{}-{:06}", views::prefix_of(fabric), ++cables_[static_cast<std::size_t>(fabric)]);
   }
   struct Leg {
     std::string assembly;
     std::string position;  // "1/2"
   };
-  Leg next_leg(const Cable& cable) {
+  Leg next_leg(const model::Cable& cable) {
     Splitter& splitter = legs_[cable.assembly];
     if (splitter.total < 2) return {};
     if (splitter.seen++ == 0) splitter.number = ++splitters_[static_cast<std::size_t>(cable.fabric)];
@@ -47,12 +47,12 @@ class CableLabels {
     std::uint32_t number = 0;
   };
   std::unordered_map<std::uint32_t, Splitter> legs_;
-  std::array<std::uint32_t, kFabrics> cables_{};
-  std::array<std::uint32_t, kFabrics> splitters_{};
+  std::array<std::uint32_t, model::kFabrics> cables_{};
+  std::array<std::uint32_t, model::kFabrics> splitters_{};
 };
 
-void add_end(const Cluster& cluster, PortId id, std::vector<Cell>& row) {
-  const DeviceId device = cluster.port(id).device;
+void add_end(const model::Cluster& cluster, model::PortId id, std::vector<Cell>& row) {
+  const model::DeviceId device = cluster.port(id).device;
   const std::uint16_t rack_unit = cluster.device(device).rack_unit;
   row.emplace_back(cluster.name_of(device));
   row.push_back(views::text_cell(views::rack_name(cluster, device)));
@@ -60,34 +60,34 @@ void add_end(const Cluster& cluster, PortId id, std::vector<Cell>& row) {
   row.emplace_back(cluster.port_name(id));
 }
 
-Cell transceiver_cell(const TransceiverModel* transceiver) {
+Cell transceiver_cell(const model::TransceiverModel* transceiver) {
   return transceiver == nullptr ? Cell() : Cell(transceiver->id->text);
 }
 
 // The access VLAN of a port: a switch port takes that of the host it serves.
-SubnetId subnet_of(const Cluster& cluster, const Port& port, PortId peer) {
-  if (port.subnet != kNone<SubnetId> || peer == kNone<PortId>) return port.subnet;
+model::SubnetId subnet_of(const model::Cluster& cluster, const model::Port& port, model::PortId peer) {
+  if (port.subnet != model::kNone<model::SubnetId> || peer == model::kNone<model::PortId>) return port.subnet;
   return cluster.port(peer).subnet;
 }
 
-std::vector<Cell> port_row(const Cluster& cluster, PortId id, const views::FabricSettings& settings) {
-  const Port& port = cluster.port(id);
-  const PortId peer = cluster.peer_of(id);
-  const SubnetId subnet = subnet_of(cluster, port, peer);
-  const bool tagged = subnet != kNone<SubnetId> && cluster.subnet(subnet).vlan > 0;
-  const FabricPlan& plan = cluster.fabric(port.fabric);
-  const bool railed = port.fabric == FabricKind::backend || port.fabric == FabricKind::storage;
-  const bool host = cluster.group_of(port.device).kind == DeviceKind::server;
+std::vector<Cell> port_row(const model::Cluster& cluster, model::PortId id, const views::FabricSettings& settings) {
+  const model::Port& port = cluster.port(id);
+  const model::PortId peer = cluster.peer_of(id);
+  const model::SubnetId subnet = subnet_of(cluster, port, peer);
+  const bool tagged = subnet != model::kNone<model::SubnetId> && cluster.subnet(subnet).vlan > 0;
+  const model::FabricPlan& plan = cluster.fabric(port.fabric);
+  const bool railed = port.fabric == model::FabricKind::backend || port.fabric == model::FabricKind::storage;
+  const bool host = cluster.group_of(port.device).kind == model::DeviceKind::server;
   return {cluster.name_of(port.device),
           cluster.port_name(id),
-          to_text(port.fabric),
+          model::to_text(port.fabric),
           views::speed_cell(port.speed()),
           views::ordinal_cell(railed && host, port.rail),
           views::ordinal_cell(plan.planes > 1, port.plane),
           std::int64_t{port.cage},
           std::int64_t{port.lane},
-          peer == kNone<PortId> ? Cell() : Cell(cluster.name_of(cluster.port(peer).device)),
-          peer == kNone<PortId> ? Cell() : Cell(cluster.port_name(peer)),
+          peer == model::kNone<model::PortId> ? Cell() : Cell(cluster.name_of(cluster.port(peer).device)),
+          peer == model::kNone<model::PortId> ? Cell() : Cell(cluster.port_name(peer)),
           settings.mtu ? Cell(*settings.mtu) : Cell(),
           tagged ? Cell(std::int64_t{cluster.subnet(subnet).vlan}) : Cell(),
           views::address_cell(port.address)};
@@ -95,7 +95,7 @@ std::vector<Cell> port_row(const Cluster& cluster, PortId id, const views::Fabri
 
 }  // namespace
 
-Document cables_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
+Document cables_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric) {
   Document document;
   document.kind = "cables";
   TableSection table{"cables", "Cables", {}, {}};
@@ -118,32 +118,32 @@ Document cables_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
                    wide(left("leg", "Leg")),
                    left("role", "Role")};
   CableLabels labels(cluster);
-  for (const Cable& cable : cluster.cables()) {
+  for (const model::Cable& cable : cluster.cables()) {
     std::string label = labels.next(cable.fabric);
     CableLabels::Leg leg = labels.next_leg(cable);
     if (fabric && cable.fabric != *fabric) continue;
-    const Medium& medium = cluster.media()[cable.medium];
+    const model::Medium& medium = cluster.media()[cable.medium];
     std::vector<Cell> row;
     row.reserve(table.columns.size());
     row.emplace_back(std::move(label));
     add_end(cluster, cable.a, row);
     add_end(cluster, cable.b, row);
     row.emplace_back(medium.cable == nullptr ? Cell() : Cell(medium.cable->id->text));
-    row.emplace_back(medium.cable == nullptr ? Cell() : Cell(text_of(*medium.cable->kind)));
+    row.emplace_back(medium.cable == nullptr ? Cell() : Cell(model::text_of(*medium.cable->kind)));
     row.push_back(transceiver_cell(medium.at_a));
     row.push_back(transceiver_cell(medium.at_b));
     row.push_back(views::speed_cell(cluster.port(cable.a).speed()));
     row.push_back(views::metres_cell(cable.length_mm));
     row.push_back(views::text_cell(std::move(leg.assembly)));
     row.push_back(views::text_cell(std::move(leg.position)));
-    row.emplace_back(to_text(cable.role));
+    row.emplace_back(model::to_text(cable.role));
     table.rows.push_back(std::move(row));
   }
   document.sections.emplace_back(std::move(table));
   return document;
 }
 
-Document ports_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
+Document ports_view(const model::Cluster& cluster, std::optional<model::FabricKind> fabric) {
   Document document;
   document.kind = "ports";
   TableSection table{"ports", "Ports", {}, {}};
@@ -160,13 +160,13 @@ Document ports_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
                    right("mtu_bytes", "MTU (bytes)"),
                    right("vlan", "VLAN"),
                    left("address", "Address")};
-  std::array<views::FabricSettings, kFabrics> settings;
-  for (int kind = 0; kind < kFabrics; ++kind) {
-    settings[static_cast<std::size_t>(kind)] = views::settings_of(cluster.spec(), static_cast<FabricKind>(kind));
+  std::array<views::FabricSettings, model::kFabrics> settings;
+  for (int kind = 0; kind < model::kFabrics; ++kind) {
+    settings[static_cast<std::size_t>(kind)] = views::settings_of(cluster.spec(), static_cast<model::FabricKind>(kind));
   }
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
-    for (const PortId id : cluster.ports_of(static_cast<DeviceId>(d))) {
-      const FabricKind kind = cluster.port(id).fabric;
+    for (const model::PortId id : cluster.ports_of(static_cast<model::DeviceId>(d))) {
+      const model::FabricKind kind = cluster.port(id).fabric;
       if (fabric && kind != *fabric) continue;
       table.rows.push_back(port_row(cluster, id, settings[static_cast<std::size_t>(kind)]));
     }
@@ -175,4 +175,4 @@ Document ports_view(const Cluster& cluster, std::optional<FabricKind> fabric) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

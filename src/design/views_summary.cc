@@ -11,7 +11,7 @@
 #include "design/views.h"
 #include "design/views_common.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 using views::count_cell;
@@ -20,8 +20,8 @@ using views::left;
 using views::right;
 using views::wide;
 
-constexpr std::array<FabricKind, kFabrics> kAllFabrics = {FabricKind::backend, FabricKind::storage,
-                                                          FabricKind::frontend, FabricKind::oob};
+constexpr std::array<model::FabricKind, model::kFabrics> kAllFabrics = {
+    model::FabricKind::backend, model::FabricKind::storage, model::FabricKind::frontend, model::FabricKind::oob};
 
 struct Totals {
   std::uint64_t servers = 0;
@@ -33,22 +33,22 @@ struct Totals {
   std::uint64_t assemblies = 0;
 };
 
-Totals count_totals(const Cluster& cluster) {
+Totals count_totals(const model::Cluster& cluster) {
   Totals totals;
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.kind == DeviceKind::server) totals.servers += group.count;
-    if (group.kind == DeviceKind::network_switch) totals.switches += group.count;
-    if (group.kind == DeviceKind::pdu) totals.pdus += group.count;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind == model::DeviceKind::server) totals.servers += group.count;
+    if (group.kind == model::DeviceKind::network_switch) totals.switches += group.count;
+    if (group.kind == model::DeviceKind::pdu) totals.pdus += group.count;
   }
-  for (const Device& device : cluster.devices()) totals.addresses += device.loopback.bits != 0 ? 1U : 0U;
-  for (const Port& port : cluster.ports()) {
+  for (const model::Device& device : cluster.devices()) totals.addresses += device.loopback.bits != 0 ? 1U : 0U;
+  for (const model::Port& port : cluster.ports()) {
     totals.addresses += port.address.bits != 0 ? 1U : 0U;
-    const bool host = cluster.group_of(port.device).kind == DeviceKind::server;
-    totals.nic_ports += host && port.fabric != FabricKind::oob ? 1U : 0U;
+    const bool host = cluster.group_of(port.device).kind == model::DeviceKind::server;
+    totals.nic_ports += host && port.fabric != model::FabricKind::oob ? 1U : 0U;
   }
   totals.links = cluster.cables().size();
   std::vector<bool> known;  // by assembly: the links of a splitter share one
-  for (const Cable& cable : cluster.cables()) {
+  for (const model::Cable& cable : cluster.cables()) {
     if (cable.assembly >= known.size()) known.resize(std::size_t{cable.assembly} + 1 + known.size());
     if (known[cable.assembly]) continue;
     known[cable.assembly] = true;
@@ -57,24 +57,24 @@ Totals count_totals(const Cluster& cluster) {
   return totals;
 }
 
-std::string servers_text(const Cluster& cluster, std::uint64_t total) {
+std::string servers_text(const model::Cluster& cluster, std::uint64_t total) {
   std::string text;
-  for (const DeviceGroup& group : cluster.groups()) {
-    if (group.kind != DeviceKind::server || group.count == 0) continue;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind != model::DeviceKind::server || group.count == 0) continue;
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {} x {}", group.name, views::grouped(group.count), group.server->id->text);
   }
   return fmt::format("{} ({})", views::grouped(total), text);
 }
 
-FactsSection summary_facts(const Cluster& cluster) {
+FactsSection summary_facts(const model::Cluster& cluster) {
   const Totals totals = count_totals(cluster);
   FactsSection section{"cluster", "Cluster", {}};
   const auto fact = [&](std::string key, std::string title, Cell value) {
     section.facts.push_back(Fact{std::move(key), std::move(title), std::move(value)});
   };
   fact("name", "Name", cluster.name());
-  fact("profile", "Profile", text_of(*cluster.spec().profile));
+  fact("profile", "Profile", model::text_of(*cluster.spec().profile));
   fact("gpus", "GPUs", count_cell(cluster.gpu_count()));
   fact("servers", "Servers", Cell(totals.servers, servers_text(cluster, totals.servers)));
   fact("switches", "Switches", count_cell(totals.switches));
@@ -88,7 +88,7 @@ FactsSection summary_facts(const Cluster& cluster) {
   return section;
 }
 
-TableSection fabric_table(const Cluster& cluster) {
+TableSection fabric_table(const model::Cluster& cluster) {
   TableSection table{"fabrics", "Fabrics", {}, {}};
   table.columns = {left("fabric", "Fabric"),
                    left("network", "Network"),
@@ -114,15 +114,15 @@ TableSection fabric_table(const Cluster& cluster) {
                    right("oversubscription", "Oversubscription"),
                    wide(right("spine_oversubscription", "At spine")),
                    right("mtu_bytes", "MTU (bytes)")};
-  for (const FabricKind kind : kAllFabrics) {
-    const FabricPlan& plan = cluster.fabric(kind);
+  for (const model::FabricKind kind : kAllFabrics) {
+    const model::FabricPlan& plan = cluster.fabric(kind);
     if (!plan.present) continue;
     const auto mtu = views::settings_of(cluster.spec(), kind).mtu;
-    const bool uplinks = plan.leaf_spine_links > 0 && kind != FabricKind::oob;  // that one is sized by ports
-    const bool rails = kind == FabricKind::backend || kind == FabricKind::storage;
-    table.rows.push_back({to_text(kind),
-                          text_of(plan.network),
-                          kind == FabricKind::oob ? Cell() : text_of(plan.wiring),
+    const bool uplinks = plan.leaf_spine_links > 0 && kind != model::FabricKind::oob;  // that one is sized by ports
+    const bool rails = kind == model::FabricKind::backend || kind == model::FabricKind::storage;
+    table.rows.push_back({model::to_text(kind),
+                          model::text_of(plan.network),
+                          kind == model::FabricKind::oob ? Cell() : model::text_of(plan.wiring),
                           plan.tiers,
                           plan.planes,
                           rails ? Cell(plan.rails) : Cell(),
@@ -148,7 +148,7 @@ TableSection fabric_table(const Cluster& cluster) {
   return table;
 }
 
-TableSection pool_table(const Cluster& cluster) {
+TableSection pool_table(const model::Cluster& cluster) {
   TableSection table{"pools", "Pools", {}, {}};
   table.columns = {left("pool", "Pool"),    left("role", "Role"),        left("server", "Server"),
                    right("count", "Count"), right("gpus", "GPUs"),       right("racks", "Racks"),
@@ -157,20 +157,22 @@ TableSection pool_table(const Cluster& cluster) {
   std::vector<std::uint32_t> rack_seen(cluster.racks().size(), UINT32_MAX);
   std::vector<std::uint32_t> unit_seen(cluster.units().size(), UINT32_MAX);
   for (std::uint32_t g = 0; g < cluster.groups().size(); ++g) {
-    const DeviceGroup& group = cluster.groups()[g];
-    if (group.kind != DeviceKind::server) continue;
+    const model::DeviceGroup& group = cluster.groups()[g];
+    if (group.kind != model::DeviceKind::server) continue;
     std::int64_t gpus = 0;
     std::uint64_t racks = 0;
     std::uint64_t units = 0;
     std::vector<std::string> names;
     names.reserve(group.count);
     for (std::uint32_t i = 0; i < group.count; ++i) {
-      const auto id = static_cast<DeviceId>(index_of(group.first) + i);
-      const Device& device = cluster.device(id);
+      const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + i);
+      const model::Device& device = cluster.device(id);
       gpus += views::gpus_of(cluster, id);
       names.push_back(cluster.name_of(id));
-      if (device.rack != kNone<RackId>) racks += std::exchange(rack_seen[index_of(device.rack)], g) != g ? 1U : 0U;
-      if (device.unit != kNone<UnitId>) units += std::exchange(unit_seen[index_of(device.unit)], g) != g ? 1U : 0U;
+      if (device.rack != model::kNone<model::RackId>)
+        racks += std::exchange(rack_seen[model::index_of(device.rack)], g) != g ? 1U : 0U;
+      if (device.unit != model::kNone<model::UnitId>)
+        units += std::exchange(unit_seen[model::index_of(device.unit)], g) != g ? 1U : 0U;
     }
     table.rows.push_back({group.name, views::role_of(cluster, group), group.server->id->text, count_cell(group.count),
                           Cell(gpus, views::grouped(static_cast<std::uint64_t>(gpus))), count_cell(racks),
@@ -180,56 +182,56 @@ TableSection pool_table(const Cluster& cluster) {
 }
 
 // Units whose leaves have room for more servers, told once a pool and fabric.
-void note_partial_units(const Cluster& cluster, std::vector<std::string>& notes) {
+void note_partial_units(const model::Cluster& cluster, std::vector<std::string>& notes) {
   struct Room {
     std::uint64_t units = 0;
     std::uint64_t servers = 0;
     std::string example;
   };
-  std::map<std::pair<FabricKind, int>, Room> rooms;
+  std::map<std::pair<model::FabricKind, int>, Room> rooms;
   for (std::uint32_t u = 0; u < cluster.units().size(); ++u) {
-    const Unit& unit = cluster.units()[u];
+    const model::Unit& unit = cluster.units()[u];
     if (unit.servers >= unit.capacity) continue;
     Room& room = rooms[{unit.fabric, unit.pool}];
-    if (room.units++ == 0) room.example = views::unit_name(cluster, static_cast<UnitId>(u));
+    if (room.units++ == 0) room.example = views::unit_name(cluster, static_cast<model::UnitId>(u));
     room.servers += unit.capacity - unit.servers;
   }
   for (const auto& [key, room] : rooms) {
-    notes.push_back(fmt::format("{}: {} not full ({}{}); leaf positions for {} are free.", to_text(key.first),
+    notes.push_back(fmt::format("{}: {} not full ({}{}); leaf positions for {} are free.", model::to_text(key.first),
                                 counted(room.units, "unit is", "units are"), room.units > 1 ? "for example " : "",
                                 room.example, counted(room.servers, "more server", "more servers")));
   }
 }
 
-void note_fabrics(const Cluster& cluster, std::vector<std::string>& notes) {
-  for (const FabricKind kind : kAllFabrics) {
-    const FabricPlan& plan = cluster.fabric(kind);
+void note_fabrics(const model::Cluster& cluster, std::vector<std::string>& notes) {
+  for (const model::FabricKind kind : kAllFabrics) {
+    const model::FabricPlan& plan = cluster.fabric(kind);
     if (!plan.present) continue;
     const auto steep = [](const Ratio& ratio) { return ratio.numerator > 2 * ratio.denominator; };
     const std::uint32_t planes = plan.planes > 0 ? plan.planes : 1;
     const std::uint32_t spines = plan.spines / planes;
     // Out-of-band aggregation is a pair by design; the share it loses hurts nobody's bandwidth.
-    if (kind != FabricKind::oob && spines > 0 && spines < 4 && plan.cores == 0) {
-      notes.push_back(fmt::format("{}: {}{}; losing one takes {}% of the bandwidth between leaves.", to_text(kind),
-                                  counted(spines, "spine", "spines"), planes > 1 ? " in each plane" : "",
-                                  100 / plan.spines));
+    if (kind != model::FabricKind::oob && spines > 0 && spines < 4 && plan.cores == 0) {
+      notes.push_back(fmt::format("{}: {}{}; losing one takes {}% of the bandwidth between leaves.",
+                                  model::to_text(kind), counted(spines, "spine", "spines"),
+                                  planes > 1 ? " in each plane" : "", 100 / plan.spines));
     }
     if (plan.leaf_spine_links > 0 && steep(plan.oversubscription)) {
       notes.push_back(
           fmt::format("{}: leaves are oversubscribed {}: traffic between leaves gets {}% of line rate when "
                       "all hosts send.",
-                      to_text(kind), to_text(plan.oversubscription),
+                      model::to_text(kind), to_text(plan.oversubscription),
                       100 * plan.oversubscription.denominator / plan.oversubscription.numerator));
     }
     if (plan.spine_core_links > 0 && steep(plan.spine_oversubscription)) {
-      notes.push_back(fmt::format("{}: spines are oversubscribed {} towards the core.", to_text(kind),
+      notes.push_back(fmt::format("{}: spines are oversubscribed {} towards the core.", model::to_text(kind),
                                   to_text(plan.spine_oversubscription)));
     }
   }
 }
 
-void note_site(const Cluster& cluster, std::vector<std::string>& notes) {
-  const Spec& spec = cluster.spec();
+void note_site(const model::Cluster& cluster, std::vector<std::string>& notes) {
+  const model::Spec& spec = cluster.spec();
   if (*spec.fabrics->oob->uplink_to_frontend) {
     notes.emplace_back(
         "oob: the out-of-band network hangs off the frontend and is not autonomous: while the frontend "
@@ -237,7 +239,7 @@ void note_site(const Cluster& cluster, std::vector<std::string>& notes) {
   }
   if (*spec.site->feeds < 2) notes.emplace_back("site: one power feed; when it fails, everything stops.");
   std::vector<std::string> over;
-  for (const Rack& rack : cluster.racks()) {
+  for (const model::Rack& rack : cluster.racks()) {
     if (rack.limit.count() > 0 && rack.power.count() > rack.limit.count()) over.push_back(rack.name);
   }
   if (!over.empty()) {
@@ -248,7 +250,7 @@ void note_site(const Cluster& cluster, std::vector<std::string>& notes) {
 
 }  // namespace
 
-Document summary_view(const Cluster& cluster) {
+Document summary_view(const model::Cluster& cluster) {
   Document document;
   document.kind = "summary";
   document.sections.emplace_back(summary_facts(cluster));
@@ -260,4 +262,4 @@ Document summary_view(const Cluster& cluster) {
   return document;
 }
 
-}  // namespace weft
+}  // namespace weft::design

@@ -11,7 +11,7 @@
 #include "design/views_common.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::design {
 namespace {
 
 // 32 servers with 8 GPUs, 8 backend, 2 storage and 2 frontend ports each, and small pools around them.
@@ -28,8 +28,8 @@ control_plane: {pool: infra, etcd_members: 3}
 )";
 constexpr std::size_t kServers = 32 + 4 + 3 + 2;
 
-const Cluster& demo() {
-  static const std::unique_ptr<Loaded> loaded = load_cluster_text("demo.yaml", kText);
+const model::Cluster& demo() {
+  static const std::unique_ptr<model::Loaded> loaded = model::load_cluster_text("demo.yaml", kText);
   EXPECT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   if (loaded->cluster == nullptr) std::abort();
   return *loaded->cluster;
@@ -101,7 +101,7 @@ void expect_regular(const Document& document) {
 }
 
 TEST(Views, AreRegularTables) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   for (const Document& document : {summary_view(cluster), racks_view(cluster), nodes_view(cluster),
                                    switches_view(cluster, {}), cables_view(cluster, {}), ports_view(cluster, {}),
                                    addresses_view(cluster, {}), subnets_view(cluster), failure_domains_view(cluster)}) {
@@ -112,14 +112,14 @@ TEST(Views, AreRegularTables) {
 }
 
 TEST(Views, SummaryCountsWhatTheFileAsksFor) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   const Document summary = summary_view(cluster);
   EXPECT_EQ(fact(summary, "gpus"), 32 * 8);
   EXPECT_EQ(fact(summary, "servers"), static_cast<std::int64_t>(kServers));
   EXPECT_EQ(fact(summary, "links"), static_cast<std::int64_t>(cluster.cables().size()));
   EXPECT_LE(fact(summary, "cables"), fact(summary, "links"));
   std::set<std::uint32_t> assemblies;
-  for (const Cable& cable : cluster.cables()) assemblies.insert(cable.assembly);
+  for (const model::Cable& cable : cluster.cables()) assemblies.insert(cable.assembly);
   EXPECT_EQ(fact(summary, "cables"), static_cast<std::int64_t>(assemblies.size()));
   const TableSection& pools = table(summary, "pools");
   ASSERT_EQ(pools.rows.size(), 4U);
@@ -136,7 +136,7 @@ TEST(Views, SummaryCountsWhatTheFileAsksFor) {
 }
 
 TEST(Views, RacksListEveryRackAndDevice) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   const Document document = racks_view(cluster);
   const TableSection& racks = table(document, "racks");
   ASSERT_EQ(racks.rows.size(), cluster.racks().size());
@@ -150,7 +150,7 @@ TEST(Views, RacksListEveryRackAndDevice) {
     EXPECT_LE(number(racks, row, "units_used"), number(racks, row, "units_total"));
   }
   std::int64_t standing = 0;
-  for (const Device& device : cluster.devices()) standing += device.rack != kNone<RackId> ? 1 : 0;
+  for (const model::Device& device : cluster.devices()) standing += device.rack != model::kNone<model::RackId> ? 1 : 0;
   EXPECT_EQ(devices + pdus, standing);
   EXPECT_EQ(watts_in_racks, cluster.total_power().count() / 1000);
 }
@@ -177,17 +177,17 @@ TEST(Views, NodesListEveryServerOnce) {
 }
 
 TEST(Views, SwitchesMatchThePlansAndTheFilter) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   const Document all = switches_view(cluster, {});
   std::size_t sum = 0;
-  for (int f = 0; f < kFabrics; ++f) {
-    const auto kind = static_cast<FabricKind>(f);
-    const FabricPlan& plan = cluster.fabric(kind);
+  for (int f = 0; f < model::kFabrics; ++f) {
+    const auto kind = static_cast<model::FabricKind>(f);
+    const model::FabricPlan& plan = cluster.fabric(kind);
     const Document some = switches_view(cluster, kind);
     const TableSection& switches = table(some, "switches");
-    EXPECT_EQ(switches.rows.size(), std::size_t{plan.leaves} + plan.spines + plan.cores) << to_text(kind);
+    EXPECT_EQ(switches.rows.size(), std::size_t{plan.leaves} + plan.spines + plan.cores) << model::to_text(kind);
     for (const auto& row : switches.rows) {
-      EXPECT_EQ(text(switches, row, "fabric"), to_text(kind));
+      EXPECT_EQ(text(switches, row, "fabric"), model::to_text(kind));
       EXPECT_LE(number(switches, row, "cages_used"), number(switches, row, "cages_total"));
       EXPECT_GE(number(switches, row, "ports_used"), number(switches, row, "cages_used"));
     }
@@ -197,7 +197,7 @@ TEST(Views, SwitchesMatchThePlansAndTheFilter) {
 }
 
 TEST(Views, CablesHaveStableUniqueLabels) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   const Document all = cables_view(cluster, {});
   const TableSection& cables = table(all, "cables");
   ASSERT_EQ(cables.rows.size(), cluster.cables().size());
@@ -213,7 +213,7 @@ TEST(Views, CablesHaveStableUniqueLabels) {
     EXPECT_FALSE(text(cables, row, "cable").empty());
   }
   EXPECT_EQ(text(cables, cables.rows.front(), "label").substr(0, 3), "BE-");
-  const Document some = cables_view(cluster, FabricKind::frontend);
+  const Document some = cables_view(cluster, model::FabricKind::frontend);
   const TableSection& frontend = table(some, "cables");
   ASSERT_FALSE(frontend.rows.empty());
   for (const auto& row : frontend.rows) {
@@ -240,10 +240,11 @@ TEST(Views, SplittersShareALabel) {
 }
 
 TEST(Views, CablesAsCsvHaveOneLineEach) {
-  const Cluster& cluster = demo();
-  const std::string csv = write(cables_view(cluster, FabricKind::backend), OutputStyle{OutputFormat::csv, false});
+  const model::Cluster& cluster = demo();
+  const std::string csv =
+      write(cables_view(cluster, model::FabricKind::backend), OutputStyle{OutputFormat::csv, false});
   std::size_t cables = 0;
-  for (const Cable& cable : cluster.cables()) cables += cable.fabric == FabricKind::backend ? 1U : 0U;
+  for (const model::Cable& cable : cluster.cables()) cables += cable.fabric == model::FabricKind::backend ? 1U : 0U;
   std::size_t lines = 0;
   for (std::size_t i = csv.find("BE-0"); i != std::string::npos; i = csv.find("BE-0", i + 1)) ++lines;
   EXPECT_EQ(lines, cables);
@@ -251,7 +252,7 @@ TEST(Views, CablesAsCsvHaveOneLineEach) {
 }
 
 TEST(Views, PortsPointAtEachOther) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   const Document document = ports_view(cluster, {});
   const TableSection& ports = table(document, "ports");
   ASSERT_EQ(ports.rows.size(), cluster.ports().size());
@@ -265,7 +266,7 @@ TEST(Views, PortsPointAtEachOther) {
 }
 
 TEST(Views, AddressesAreUniqueAndInTheirSubnets) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   const Document document = addresses_view(cluster, {});
   const TableSection& addresses = table(document, "addresses");
   std::set<std::string> seen;
@@ -274,8 +275,8 @@ TEST(Views, AddressesAreUniqueAndInTheirSubnets) {
         << text(addresses, row, "host") << " " << text(addresses, row, "address");
   }
   std::size_t expected = 0;
-  for (const Port& port : cluster.ports()) expected += port.address.bits != 0 ? 1U : 0U;
-  for (const Device& device : cluster.devices()) expected += device.loopback.bits != 0 ? 1U : 0U;
+  for (const model::Port& port : cluster.ports()) expected += port.address.bits != 0 ? 1U : 0U;
+  for (const model::Device& device : cluster.devices()) expected += device.loopback.bits != 0 ? 1U : 0U;
   EXPECT_EQ(addresses.rows.size(), expected);
 
   const Document nets = subnets_view(cluster);
@@ -288,7 +289,8 @@ TEST(Views, AddressesAreUniqueAndInTheirSubnets) {
     EXPECT_TRUE(parse_ipv4_prefix(text(subnets, row, "prefix")).ok());
   }
   std::int64_t in_subnets = 0;
-  for (const Port& port : cluster.ports()) in_subnets += port.address.bits != 0 && port.subnet != kNone<SubnetId>;
+  for (const model::Port& port : cluster.ports())
+    in_subnets += port.address.bits != 0 && port.subnet != model::kNone<model::SubnetId>;
   EXPECT_EQ(used, in_subnets);
 }
 
@@ -312,11 +314,11 @@ TEST(Views, FailureOfALeafTakesOneRail) {
 }
 
 TEST(Views, FailureOfARackTakesItsServers) {
-  const Cluster& cluster = demo();
+  const model::Cluster& cluster = demo();
   std::map<std::uint32_t, std::int64_t> servers;
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
-    const auto id = static_cast<DeviceId>(d);
-    if (cluster.group_of(id).name == "train") ++servers[index_of(cluster.device(id).rack)];
+    const auto id = static_cast<model::DeviceId>(d);
+    if (cluster.group_of(id).name == "train") ++servers[model::index_of(cluster.device(id).rack)];
   }
   std::int64_t most = 0;
   for (const auto& [rack, count] : servers) most = std::max(most, count);
@@ -360,4 +362,4 @@ TEST(ViewParts, CellsCarryBaseUnits) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::design

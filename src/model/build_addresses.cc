@@ -10,7 +10,7 @@
 #include "base/host_range.h"
 #include "model/cluster_builder.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 // Slot of the n-th owner among 2^bits: 0, 1/2, 1/4, 3/4, 1/8, ...
@@ -459,4 +459,4 @@ void ClusterBuilder::apply_address_overrides() {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -6,7 +6,7 @@
 #include "model/cluster_builder.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 
 // Small pools fill leaves from the top. `sets` are groups of leaves that can take them; a port on rail r goes to leaf r
 // of the first set with room. Works on copies of the leaves' state, so that a first call can tell whether all fit.
@@ -201,4 +201,4 @@ void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>&
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -8,7 +8,7 @@
 #include "model/cluster_builder.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 constexpr std::uint32_t kRackUnitMm = 44;  // EIA-310: 44.45 mm
@@ -197,4 +197,4 @@ std::uint32_t ClusterBuilder::run_length_mm(DeviceId a, DeviceId b) const {
   return static_cast<std::uint32_t>(std::min<std::int64_t>(total, 1'000'000'000));
 }
 
-}  // namespace weft
+}  // namespace weft::model

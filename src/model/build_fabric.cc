@@ -9,7 +9,7 @@
 #include "model/cluster_builder.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 bool small_role(PoolRole role) {
@@ -363,4 +363,4 @@ void ClusterBuilder::note_plan(FabricKind kind, const std::vector<FabricMember>&
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

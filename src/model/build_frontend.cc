@@ -9,7 +9,7 @@
 #include "model/cluster_builder.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 // Lays every server's links, then the uplinks of out-of-band leaves, onto pairs with `lanes` lanes a side, and opens as
 // many pairs as that takes. Pairs belong to a zone: where leaves stand by the row, a server meets its own row's pairs.
 // A cage holds ports of one pool, so that one kind of plug serves it. False if a server does not fit into an empty
@@ -378,4 +378,4 @@ void ClusterBuilder::add_external(FabricKind kind, const std::vector<DeviceId>& 
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

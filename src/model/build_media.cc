@@ -9,7 +9,7 @@
 #include "model/cluster_builder.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 // Union-find with path halving.
@@ -192,4 +192,4 @@ void ClusterBuilder::lay_cables() {
   for (Cable& cable : cluster_->cables_) cable.length_mm = cluster_->cables_[cable.assembly].length_mm;
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -9,7 +9,7 @@
 #include "model/cluster_builder.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 // The fastest uplink that the leaf's slower brothers do not need: any mode above 1G, preferring the asked speed.
 PortMode ClusterBuilder::oob_up_mode(const SwitchModel& model) const {
   const OobSpec& oob = spec_.fabrics->oob.value;
@@ -464,4 +464,4 @@ void ClusterBuilder::build_oob() {
   out.leaf_up = static_cast<std::uint32_t>(spec_.fabrics->oob->uplinks.value);
 }
 
-}  // namespace weft
+}  // namespace weft::model

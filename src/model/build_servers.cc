@@ -8,7 +8,7 @@
 #include "base/host_range.h"
 #include "model/cluster_builder.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 // Small pools of servers that no job runs on stand among the switches, spread over their racks.
@@ -285,4 +285,4 @@ void ClusterBuilder::add_pdus() {
   add("service-pdu", -1, central);
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -8,7 +8,7 @@
 
 #include "model/cluster_builder.h"
 
-namespace weft {
+namespace weft::model {
 
 // How two switches are joined at `speed`: the densest modes of both that a cable can join.
 bool ClusterBuilder::trunk_modes(FabricKind kind, const SwitchModel& lower, const SwitchModel& upper, BitRate speed,
@@ -221,4 +221,4 @@ void ClusterBuilder::build_tiers(FabricKind kind, std::vector<FabricMember*>& me
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -7,7 +7,7 @@
 
 #include "model/embedded.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 // Replaces the item with the same id, or appends. Within one file an id stands once.
@@ -79,4 +79,4 @@ const CableModel* Catalog::cable(std::string_view id) const { return find_in(cab
 const PduModel* Catalog::pdu(std::string_view id) const { return find_in(pdus_, id); }
 const RackModel* Catalog::rack(std::string_view id) const { return find_in(racks_, id); }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -12,7 +12,7 @@
 
 #include "model/schema.h"
 
-namespace weft {
+namespace weft::model {
 
 enum class NetworkKind { ethernet, infiniband };
 enum class FormFactor { osfp, qsfp_dd, qsfp112, qsfp56, qsfp28, sfp56, sfp28, sfp_plus, rj45 };
@@ -253,4 +253,4 @@ class Catalog {
   std::vector<RackModel> racks_;
 };
 
-}  // namespace weft
+}  // namespace weft::model

@@ -6,7 +6,7 @@
 
 #include "model/catalog.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 template <class Item>
@@ -203,4 +203,4 @@ void Catalog::check(Diagnostics& diagnostics) const {
   check_media(*this, diagnostics);
 }
 
-}  // namespace weft
+}  // namespace weft::model

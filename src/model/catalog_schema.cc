@@ -1,7 +1,7 @@
 // The tables of the catalogue files: every key, its meaning and its limits.
 #include "model/catalog.h"
 
-namespace weft {
+namespace weft::model {
 
 template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
@@ -299,4 +299,4 @@ const Schema& schema_of<CatalogFile>() {
   return schema;
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -8,7 +8,7 @@
 
 #include "base/yaml.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 using ::testing::HasSubstr;
@@ -189,4 +189,4 @@ TEST(UserCatalog, MayNotReplaceAnItemTwice) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

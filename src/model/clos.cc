@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 std::uint32_t round_up(std::uint32_t value, std::uint32_t step) { return (value + step - 1) / step * step; }
@@ -293,4 +293,4 @@ Result<ClosPlan> size_clos(const ClosRequest& request) {
                {}};
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -10,7 +10,7 @@
 #include "base/quantity.h"
 #include "base/result.h"
 
-namespace weft {
+namespace weft::model {
 
 // What one switch model offers at the two speeds a fabric uses. Cages are counted in lanes so that breakouts compare.
 struct SwitchCapacity {
@@ -70,4 +70,4 @@ struct ClosPlan {
 
 [[nodiscard]] Result<ClosPlan> size_clos(const ClosRequest& request);
 
-}  // namespace weft
+}  // namespace weft::model

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 // One row of a published component table: a fabric of `rails` leaves a unit, radix r everywhere, no oversubscription.
@@ -114,4 +114,4 @@ TEST(Clos, RefusesWhatCannotBeServed) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

@@ -4,7 +4,7 @@
 
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 
 std::string_view to_text(FabricKind fabric) {
   static constexpr std::string_view kNames[] = {"backend", "storage", "frontend", "oob"};
@@ -140,4 +140,4 @@ Ipv4 Cluster::oob_address(DeviceId id) const {
   return {};
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -14,7 +14,7 @@
 #include "model/catalog.h"
 #include "model/spec.h"
 
-namespace weft {
+namespace weft::model {
 
 enum class DeviceId : std::uint32_t {};
 enum class PortId : std::uint32_t {};
@@ -263,4 +263,4 @@ class Cluster {
 [[nodiscard]] std::shared_ptr<const Cluster> compile(Spec spec, std::shared_ptr<const Catalog> catalog,
                                                      Diagnostics& diagnostics);
 
-}  // namespace weft
+}  // namespace weft::model

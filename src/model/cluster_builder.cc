@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::model {
 
 PortUse port_use(FabricKind kind) {
   switch (kind) {
@@ -209,4 +209,4 @@ std::shared_ptr<const Cluster> compile(Spec spec, std::shared_ptr<const Catalog>
   return ClusterBuilder(std::move(spec), std::move(catalog), diagnostics).build();
 }
 
-}  // namespace weft
+}  // namespace weft::model

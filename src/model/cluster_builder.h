@@ -16,7 +16,7 @@
 #include "model/cluster.h"
 #include "model/media.h"
 
-namespace weft {
+namespace weft::model {
 
 // One way to run a row of cages of a switch: which cages, and how many ports of one speed in each.
 struct PortMode {
@@ -256,4 +256,4 @@ inline std::string plane_suffix(std::uint32_t planes, std::uint32_t plane) {
 [[nodiscard]] PortUse port_use(FabricKind kind);
 [[nodiscard]] const char* short_name(FabricKind kind);  // be, sto, fe, oob
 
-}  // namespace weft
+}  // namespace weft::model

@@ -10,7 +10,7 @@
 #include "base/test_places.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 std::unique_ptr<Loaded> pod() { return load_cluster(source_dir() + "/examples/pod32.yaml", {}); }
@@ -117,4 +117,4 @@ TEST(Cluster, ProfilesDecideMembership) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

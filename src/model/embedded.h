@@ -3,15 +3,11 @@
 
 #include <cstddef>
 
-namespace weft {
+#include "base/embedded_file.h"
 
-struct EmbeddedFile {
-  const char* path;  // relative to the source tree, "catalog/gpus.yaml"
-  const char* text;  // `size` bytes, then a zero byte
-  std::size_t size;
-};
+namespace weft::model {
 
 extern const EmbeddedFile kEmbeddedCatalog[];  // sorted by path
 extern const std::size_t kEmbeddedCatalogSize;
 
-}  // namespace weft
+}  // namespace weft::model

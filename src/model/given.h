@@ -6,7 +6,7 @@
 
 #include "base/source.h"
 
-namespace weft {
+namespace weft::model {
 
 enum class Origin {
   unset,     // no value: the key is optional and was not given
@@ -36,4 +36,4 @@ struct Given {
   const T* operator->() const { return &value; }
 };
 
-}  // namespace weft
+}  // namespace weft::model

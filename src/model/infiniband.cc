@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::model {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::vector<PortId> infiniband_adapters(const Cluster& cluster, DeviceId server)
   return adapters;
 }
 
-}  // namespace weft
+}  // namespace weft::model

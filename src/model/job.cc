@@ -7,7 +7,7 @@
 
 #include "model/resolver.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 // A pod's host name is the job's with "-worker-" or "-node-0-" and a number after it; a DNS label has 63 bytes at most.
@@ -367,4 +367,4 @@ void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics) {
   JobResolver(job, cluster, diagnostics).run();
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -9,7 +9,7 @@
 #include "model/cluster.h"
 #include "model/job_training.h"
 
-namespace weft {
+namespace weft::model {
 
 struct JobMountSpec {
   using IsRecord = void;
@@ -51,4 +51,4 @@ struct JobSpec {
 // Fills in what it leaves open and checks it against the cluster: pool, partition, tenant, volumes, counts.
 void resolve(JobSpec& job, const Cluster& cluster, Diagnostics& diagnostics);
 
-}  // namespace weft
+}  // namespace weft::model

@@ -1,7 +1,7 @@
 // The tables of a job file: every key, its meaning and its limits. What depends on the cluster is worked out in job.cc.
 #include "model/job.h"
 
-namespace weft {
+namespace weft::model {
 
 template <>
 const Schema& schema_of<JobMountSpec>() {
@@ -58,4 +58,4 @@ std::optional<JobSpec> read_job(const YamlNode& root, Diagnostics& diagnostics) 
   return job;
 }
 
-}  // namespace weft
+}  // namespace weft::model

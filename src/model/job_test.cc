@@ -6,7 +6,7 @@
 
 #include "model/load.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 constexpr const char* kCluster = R"(weft: 1
@@ -159,4 +159,4 @@ TEST(Job, ElasticOnlyWhereTheClusterAllowsIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

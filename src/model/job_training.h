@@ -9,7 +9,7 @@
 
 #include "model/schema.h"
 
-namespace weft {
+namespace weft::model {
 
 enum class Precision { bf16, fp8 };
 enum class Sharding { none, optimizer, gradients, parameters };  // ZeRO 0 to 3; parameters is FSDP
@@ -128,4 +128,4 @@ struct TrainingSpec {
   Given<CheckpointSpec> checkpoint{CheckpointSpec{}};
 };
 
-}  // namespace weft
+}  // namespace weft::model

@@ -1,7 +1,7 @@
 // The tables of a job file's `training` section. See job_schema.cc for the rest of the file.
 #include "model/job_training.h"
 
-namespace weft {
+namespace weft::model {
 
 const std::vector<std::pair<std::string_view, Precision>>& choices_of(Precision) {
   static const std::vector<std::pair<std::string_view, Precision>> choices{{"bf16", Precision::bf16},
@@ -190,4 +190,4 @@ const Schema& schema_of<TrainingSpec>() {
   return schema;
 }
 
-}  // namespace weft
+}  // namespace weft::model

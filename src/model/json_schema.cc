@@ -3,7 +3,7 @@
 
 #include "model/schema.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -103,4 +103,4 @@ std::string json_schema(const Schema& root, std::string_view title) {
   return out.dump(2) + "\n";
 }
 
-}  // namespace weft
+}  // namespace weft::model

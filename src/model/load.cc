@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 void load_catalog_into(Loaded& loaded, const std::vector<std::string>& catalog_files) {
@@ -60,4 +60,4 @@ std::unique_ptr<Loaded> load_cluster(const std::string& path, const std::vector<
   return loaded;
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -10,7 +10,7 @@
 #include "base/source.h"
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::model {
 
 struct Loaded {
   Sources sources;
@@ -30,4 +30,4 @@ struct Loaded {
 [[nodiscard]] std::unique_ptr<Loaded> load_cluster_text(std::string shown_path, std::string text,
                                                         const std::vector<std::string>& catalog_files = {});
 
-}  // namespace weft
+}  // namespace weft::model

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -111,4 +111,4 @@ TEST_F(LoadTest, GivesTheSameClusterEachTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

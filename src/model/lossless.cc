@@ -5,7 +5,7 @@
 #include <cctype>
 #include <string>
 
-namespace weft {
+namespace weft::model {
 
 namespace {
 
@@ -151,4 +151,4 @@ WatchdogTimes watchdog_times(const QosSpec& qos, std::int64_t ports) {
   return out;
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -11,7 +11,7 @@
 #include "model/catalog.h"
 #include "model/spec.h"
 
-namespace weft {
+namespace weft::model {
 
 // What a PFC headroom calculation needs to know of a switch chip.
 struct AsicHeadroom {
@@ -75,4 +75,4 @@ struct WatchdogTimes {
 // Type of service (traffic class) byte that marks a DSCP as ECN-capable: 26 gives 106.
 [[nodiscard]] constexpr int traffic_class_of(int dscp) { return (dscp << 2) | 2; }
 
-}  // namespace weft
+}  // namespace weft::model

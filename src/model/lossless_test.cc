@@ -10,7 +10,7 @@
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 struct Row {
@@ -188,4 +188,4 @@ TEST(TrafficClass, CarriesTheDscpAndEct) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

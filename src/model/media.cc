@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 template <class T>
@@ -154,4 +154,4 @@ std::optional<MediumChoice> MediaChooser::choose(const LinkEnds& link, std::uint
   return std::nullopt;
 }
 
-}  // namespace weft
+}  // namespace weft::model

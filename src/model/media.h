@@ -11,7 +11,7 @@
 
 #include "model/cluster.h"
 
-namespace weft {
+namespace weft::model {
 
 // One end of a link as a plug sees it.
 struct CageEnd {
@@ -73,4 +73,4 @@ class MediaChooser {
   std::map<Key, std::vector<Fit>> cache_;
 };
 
-}  // namespace weft
+}  // namespace weft::model

@@ -10,7 +10,7 @@
 #include "base/yaml.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 using ::testing::HasSubstr;
@@ -212,4 +212,4 @@ INSTANTIATE_TEST_SUITE_P(Examples, CompiledMedia, ::testing::Values("pod32.yaml"
                          [](const auto& one) { return one.index == 0 ? "pod32" : "superpod"; });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

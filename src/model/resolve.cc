@@ -5,7 +5,7 @@
 #include "model/resolver.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 
 void Resolver::site() {
   SiteSpec& site = spec_.site.value;
@@ -195,4 +195,4 @@ void resolve(Spec& spec, const Catalog& catalog, Diagnostics& diagnostics) {
   Resolver(spec, catalog, diagnostics).run();
 }
 
-}  // namespace weft
+}  // namespace weft::model

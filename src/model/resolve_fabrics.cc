@@ -4,7 +4,7 @@
 #include "model/resolver.h"
 #include "model/server_ports.h"
 
-namespace weft {
+namespace weft::model {
 
 void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
   // The backend's stays open: without a wish of the file, a small one may stand on a single switch.
@@ -230,4 +230,4 @@ void Resolver::subnets_apart() {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

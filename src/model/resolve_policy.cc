@@ -3,7 +3,7 @@
 
 #include "model/resolver.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 bool is_dns_label(std::string_view label) {
@@ -285,4 +285,4 @@ void Resolver::suppressions() {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -4,7 +4,7 @@
 
 #include "model/load.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 using ::testing::ElementsAre;
@@ -197,4 +197,4 @@ TEST(Resolve, ReportsMistakesOfSeveralKindsInOneRun) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

@@ -12,7 +12,7 @@
 
 #include "model/spec.h"
 
-namespace weft {
+namespace weft::model {
 
 // "did you mean" over the ids of a catalogue table or the names of a list in the file.
 template <class Items, class IdOf>
@@ -129,4 +129,4 @@ class Resolver {
   Diagnostics& diagnostics_;
 };
 
-}  // namespace weft
+}  // namespace weft::model

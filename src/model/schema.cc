@@ -5,7 +5,7 @@
 #include <cctype>
 #include <set>
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 // A scalar's text, or an error that says what was expected instead.
@@ -260,4 +260,4 @@ void Schema::write(const void* record, YamlWriter& writer) const {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::model

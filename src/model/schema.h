@@ -19,7 +19,7 @@
 #include "base/yaml.h"
 #include "model/given.h"
 
-namespace weft {
+namespace weft::model {
 
 class Schema;
 
@@ -356,4 +356,4 @@ SchemaBuilder<Record>& SchemaBuilder<Record>::range(std::int64_t low, std::int64
 // A JSON Schema (draft 2020-12) for files whose top level is `root`.
 [[nodiscard]] std::string json_schema(const Schema& root, std::string_view title);
 
-}  // namespace weft
+}  // namespace weft::model

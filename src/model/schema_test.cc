@@ -9,7 +9,7 @@
 #include "base/test_places.h"
 #include "model/load.h"
 
-namespace weft {
+namespace weft::model {
 namespace {
 
 using Json = nlohmann::json;
@@ -237,4 +237,4 @@ TEST(ReadSpec, TakesAByteOrderMarkAndWindowsLineEnds) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::model

@@ -5,7 +5,7 @@
 
 #include "model/catalog.h"
 
-namespace weft {
+namespace weft::model {
 
 // The row of ports meant for a fabric; null when the server has none.
 [[nodiscard]] inline const PortGroup* port_group(const ServerModel& server, PortUse use) {
@@ -30,4 +30,4 @@ namespace weft {
   return static_cast<std::uint32_t>(cages);
 }
 
-}  // namespace weft
+}  // namespace weft::model

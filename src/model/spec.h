@@ -10,7 +10,7 @@
 #include "model/spec_choices.h"
 #include "model/spec_policy.h"
 
-namespace weft {
+namespace weft::model {
 
 // The floor: rows of racks, power feeds, and where switches stand.
 struct SiteSpec {
@@ -281,4 +281,4 @@ void resolve(Spec& spec, const Catalog& catalog, Diagnostics& diagnostics);
 // The file with every default written out; what the user did not write carries "# default" or "# derived".
 [[nodiscard]] std::string write_effective(const Spec& spec);
 
-}  // namespace weft
+}  // namespace weft::model

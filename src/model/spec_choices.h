@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft {
+namespace weft::model {
 
 enum class Profile { split, converged };
 enum class PoolRole { training, inference, infrastructure, cpu, storage, login, management, jump };
@@ -65,4 +65,4 @@ const std::vector<std::pair<std::string_view, RestAuth>>& choices_of(RestAuth);
 const std::vector<std::pair<std::string_view, Balancing>>& choices_of(Balancing);
 const std::vector<std::pair<std::string_view, Probe>>& choices_of(Probe);
 
-}  // namespace weft
+}  // namespace weft::model

@@ -8,7 +8,7 @@
 #include "model/catalog.h"
 #include "model/spec_choices.h"
 
-namespace weft {
+namespace weft::model {
 
 struct VolumeSpec {
   using IsRecord = void;
@@ -171,4 +171,4 @@ struct SuppressionSpec {
   Given<std::string> until;  // 2027-03-31: from the next day on it no longer counts
 };
 
-}  // namespace weft
+}  // namespace weft::model

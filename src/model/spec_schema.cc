@@ -2,7 +2,7 @@
 // those that depend on the rest of the file are worked out in resolve.cc.
 #include "model/spec.h"
 
-namespace weft {
+namespace weft::model {
 
 template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
@@ -457,4 +457,4 @@ std::string write_effective(const Spec& spec) {
   return writer.finish();
 }
 
-}  // namespace weft
+}  // namespace weft::model

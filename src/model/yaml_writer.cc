@@ -2,7 +2,7 @@
 
 #include "model/schema.h"
 
-namespace weft {
+namespace weft::model {
 
 // A line is built up as indentation, "- " for the first line of an item, "key:", and a scalar. It is closed when the
 // next key, item or level begins.
@@ -67,4 +67,4 @@ std::string YamlWriter::finish() {
   return out;
 }
 
-}  // namespace weft
+}  // namespace weft::model

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/wildcard.h"
-#include "oob/advisories.h"
+#include "oob/audit/advisories.h"
 
 namespace weft::oob {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "oob/audit_ipmi_probe.h"
-#include "oob/events_view.h"
+#include "oob/audit/ipmi_probe.h"
+#include "oob/manage/events_view.h"
 
 namespace weft::oob {
 namespace {

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/check.h"
-#include "work/chakra_graph.h"
-#include "work/graph_run.h"
-#include "work/ring_timer.h"
+#include "workload/graph/graph_run.h"
+#include "workload/import/chakra_graph.h"
+#include "workload/life/ring_timer.h"
 
-namespace weft::work {
+namespace weft::workload {
 namespace {
 
 void play(ChakraSet set) {
@@ -68,11 +68,11 @@ void run(std::string_view bytes) {
 }
 
 }  // namespace
-}  // namespace weft::work
+}  // namespace weft::workload
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::work::run(std::string_view(reinterpret_cast<const char*>(data), size));  // NOLINT(*-reinterpret-cast)
+  weft::workload::run(std::string_view(reinterpret_cast<const char*>(data), size));  // NOLINT(*-reinterpret-cast)
   return 0;
 }

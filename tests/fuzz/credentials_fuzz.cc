@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "oob/credentials_book.h"
-#include "oob/credentials_log.h"
+#include "oob/credentials/book.h"
+#include "oob/credentials/log.h"
 
 namespace weft::oob {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "check/rule.h"
+#include "check/core/rule.h"
 #include "config/config_set.h"
 
 namespace weft {
@@ -19,7 +19,7 @@ constexpr std::string_view kNames[] = {"x",           "a.yaml",    "a.json",    
                                        "sysctl.conf", "nic.sh",    "connect.sh",  "a.env",      "be-leaf1.json",
                                        "leaf.cfg",    "leaf.nvue", "topology.ib", "lldp.json",  "discovery.conf"};
 
-std::size_t content_of(const ConfigSet& set) {
+std::size_t content_of(const config::ConfigSet& set) {
   return set.files.size() + set.switches.size() + set.nics.size() + set.attachments.size() + set.sriov.size() +
          set.apps.size() + set.objects.size() + set.settings.size() + set.hosts.size() + set.lldp.size() +
          set.infiniband.size();
@@ -32,52 +32,53 @@ void check_place(const Place& place, const Sources& sources) {
   CHECK(place.column <= line.size() + 1, "a place lies in its line");
 }
 
-void check_places(const ConfigSet& set, const Sources& sources) {
-  for (const AppConfig& app : set.apps) {
+void check_places(const config::ConfigSet& set, const Sources& sources) {
+  for (const config::AppConfig& app : set.apps) {
     check_place(app.place, sources);
     for (const auto& variable : app.environment) check_place(variable.value.place, sources);
     for (const auto& network : app.networks) {
       CHECK(network.place.line <= sources.text(1).size() + 1, "a network is in the file");
     }
   }
-  for (const SettingsFile& file : set.settings) {
+  for (const config::SettingsFile& file : set.settings) {
     for (const auto& entry : file.entries) check_place(entry.place, sources);
   }
-  for (const KubeObject& object : set.objects) check_place(object.place, sources);
-  for (const NicConfig& nic : set.nics) {
+  for (const config::KubeObject& object : set.objects) check_place(object.place, sources);
+  for (const config::NicConfig& nic : set.nics) {
     CHECK(!nic.tos.known() || (*nic.tos >= 0 && *nic.tos <= 255), "a type of service is a byte");
     CHECK(!nic.cnp_dscp.known() || (*nic.cnp_dscp >= 0 && *nic.cnp_dscp <= 63), "a DSCP has six bits");
   }
-  for (const AttachmentConfig& attachment : set.attachments) {
+  for (const config::AttachmentConfig& attachment : set.attachments) {
     for (const auto& subnet : attachment.subnets) CHECK(subnet.value.length <= 32, "a prefix has at most 32 bits");
   }
 }
 
-void check_rules(const ConfigSet& set, const Sources& sources) {
-  static const std::vector<Rule> kRules = host_rules();
-  const CheckInput input(nullptr, set, sources, false);
-  Report report;
-  for (const Rule& rule : kRules) {
+void check_rules(const config::ConfigSet& set, const Sources& sources) {
+  static const std::vector<check::Rule> kRules = check::host_rules();
+  const check::CheckInput input(nullptr, set, sources, false);
+  check::Report report;
+  for (const check::Rule& rule : kRules) {
     report.begin(rule);
     rule.run(input, report);
   }
-  for (const Finding& finding : report.findings()) CHECK(!finding.message.empty(), "a finding says something");
+  for (const check::Finding& finding : report.findings()) CHECK(!finding.message.empty(), "a finding says something");
 }
 
 void run(std::string_view name, const std::string& text) {
   Sources sources;
-  ConfigSet set;
+  config::ConfigSet set;
   Diagnostics diagnostics;
-  read_config_text(std::string(name), text, sources, set, diagnostics);
+  config::read_config_text(std::string(name), text, sources, set, diagnostics);
   CHECK(set.files.size() <= 1, "one text is one file");
-  CHECK(set.files.empty() == (detect_kind(name, text) == ConfigKind::unknown), "what is not recognised is not kept");
+  CHECK(set.files.empty() == (config::detect_kind(name, text) == config::ConfigKind::unknown),
+        "what is not recognised is not kept");
   check_places(set, sources);
   check_rules(set, sources);
   (void)render_all(diagnostics, sources, false);
   Sources again_sources;
-  ConfigSet again;
+  config::ConfigSet again;
   Diagnostics again_diagnostics;
-  read_config_text(std::string(name), text, again_sources, again, again_diagnostics);
+  config::read_config_text(std::string(name), text, again_sources, again, again_diagnostics);
   CHECK(content_of(again) == content_of(set), "reading it again gives the same");
   CHECK(again_diagnostics.error_count() == diagnostics.error_count(), "and the same errors");
 }

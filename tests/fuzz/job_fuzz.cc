@@ -11,30 +11,30 @@
 #include "base/test_places.h"
 #include "base/yaml.h"
 #include "model/load.h"
-#include "render/memory_sink.h"
+#include "render/core/memory_sink.h"
 
 namespace weft {
 namespace {
 
-const Loaded& pod16() {
-  static const std::unique_ptr<Loaded> loaded = [] {
+const model::Loaded& pod16() {
+  static const std::unique_ptr<model::Loaded> loaded = [] {
     auto text = read_file(source_dir() + "/examples/pod16.yaml");
     CHECK(text.ok(), "the example is there");
-    auto out = load_cluster_text("pod16.yaml", text.value_or(""));
+    auto out = model::load_cluster_text("pod16.yaml", text.value_or(""));
     CHECK(out->cluster != nullptr, "the example compiles");
     return out;
   }();
   return *loaded;
 }
 
-void check_rendering(const JobSpec& job) {
-  const Cluster& cluster = *pod16().cluster;
-  static const RenderPlan plan(cluster);
-  const RenderOptions options;
-  MemorySink sink;
-  const RenderInput input{cluster, plan, options, {&job, 1}};
+void check_rendering(const model::JobSpec& job) {
+  const model::Cluster& cluster = *pod16().cluster;
+  static const render::RenderPlan plan(cluster);
+  const render::RenderOptions options;
+  render::MemorySink sink;
+  const render::RenderInput input{cluster, plan, options, {&job, 1}};
   for (const char* name : {"kubernetes/training", "slurm"}) {
-    for (const RenderTarget* target : find_targets(name)) {
+    for (const render::RenderTarget* target : render::find_targets(name)) {
       if (target->applies(input)) target->render(input, sink);
     }
   }
@@ -54,10 +54,10 @@ void run(std::string text) {
   const auto root = parse_yaml(sources, file, diagnostics);
   CHECK(root.has_value() != diagnostics.has_errors(), "a file that cannot be read says why");
   if (root) {
-    std::optional<JobSpec> job = read_job(*root, diagnostics);
+    std::optional<model::JobSpec> job = model::read_job(*root, diagnostics);
     CHECK(job.has_value() != diagnostics.has_errors(), "a file without a job says why");
     if (job) {
-      resolve(*job, *pod16().cluster, diagnostics);
+      model::resolve(*job, *pod16().cluster, diagnostics);
       if (!diagnostics.has_errors()) check_rendering(*job);
     }
   }

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "oob/journal.h"
-#include "oob/journal_line.h"
-#include "oob/journal_scan.h"
+#include "oob/journal/journal.h"
+#include "oob/journal/line.h"
+#include "oob/journal/scan.h"
 
 namespace weft::oob {
 namespace {

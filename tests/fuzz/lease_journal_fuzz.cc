@@ -11,31 +11,32 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "sched/lease_table.h"
+#include "lease/table.h"
 
 namespace weft::sched {
 namespace {
 
 void replay(std::string_view text) {
-  const Result<LeaseJournal> journal = parse_lease_journal(text);
+  const Result<lease::LeaseJournal> journal = lease::parse_lease_journal(text);
   if (!journal.ok()) {
     CHECK(!journal.error().message.empty() && !journal.error().where.empty(), "an error says what and where");
     return;
   }
-  CHECK(to_text(journal->records) == text.substr(0, text.size() - journal->torn), "one spelling for each journal");
-  Result<LeaseTable> table = LeaseTable::replay(journal->records);
+  CHECK(lease::to_text(journal->records) == text.substr(0, text.size() - journal->torn),
+        "one spelling for each journal");
+  Result<lease::LeaseTable> table = lease::LeaseTable::replay(journal->records);
   if (!table.ok()) {
     CHECK(!table.error().where.empty(), "an error names the record");
     return;
   }
-  std::vector<LeaseRecord> records = journal->records;
-  const LeaseStep step = table->tick(Moment(1));
+  std::vector<lease::LeaseRecord> records = journal->records;
+  const lease::LeaseStep step = table->tick(Moment(1));
   records.insert(records.end(), step.records.begin(), step.records.end());
-  const Result<LeaseTable> again = LeaseTable::replay(records);
+  const Result<lease::LeaseTable> again = lease::LeaseTable::replay(records);
   CHECK(again.ok() && again->state() == table->state(), "what the table goes on to write can be replayed");
   CHECK(table->tick(Moment(2)).records.empty(), "a table at rest has nothing to write");
   for (std::uint32_t n = 0; n < 4; ++n) (void)table->who({NodeId{n}, 0}, Moment(3));
-  for (const LeaseRequest& request : table->waiting()) {
+  for (const lease::LeaseRequest& request : table->waiting()) {
     CHECK(!table->why_waiting(request.id, Moment(3)).empty(), "whoever waits is told why");
   }
 }

@@ -12,17 +12,17 @@ namespace {
 
 void check_facts(const Sources& sources, FileId file) {
   Diagnostics diagnostics;
-  const auto facts = read_host_facts(sources, file, diagnostics);
+  const auto facts = config::read_host_facts(sources, file, diagnostics);
   if (!facts) {
     CHECK(diagnostics.has_errors(), "facts that cannot be read say why");
     return;
   }
-  const std::string text = write_host_facts(*facts);
+  const std::string text = config::write_host_facts(*facts);
   Sources more;
   Diagnostics again;
-  const auto same = read_host_facts(more, more.add("again.json", text), again);
+  const auto same = config::read_host_facts(more, more.add("again.json", text), again);
   CHECK(same.has_value(), "facts can be read back");
-  CHECK(write_host_facts(*same) == text, "facts stay the same");
+  CHECK(config::write_host_facts(*same) == text, "facts stay the same");
 }
 
 void run(std::string text) {
@@ -30,13 +30,13 @@ void run(std::string text) {
   const FileId file = sources.add("dir/leaf1.lldp", std::move(text));
   check_facts(sources, file);
   Diagnostics diagnostics;
-  const auto lldp = read_lldp(sources, file, diagnostics);
+  const auto lldp = config::read_lldp(sources, file, diagnostics);
   CHECK(lldp.has_value() || diagnostics.has_errors(), "a report that cannot be read says why");
-  const auto discovered = read_ibnetdiscover(sources, file, diagnostics);
-  const auto links = read_iblinkinfo(sources, file, diagnostics);
+  const auto discovered = config::read_ibnetdiscover(sources, file, diagnostics);
+  const auto links = config::read_iblinkinfo(sources, file, diagnostics);
   for (const auto* fabric : {&discovered, &links}) {
     if (!*fabric) continue;
-    for (const IbLink& link : (*fabric)->links) (void)ib_rate_mbps(link.width, link.speed);
+    for (const config::IbLink& link : (*fabric)->links) (void)config::ib_rate_mbps(link.width, link.speed);
   }
   (void)render_all(diagnostics, sources, false);
 }

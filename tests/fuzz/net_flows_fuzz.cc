@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/check.h"
-#include "net/topologies.h"
-#include "net/workload_file.h"
+#include "netsim/network/topologies.h"
+#include "netsim/readers/workload_file.h"
 
-namespace weft::net {
+namespace weft::netsim {
 namespace {
 
 const Network& numbered_by_host() {
@@ -56,11 +56,11 @@ void run(std::string text) {
 }
 
 }  // namespace
-}  // namespace weft::net
+}  // namespace weft::netsim
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::net::run(std::string(data, data + size));
+  weft::netsim::run(std::string(data, data + size));
   return 0;
 }

@@ -8,18 +8,18 @@
 #include <utility>
 
 #include "base/check.h"
-#include "net/workload_file.h"
+#include "netsim/readers/workload_file.h"
 
-namespace weft::net {
+namespace weft::netsim {
 namespace {
 
 void check_network(const Network& network) {
   for (std::size_t i = 0; i < network.links().size(); ++i) {
     const Link& link = network.links()[i];
-    CHECK(index_of(link.from) < network.nodes().size() && index_of(link.to) < network.nodes().size(),
+    CHECK(model::index_of(link.from) < network.nodes().size() && model::index_of(link.to) < network.nodes().size(),
           "it has its ends");
     const Link& back = network.link(link.reverse);
-    CHECK(back.from == link.to && back.to == link.from && index_of(back.reverse) == i, "and a way back");
+    CHECK(back.from == link.to && back.to == link.from && model::index_of(back.reverse) == i, "and a way back");
     CHECK(link.rate.count() > 0 && link.delay.count() >= 0, "and a speed");
   }
   for (const NodeId endpoint : network.endpoints()) {
@@ -64,11 +64,11 @@ void run(std::string text) {
 }
 
 }  // namespace
-}  // namespace weft::net
+}  // namespace weft::netsim
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::net::run(std::string(data, data + size));
+  weft::netsim::run(std::string(data, data + size));
   return 0;
 }

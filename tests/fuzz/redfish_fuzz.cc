@@ -8,10 +8,10 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
-#include "oob/quirks.h"
-#include "oob/redfish_json.h"
-#include "oob/redfish_places.h"
-#include "oob/redfish_reply.h"
+#include "oob/redfish/json.h"
+#include "oob/redfish/oem_settings.h"
+#include "oob/redfish/quirks.h"
+#include "oob/redfish/reply.h"
 
 namespace weft::oob {
 namespace {

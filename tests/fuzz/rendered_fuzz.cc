@@ -7,24 +7,27 @@
 
 #include "base/check.h"
 #include "base/folder.h"
-#include "render/compare.h"
-#include "render/manifest.h"
+#include "render/core/compare.h"
+#include "render/core/manifest.h"
 
 namespace weft {
 namespace {
 
 void run(std::string_view text) {
-  const Result<Manifest> manifest = read_manifest(text, "manifest.json");
+  const Result<render::Manifest> manifest = render::read_manifest(text, "manifest.json");
   if (manifest.ok()) {
-    const Result<Manifest> again = read_manifest(write_manifest(*manifest), "manifest.json");
-    CHECK(again.ok() && write_manifest(*again) == write_manifest(*manifest), "a manifest can be read back");
-    for (const ManifestEntry& entry : manifest->files) CHECK(is_safe_relative_path(entry.path), "paths stay inside");
+    const Result<render::Manifest> again = render::read_manifest(render::write_manifest(*manifest), "manifest.json");
+    CHECK(again.ok() && render::write_manifest(*again) == render::write_manifest(*manifest),
+          "a manifest can be read back");
+    for (const render::ManifestEntry& entry : manifest->files)
+      CHECK(is_safe_relative_path(entry.path), "paths stay inside");
   }
   const std::size_t half = text.size() / 2;
   for (const char* path : {"sonic/a/config_db.json", "kubernetes/a.yaml", "nxos/a.cfg", "slurm/slurm.conf"}) {
     const std::string_view target = std::string_view(path).substr(0, std::string_view(path).find('/'));
-    CHECK(compare_texts(target, path, text, text, Risk::none).empty(), "a text is equal to itself");
-    (void)compare_texts(target, path, text.substr(0, half), text.substr(half), Risk::traffic, {.running = true});
+    CHECK(render::compare_texts(target, path, text, text, render::Risk::none).empty(), "a text is equal to itself");
+    (void)render::compare_texts(target, path, text.substr(0, half), text.substr(half), render::Risk::traffic,
+                                {.running = true});
   }
 }
 

@@ -11,13 +11,13 @@
 #include "base/file.h"
 #include "base/test_places.h"
 #include "model/load.h"
-#include "oob/rescue_plan.h"
+#include "oob/rescue/plan.h"
 
 namespace weft::oob {
 namespace {
 
 struct Site {
-  std::unique_ptr<Loaded> loaded;
+  std::unique_ptr<model::Loaded> loaded;
   std::optional<Inventory> inventory;
   std::unique_ptr<RescueHosts> hosts;
 };
@@ -27,7 +27,7 @@ const Site& pod16() {
     Site made;
     const auto text = read_file(source_dir() + "/examples/pod16.yaml");
     CHECK(text.ok(), "the example is there");
-    made.loaded = load_cluster_text("pod16.yaml", text.value_or(""));
+    made.loaded = model::load_cluster_text("pod16.yaml", text.value_or(""));
     CHECK(made.loaded->cluster != nullptr, "the example compiles");
     Diagnostics diagnostics;
     made.inventory = make_inventory(*made.loaded->cluster, diagnostics);

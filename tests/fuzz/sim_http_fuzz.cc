@@ -10,27 +10,27 @@
 #include <vector>
 
 #include "base/check.h"
-#include "oob/sim_http.h"
-#include "oob/sim_service.h"
+#include "bmcsim/http.h"
+#include "bmcsim/service.h"
 
 namespace weft::oob {
 namespace {
 
 struct Outcome {
-  std::vector<SimHttpRequest> requests;
+  std::vector<bmcsim::SimHttpRequest> requests;
   int status = 0;  // of the bytes that were no request
 };
 
 Outcome read(std::string_view bytes, std::size_t step) {
   Outcome outcome;
-  HttpReader reader;
+  bmcsim::HttpReader reader;
   for (std::size_t at = 0; at < bytes.size(); at += step) {
-    HttpReader::State state = reader.feed(bytes.substr(at, step));
-    while (state == HttpReader::State::complete) {
+    bmcsim::HttpReader::State state = reader.feed(bytes.substr(at, step));
+    while (state == bmcsim::HttpReader::State::complete) {
       outcome.requests.push_back(reader.request());
       state = reader.next();
     }
-    if (state == HttpReader::State::bad) {
+    if (state == bmcsim::HttpReader::State::bad) {
       outcome.status = reader.status();
       CHECK(outcome.status >= 400 && outcome.status < 600, "a status for what is wrong");
       break;
@@ -39,18 +39,18 @@ Outcome read(std::string_view bytes, std::size_t step) {
   return outcome;
 }
 
-void answer(const std::vector<SimHttpRequest>& requests, std::uint8_t choice, bool said) {
-  static const HttpLimits limits;
-  SimWorld world;
-  world.devices = {{.name = "train001", .kind = choice % 2 == 0 ? SimKind::server : SimKind::pdu}};
+void answer(const std::vector<bmcsim::SimHttpRequest>& requests, std::uint8_t choice, bool said) {
+  static const bmcsim::HttpLimits limits;
+  bmcsim::SimWorld world;
+  world.devices = {{.name = "train001", .kind = choice % 2 == 0 ? bmcsim::SimKind::server : bmcsim::SimKind::pdu}};
   world.password = world.digest_of("secret-word");
-  SimBmc bmc(world, 0, Duration());
-  FaultSet faults;
-  const FaultRule& rule = fault_rules()[choice % kFaultKinds];
-  if (choice < kFaultKinds) faults.add(rule.kind, rule.fallback);
+  bmcsim::SimBmc bmc(world, 0, Duration());
+  bmcsim::FaultSet faults;
+  const bmcsim::FaultRule& rule = bmcsim::fault_rules()[choice % bmcsim::kFaultKinds];
+  if (choice < bmcsim::kFaultKinds) faults.add(rule.kind, rule.fallback);
   bmc.set_faults(faults);
   Duration now;
-  for (SimHttpRequest request : requests) {
+  for (bmcsim::SimHttpRequest request : requests) {
     CHECK(request.body.size() <= limits.body_bytes && request.headers.size() <= limits.headers, "within bounds");
     // Those who know no password are let in, or nothing behind it would be reached.
     if (request.header("authorization").empty() && request.header("x-auth-token").empty()) {
@@ -58,12 +58,12 @@ void answer(const std::vector<SimHttpRequest>& requests, std::uint8_t choice, bo
     }
     now += milliseconds(50);
     bmc.advance(now);
-    const SimReply reply = sim_answer(bmc, request);
+    const bmcsim::SimReply reply = bmcsim::sim_answer(bmc, request);
     CHECK(reply.status >= 200 && reply.status < 600, "a status");
-    CHECK(to_wire(reply, true, true, 0).starts_with("HTTP/1.1 "), "an answer");
+    CHECK(bmcsim::to_wire(reply, true, true, 0).starts_with("HTTP/1.1 "), "an answer");
     CHECK(said || reply.body.find("secret-word") == std::string::npos, "a password that nobody said stays unsaid");
     if (!reply.body.empty() && reply.content_type.starts_with("application/json") &&
-        !faults.has(FaultKind::malformed)) {
+        !faults.has(bmcsim::FaultKind::malformed)) {
       CHECK(nlohmann::json::accept(reply.body), "JSON");
     }
   }

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/check.h"
-#include "work/graph_run.h"
-#include "work/ring_timer.h"
-#include "work/simai_workload.h"
+#include "workload/graph/graph_run.h"
+#include "workload/import/simai_workload.h"
+#include "workload/life/ring_timer.h"
 
-namespace weft::work {
+namespace weft::workload {
 namespace {
 
 void run(std::string text) {
@@ -41,11 +41,11 @@ void run(std::string text) {
 }
 
 }  // namespace
-}  // namespace weft::work
+}  // namespace weft::workload
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 16384) return 0;
-  weft::work::run(std::string(data, data + size));
+  weft::workload::run(std::string(data, data + size));
   return 0;
 }

@@ -12,30 +12,30 @@ namespace weft {
 namespace {
 
 template <std::size_t N>
-void check_range(const std::array<Setting<int>, N>& settings, int limit) {
-  for (const Setting<int>& setting : settings) {
+void check_range(const std::array<config::Setting<int>, N>& settings, int limit) {
+  for (const config::Setting<int>& setting : settings) {
     CHECK(setting.value >= 0 && setting.value < limit, "a class stays in its range");
     CHECK(!setting.given() || setting.place.known(), "what a file says has a place");
   }
 }
 
-void check_config(const SwitchConfig& config) {
+void check_config(const config::SwitchConfig& config) {
   CHECK(!config.qos.empty(), "a port with nothing of its own is known");
-  for (const InterfaceConfig& interface : config.interfaces) {
+  for (const config::InterfaceConfig& interface : config.interfaces) {
     CHECK(interface.qos < config.qos.size(), "an interface's quality of service exists");
     CHECK(interface.own.size() == interface.addresses.size(), "an address stands beside each prefix");
     CHECK(interface.parts >= 1 && interface.part >= 0, "pieces are counted");
   }
-  for (const PortQos& qos : config.qos) {
-    check_range(qos.dscp_to_class, kClasses);
-    check_range(qos.pcp_to_class, kClasses);
-    check_range(qos.class_to_group, kClasses);
-    check_range(qos.class_to_queue, kClasses);
-    check_range(qos.pfc_to_group, kClasses);
-    check_range(qos.pfc_to_queue, kClasses);
-    check_range(qos.rewrite, kDscps);
+  for (const config::PortQos& qos : config.qos) {
+    check_range(qos.dscp_to_class, config::kClasses);
+    check_range(qos.pcp_to_class, config::kClasses);
+    check_range(qos.class_to_group, config::kClasses);
+    check_range(qos.class_to_queue, config::kClasses);
+    check_range(qos.pfc_to_group, config::kClasses);
+    check_range(qos.pfc_to_queue, config::kClasses);
+    check_range(qos.rewrite, config::kDscps);
   }
-  for (const AclConfig& acl : config.acls) {
+  for (const config::AclConfig& acl : config.acls) {
     for (std::size_t i = 1; i < acl.rules.size(); ++i) {
       CHECK(acl.rules[i - 1].sequence <= acl.rules[i].sequence, "rules are in order");
     }
@@ -46,7 +46,7 @@ void run(std::uint8_t dialect, std::string text) {
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add("switch", std::move(text));
-  const auto read = dialect % 3 == 0 ? read_sonic : dialect % 3 == 1 ? read_nxos : read_nvue;
+  const auto read = dialect % 3 == 0 ? config::read_sonic : dialect % 3 == 1 ? config::read_nxos : config::read_nvue;
   const auto config = read(sources, file, diagnostics);
   CHECK(config.has_value() || diagnostics.has_errors(), "a file that cannot be read says why");
   (void)render_all(diagnostics, sources, false);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "oob/config_drift_diff.h"
-#include "oob/config_transport_text.h"
+#include "oob/switches/drift_diff.h"
+#include "oob/switches/transport_text.h"
 
 namespace weft::oob {
 namespace {

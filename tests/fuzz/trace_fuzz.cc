@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/gzip.h"
-#include "sched/workload.h"
+#include "sched/traces/workload.h"
 
 namespace weft::sched {
 namespace {

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "report.h"
-#include "work/published_collectives.h"
+#include "workload/nccl/published_collectives.h"
 
 namespace weft::validation {
 namespace {
@@ -20,14 +20,14 @@ std::string size_text(double bytes) {
 }
 
 Cell bar_cell(double error, double bar) {
-  if (bar == work::kNoBar) return percent(error, false);
+  if (bar == workload::kNoBar) return percent(error, false);
   return {100 * error, fmt::format("{:.1f} % ({:.0f})", 100 * error, 100 * bar)};
 }
 
 }  // namespace
 
 void collectives(Report& report) {
-  const work::CollectiveTables tables = work::read_published_collectives();
+  const workload::CollectiveTables tables = workload::read_published_collectives();
   TableSection summary{"collective_tables",
                        "Collectives, by table: geometric mean of the error, bar in brackets",
                        {{"table", "Table", Align::left, false},
@@ -46,12 +46,12 @@ void collectives(Report& report) {
                      {"choice", "Choice", Align::left, false}},
                     {}};
   for (const auto& [table, bars] : tables.all) {
-    work::CollectiveErrors errors;
+    workload::CollectiveErrors errors;
     errors.add(table);
     summary.rows.push_back({table.name, table.rows.size(), bar_cell(errors.below(), bars.below),
                             bar_cell(errors.above(), bars.above), bar_cell(errors.worst(), bars.worst)});
-    for (const work::CollectiveRow& row : table.rows) {
-      const work::CollectiveResult result = work::model_of(table, row);
+    for (const workload::CollectiveRow& row : table.rows) {
+      const workload::CollectiveResult result = workload::model_of(table, row);
       rows.rows.push_back({table.name, Cell(row.bytes, size_text(row.bytes)),
                            Cell(row.value, fmt::format("{:.2f}{}", row.value, table.times ? " us" : "")),
                            Cell(result.value, fmt::format("{:.2f}{}", result.value, table.times ? " us" : "")),
@@ -64,7 +64,7 @@ void collectives(Report& report) {
   report.print(summary);
   report.print_detail(rows);
   report.say("Bars:");
-  work::CollectiveErrors sweep;
+  workload::CollectiveErrors sweep;
   sweep.add(tables.all.front().first);
   report.hold(tables.all.front().first.name + ", from 1 MiB", sweep.above(), 0.05);
   report.hold(tables.all.front().first.name + ", below 1 MiB", sweep.below(), 0.15);

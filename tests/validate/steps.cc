@@ -4,14 +4,14 @@
 
 #include "base/test_places.h"
 #include "report.h"
-#include "work/memory_model.h"
-#include "work/published_steps.h"
+#include "workload/training/memory_model.h"
+#include "workload/training/published_steps.h"
 
 namespace weft::validation {
 namespace {
 
-using work::PublishedStep;
-using work::PublishedSteps;
+using workload::PublishedStep;
+using workload::PublishedSteps;
 using Align = Column::Align;
 
 // By how much the step grows when the GPUs double (and the batch with them), over rows of one layout: slope of a line
@@ -19,8 +19,8 @@ using Align = Column::Align;
 double weak_slope(const PublishedSteps& table, const std::vector<double>& seconds) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0, first = 0;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const work::TrainingPlan& plan = table.rows[i].plan;
-    const work::TrainingPlan& last = table.rows.back().plan;
+    const workload::TrainingPlan& plan = table.rows[i].plan;
+    const workload::TrainingPlan& last = table.rows.back().plan;
     if (table.rows[i].model != table.rows.back().model || plan.shape.layers != last.shape.layers ||
         plan.sequence != last.sequence || plan.global_batch * last.gpus != last.global_batch * plan.gpus) {
       continue;
@@ -37,7 +37,7 @@ double weak_slope(const PublishedSteps& table, const std::vector<double>& second
 }
 
 std::string layout_of(const PublishedStep& row) {
-  const work::TrainingPlan& plan = row.plan;
+  const workload::TrainingPlan& plan = row.plan;
   return fmt::format("{} layers, {}, micro-batch {}, batch {}, {} tokens", plan.shape.layers, plan.layout(),
                      plan.micro_batch, plan.global_batch, plan.sequence);
 }
@@ -53,7 +53,7 @@ struct Played {
 
 Played play(const PublishedSteps& table) {
   Played played{&table, {}, {}};
-  const work::PublishedMachine machine(table.gpu);
+  const workload::PublishedMachine machine(table.gpu);
   for (const PublishedStep& row : table.rows) {
     const double seconds = machine.seconds(row.plan);
     const double error = seconds / row.seconds - 1;
@@ -118,17 +118,17 @@ void print_rows(const Report& report, const std::vector<Played>& all) {
 
 struct OwnStep {
   std::string name;
-  work::TrainingPlan plan;
+  workload::TrainingPlan plan;
   double milliseconds = 0;
   std::string source;
 };
 
 // Columns as bench/calibration/measure_gpu.py writes them.
 OwnStep own_step(const std::vector<std::string>& fields) {
-  namespace ps = work::published_steps;
+  namespace ps = workload::published_steps;
   OwnStep step;
   step.name = fields[0];
-  work::ModelShape& shape = step.plan.shape;
+  workload::ModelShape& shape = step.plan.shape;
   shape.hidden = ps::whole(fields[1]);
   shape.layers = ps::whole(fields[2]);
   shape.heads = ps::whole(fields[3]);
@@ -138,8 +138,8 @@ OwnStep own_step(const std::vector<std::string>& fields) {
   shape.vocab = ps::whole(fields[6]);
   step.plan.micro_batch = step.plan.global_batch = ps::whole(fields[7]);
   step.plan.sequence = shape.sequence = ps::whole(fields[8]);
-  step.plan.framework = fields[9] == "1" ? Framework::compiled : Framework::eager;
-  step.plan.recompute = fields[10] == "1" ? Recompute::full : Recompute::none;
+  step.plan.framework = fields[9] == "1" ? model::Framework::compiled : model::Framework::eager;
+  step.plan.recompute = fields[10] == "1" ? model::Recompute::full : model::Recompute::none;
   step.plan.bf16_optimizer = true;
   step.milliseconds = std::stod(fields[11]);
   step.source = "bench/calibration/h200_steps.csv";
@@ -151,13 +151,14 @@ std::vector<OwnStep> read_own_steps() {
   CHECK(text.ok(), "bench/calibration/h200_steps.csv is there");
   std::vector<OwnStep> steps;
   bool first = true;
-  for (const std::string& line : work::published_steps::split(text.value(), '\n')) {
+  for (const std::string& line : workload::published_steps::split(text.value(), '\n')) {
     if (!std::exchange(first, false) && !line.empty())
-      steps.push_back(own_step(work::published_steps::split(line, ',')));
+      steps.push_back(own_step(workload::published_steps::split(line, ',')));
   }
   // Another run of the first two, on another machine of the kind and with another PyTorch.
   for (const auto& [name, milliseconds] : {std::pair("1.3b", 254.6), std::pair("1.3b-eager", 273.1)}) {
-    const auto same = std::find_if(steps.begin(), steps.end(), [&](const OwnStep& s) { return s.name == name; });
+    const auto same =
+        std::find_if(steps.begin(), steps.end(), [&wanted = name](const OwnStep& s) { return s.name == wanted; });
     CHECK(same != steps.end(), "h200_steps.csv has the 1.3B model");
     OwnStep again = *same;
     again.milliseconds = milliseconds;
@@ -170,7 +171,7 @@ std::vector<OwnStep> read_own_steps() {
 }  // namespace
 
 void steps(Report& report) {
-  const std::vector<PublishedSteps> tables = work::read_published_steps(source_dir() + "/tests/validate/steps.csv");
+  const std::vector<PublishedSteps> tables = workload::read_published_steps(source_dir() + "/tests/validate/steps.csv");
   std::vector<Played> all;
   all.reserve(tables.size());
   for (const PublishedSteps& table : tables) all.push_back(play(table));
@@ -190,7 +191,7 @@ void steps(Report& report) {
 }
 
 void own_steps(Report& report) {
-  const work::PublishedMachine machine("h200-sxm");
+  const workload::PublishedMachine machine("h200-sxm");
   TableSection table{"own_steps",
                      "Whole steps on one H200, PyTorch, bf16 weights and optimizer",
                      {{"model", "Model", Align::left, false},
@@ -227,25 +228,25 @@ void activations(Report& report) {
        {Published{"gpt3-22b", 8, 4, 66.84, 49.42, 16.18, 7.64}, Published{"gpt3-175b", 8, 1, 62.04, 56.53, 18.49, 8.71},
         Published{"gpt3-530b", 8, 1, 58.31, 62.04, 20.27, 9.42},
         Published{"gpt3-1t", 8, 1, 58.31, 62.04, 20.27, 9.42}}) {
-    work::TrainingPlan plan;
-    plan.shape = *work::find_model(p.model);
+    workload::TrainingPlan plan;
+    plan.shape = *workload::find_model(p.model);
     plan.tensor = p.tensor;
     plan.micro_batch = p.micro_batch;
     plan.sequence = plan.shape.sequence;
     plan.flash = false;
-    const double whole = work::layer_activations(plan, false);
-    const auto add = [&](const char* what, bool sequence, Recompute recompute, double published) {
-      work::TrainingPlan saved = plan;
+    const double whole = workload::layer_activations(plan, false);
+    const auto add = [&](const char* what, bool sequence, model::Recompute recompute, double published) {
+      workload::TrainingPlan saved = plan;
       saved.sequence_parallel = sequence;
       saved.recompute = recompute;
-      const double share = 100 * work::layer_activations(saved, false) / whole;
+      const double share = 100 * workload::layer_activations(saved, false) / whole;
       table.rows.push_back({p.model, what, Cell(published, fmt::format("{:.2f}", published)),
                             Cell(share, fmt::format("{:.2f}", share)), percent(share / published - 1)});
     };
-    add("sequence parallelism", true, Recompute::none, p.sequence);
-    add("selective recomputation", false, Recompute::selective, p.selective);
-    add("both", true, Recompute::selective, p.both);
-    add("full recomputation", false, Recompute::full, p.full);
+    add("sequence parallelism", true, model::Recompute::none, p.sequence);
+    add("selective recomputation", false, model::Recompute::selective, p.selective);
+    add("both", true, model::Recompute::selective, p.both);
+    add("full recomputation", false, model::Recompute::full, p.full);
   }
   report.heading("Activations");
   report.print(table);

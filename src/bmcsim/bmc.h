@@ -1,0 +1,199 @@
+// The state of one simulated BMC and how it changes in time: power, boot, sessions, accounts, log, tasks. Some hundred
+// bytes each, so that tens of thousands fit; nothing runs between requests: whoever looks brings the state up to the
+// moment first. Knows nothing of HTTP.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "bmcsim/fleet.h"
+
+namespace weft::bmcsim {
+
+using SimDigest = std::array<unsigned char, 32>;  // of a password, salted
+
+enum class SimRole : std::uint8_t { administrator, operating, read_only };
+[[nodiscard]] std::string_view to_text(SimRole role);  // "Administrator", as Redfish names it
+[[nodiscard]] std::optional<SimRole> sim_role_named(std::string_view name);
+
+struct SimAccount {
+  std::uint32_t id = 1;
+  std::string user;
+  SimDigest digest{};
+  SimRole role = SimRole::administrator;
+  bool enabled = true;
+  bool must_change = false;  // the password, before anything else
+};
+
+struct SimSession {
+  std::uint32_t id = 0;
+  std::uint32_t account = 0;
+  std::array<char, 32> token{};  // hexadecimal digits
+  Duration last_used;
+  std::int64_t created_ms = 0;
+};
+
+enum class SimEventKind : std::uint8_t { started, power_on, power_off, hard_reset, nmi, log_cleared, locked_out };
+struct SimEvent {
+  std::uint32_t id = 0;
+  SimEventKind kind = SimEventKind::started;
+  std::int64_t wall_ms = 0;
+};
+
+struct SimTask {
+  std::uint32_t id = 0;
+  std::int64_t started_ms = 0;
+  Duration ends;
+  bool endless = false;
+};
+
+enum class SimBootTarget : std::uint8_t { none, pxe, hdd, usb, bios_setup };
+enum class SimBootEnabled : std::uint8_t { disabled, once, continuous };
+
+enum class SimProtocol : std::uint8_t { http, https, ssh, ipmi, snmp, ntp, host_interface };
+inline constexpr std::size_t kSimProtocols = 7;
+
+// What few BMCs have: only there once it was written.
+struct SimExtras {
+  std::vector<SimAccount> accounts;
+  std::vector<std::string> syslog;
+  std::vector<std::string> firewall;
+  std::vector<std::string> ntp;
+  std::string asset_tag;
+};
+
+// What all BMCs of a fleet share.
+struct SimWorld {
+  SimOptions options;
+  std::vector<SimDevice> devices;
+  SimDigest password{};          // of options.user
+  SimDigest factory_password{};  // of admin/admin
+  std::array<unsigned char, 16> salt{};
+  std::uint16_t port = 0;
+  std::int64_t wall_start_ms = 0;  // the date when the steady clock said 0
+  std::vector<FaultSet> fault_sets{FaultSet()};
+
+  [[nodiscard]] std::int64_t wall_ms(Duration now) const { return wall_start_ms + now.count() / 1'000'000; }
+  [[nodiscard]] SimDigest digest_of(std::string_view password) const;
+  // The number of an equal set, added when there is none.
+  [[nodiscard]] std::uint16_t number_of(const FaultSet& set);
+};
+
+class SimBmc {
+ public:
+  SimBmc(SimWorld& world, std::uint32_t device, Duration now);
+
+  // Brings the state up to `now`; every call below sees that moment.
+  void advance(Duration now);
+
+  [[nodiscard]] const SimDevice& device() const { return world_->devices[device_]; }
+  [[nodiscard]] SimWorld& world() const { return *world_; }
+  [[nodiscard]] const FaultSet& faults() const { return world_->fault_sets[faults_]; }
+  [[nodiscard]] bool has(FaultKind kind) const { return faults().has(kind); }
+  void set_faults(const FaultSet& faults) { faults_ = world_->number_of(faults); }
+
+  // What is true, and what it tells.
+  [[nodiscard]] oob::PowerState power() const { return power_; }
+  [[nodiscard]] oob::PowerState told_power() const;
+  [[nodiscard]] bool listed(SimReset reset) const {
+    return reset != SimReset::power_cycle || !has(FaultKind::no_power_cycle);
+  }
+  // False: not in this power state.
+  [[nodiscard]] bool possible(SimReset reset) const;
+  // Does it, as far as the faults let it. Counts.
+  void reset(SimReset reset);
+  void plug(bool on);
+  [[nodiscard]] std::int64_t last_reset_ms() const { return last_reset_ms_; }
+  struct Boot {
+    std::string_view state;
+    std::int64_t since_ms = 0;
+  };
+  [[nodiscard]] Boot boot() const;
+
+  // Sessions. A token names at most one; using it keeps it alive.
+  [[nodiscard]] const std::vector<SimSession>& sessions() const { return sessions_; }
+  [[nodiscard]] std::uint32_t session_limit() const;
+  [[nodiscard]] const SimSession* open_session(std::uint32_t account);  // null: too many
+  [[nodiscard]] const SimSession* use_session(std::string_view token);
+  bool close_session(std::uint32_t id);
+  void restart();
+
+  // Accounts. `accounts()` holds one before anything was changed.
+  [[nodiscard]] std::vector<SimAccount> accounts() const;
+  [[nodiscard]] std::vector<SimAccount>& writable_accounts();
+  [[nodiscard]] std::optional<SimAccount> account(std::uint32_t id) const;
+  // The account that this password opens; counts what was refused, and locks.
+  [[nodiscard]] std::optional<SimAccount> log_in(std::string_view user, std::string_view password);
+  [[nodiscard]] bool opens(std::string_view user, std::string_view password) const;
+  [[nodiscard]] bool locked() const { return locked_until_ > now_; }
+  void unlock();
+
+  [[nodiscard]] const std::vector<SimEvent>& events() const { return events_; }
+  void add_event(SimEventKind kind);
+  void clear_events();
+
+  [[nodiscard]] const std::vector<SimTask>& tasks() const { return tasks_; }
+  const SimTask& add_task();
+  [[nodiscard]] bool ended(const SimTask& task) const { return !task.endless && task.ends <= now_; }
+
+  [[nodiscard]] bool enabled(SimProtocol protocol) const {
+    return ((protocols_ >> static_cast<unsigned>(protocol)) & 1U) != 0;
+  }
+  void enable(SimProtocol protocol, bool on);
+  [[nodiscard]] const SimExtras& extras() const;
+  [[nodiscard]] SimExtras& writable_extras();
+
+  // A length of time, jittered from this BMC's own stream.
+  [[nodiscard]] Duration drawn(Duration mean);
+  [[nodiscard]] RandomStream& random() { return random_; }
+  [[nodiscard]] Duration now() const { return now_; }
+  // Whether a flapping BMC is unreachable now.
+  [[nodiscard]] bool away(Duration now) const;
+  // Whether a busy one still says 503; each call is one time.
+  [[nodiscard]] bool still_busy();
+
+  SimBootTarget boot_target = SimBootTarget::none;
+  SimBootEnabled boot_enabled = SimBootEnabled::disabled;
+  std::uint32_t outlets_off = 0;  // of a PDU, a bit each
+  bool indicator = false;         // the light that finds it
+  Duration session_timeout;
+  SimCounters counters;
+
+ private:
+  void begin_on();
+  void begin_boot();
+  void begin_off(Duration time, bool then_on);
+  void arrive();
+
+  SimWorld* world_;
+  std::uint32_t device_;
+  std::uint16_t faults_ = 0;
+  std::uint8_t protocols_ = 0;
+  oob::PowerState power_ = oob::PowerState::off;
+  bool on_after_off_ = false;
+  std::uint32_t swallowed_ = 0;  // resets that silent_accept let fall
+  std::uint32_t said_busy_ = 0;
+  std::uint32_t wrong_passwords_ = 0;  // in a row
+  std::uint32_t next_session_ = 1;
+  std::uint32_t next_event_ = 1;
+  std::uint32_t next_task_ = 1;
+  Duration now_;
+  Duration power_changes_;  // when powering on or off ends, or an off of a cycle
+  Duration boot_started_;
+  Duration boot_time_;
+  Duration locked_until_;
+  std::int64_t last_reset_ms_ = 0;
+  RandomStream random_;
+  std::vector<SimSession> sessions_;
+  std::vector<SimEvent> events_;
+  std::vector<SimTask> tasks_;
+  std::unique_ptr<SimExtras> extras_;
+};
+
+}  // namespace weft::bmcsim

@@ -1,0 +1,113 @@
+// What a simulated BMC does wrong, as data: a kind and at most one argument, given in a file or on a command line. A
+// BMC may have several. Each kind is something that was met in the field or that an attacker would do.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/quantity.h"
+#include "base/result.h"
+#include "base/source.h"
+
+namespace weft::bmcsim {
+
+enum class FaultKind : std::uint8_t {
+  silent_accept,             // a reset is accepted and nothing happens
+  wrong_reset,               // GracefulRestart is a hard off, ForceRestart a soft one
+  no_power_cycle,            // PowerCycle is neither listed nor taken
+  slow,                      // every answer is late
+  session_limited,           // few sessions, never freed by time
+  flapping,                  // unreachable every other period
+  dead,                      // never answers
+  stuck_off,                 // On is accepted, the machine stays off
+  stuck_on,                  // off is accepted, the machine stays on
+  lying_state,               // tells one power state whatever is true
+  malformed,                 // bodies are no JSON
+  endless,                   // bodies never end
+  endless_headers,           // nor do headers
+  truncated,                 // bodies end early
+  wrong_certificate,         // of another authority, or for another address
+  expired_certificate,       // of yesterday
+  http_500,                  // fails inside
+  busy,                      // says 503 with Retry-After, so many times
+  unauthorized_always,       // refuses right passwords
+  password_change_required,  // lets nobody in before the password is changed
+  async_reset,               // a reset is a task that ends
+  task_never_ends,           // a reset is a task that does not
+  redirect,                  // sends clients elsewhere
+  stale_etag,                // If-Match never matches
+  slow_trickle,              // a byte now and then
+  wrong_content_type,        // JSON that says it is HTML
+  default_credentials,       // admin/admin opens it
+  no_boot_progress,          // tells neither BootProgress nor LastResetTime
+};
+inline constexpr std::size_t kFaultKinds = 28;
+
+// The faults of one BMC.
+class FaultSet {
+ public:
+  void add(FaultKind kind, std::int64_t argument);
+  [[nodiscard]] bool has(FaultKind kind) const { return ((mask_ >> index(kind)) & 1U) != 0; }
+  [[nodiscard]] bool empty() const { return mask_ == 0; }
+  // A count, nanoseconds, or the number of a word, as the kind has it; its default when none was given.
+  [[nodiscard]] std::int64_t argument(FaultKind kind) const { return arguments_[index(kind)]; }
+  [[nodiscard]] Duration time(FaultKind kind) const { return Duration(argument(kind)); }
+  friend bool operator==(const FaultSet&, const FaultSet&) = default;
+
+ private:
+  [[nodiscard]] static std::size_t index(FaultKind kind) { return static_cast<std::size_t>(kind); }
+  std::uint32_t mask_ = 0;
+  std::array<std::int64_t, kFaultKinds> arguments_{};
+};
+
+enum class FaultArgument : std::uint8_t { none, count, time, word };
+
+// How a kind is written and what it takes.
+struct FaultRule {
+  FaultKind kind = FaultKind::silent_accept;
+  std::string_view name;
+  FaultArgument argument = FaultArgument::none;
+  std::string_view key;  // of the argument in a file
+  std::int64_t fallback = 0;
+  std::array<std::string_view, 3> words{};  // of FaultArgument::word, by number
+  std::string_view meaning;
+};
+[[nodiscard]] std::span<const FaultRule, kFaultKinds> fault_rules();
+[[nodiscard]] const FaultRule& rule_of(FaultKind kind);
+[[nodiscard]] std::string_view to_text(FaultKind kind);
+
+// FaultKind::dead
+inline constexpr std::int64_t kDeadSilent = 0;  // no answer to a SYN: connecting times out
+inline constexpr std::int64_t kDeadReset = 1;   // the connection is reset at once
+inline constexpr std::int64_t kDeadMute = 2;    // the connection stands, nothing is ever said
+// FaultKind::wrong_certificate
+inline constexpr std::int64_t kCertificateOfOther = 0;
+inline constexpr std::int64_t kCertificateMisnamed = 1;
+// FaultKind::lying_state
+inline constexpr std::int64_t kLieOn = 0;
+// Where a fault of the answers strikes: resources, or the service root and the sessions too.
+inline constexpr std::int64_t kOnResources = 0;
+
+struct NamedFault {
+  std::string device;
+  FaultKind kind = FaultKind::silent_accept;
+  std::int64_t argument = 0;
+};
+
+// "train[001-004]=silent_accept", "login1=slow:5s".
+[[nodiscard]] Result<std::vector<NamedFault>> parse_fault(std::string_view text);
+// A file, whose places the diagnostics keep:
+//   weft_faults: 1
+//   faults:
+//     train[001-004]: {kind: silent_accept, after: 2}
+//     train005: [{kind: slow, time: 5s}, {kind: malformed}]
+[[nodiscard]] std::optional<std::vector<NamedFault>> read_faults(const Sources& sources, FileId file,
+                                                                 Diagnostics& diagnostics);
+
+}  // namespace weft::bmcsim

@@ -1,0 +1,159 @@
+// Systems, their log, and the chassis with its sensors.
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "bmcsim/resource.h"
+#include "oob/durable/clock.h"
+
+namespace weft::bmcsim {
+namespace {
+
+constexpr std::string_view kSystem = "/redfish/v1/Systems/1";
+constexpr std::string_view kLog = "/redfish/v1/Systems/1/LogServices/SEL";
+
+std::string_view redfish_power(oob::PowerState state) {
+  switch (state) {
+    case oob::PowerState::on:
+      return "On";
+    case oob::PowerState::powering_on:
+      return "PoweringOn";
+    case oob::PowerState::powering_off:
+      return "PoweringOff";
+    default:
+      return "Off";
+  }
+}
+
+Value boot_of(const SimBmc& bmc) {
+  constexpr std::array<std::string_view, 5> targets{"None", "Pxe", "Hdd", "Usb", "BiosSetup"};
+  constexpr std::array<std::string_view, 3> enabled{"Disabled", "Once", "Continuous"};
+  Value all = Value::list();
+  for (const std::string_view target : targets) all.add(target);
+  Value boot = Value::map();
+  boot.put("BootSourceOverrideEnabled", enabled[static_cast<std::size_t>(bmc.boot_enabled)]);
+  boot.put("BootSourceOverrideTarget", targets[static_cast<std::size_t>(bmc.boot_target)]);
+  boot.put("BootSourceOverrideTarget@Redfish.AllowableValues", std::move(all));
+  boot.put("BootSourceOverrideMode", "UEFI");
+  return boot;
+}
+
+Value reset_action(const SimBmc& bmc) {
+  Value types = Value::list();
+  for (std::size_t i = 0; i < kSimResets; ++i) {
+    if (bmc.listed(static_cast<SimReset>(i))) types.add(to_text(static_cast<SimReset>(i)));
+  }
+  Value reset = Value::map();
+  reset.put("target", fmt::format("{}/Actions/ComputerSystem.Reset", kSystem));
+  reset.put("ResetType@Redfish.AllowableValues", std::move(types));
+  return Value::map({{"#ComputerSystem.Reset", std::move(reset)}});
+}
+
+Value computer_system(const SimBmc& bmc) {
+  const SimDevice& device = bmc.device();
+  const oob::PowerState power = bmc.told_power();
+  Value system = resource_head(std::string(kSystem), "ComputerSystem.v1_20_0.ComputerSystem", "1", device.name);
+  system.put("SystemType", "Physical");
+  system.put("Manufacturer", "weft");
+  system.put("Model", sim_model(device.kind));
+  system.put("SerialNumber", sim_uuid(device.name).substr(0, 8));
+  system.put("UUID", sim_uuid(device.name));
+  system.put("HostName", device.name);
+  system.put("AssetTag", bmc.extras().asset_tag);
+  system.put("BiosVersion", "1.8.2");
+  system.put("PowerState", redfish_power(power));
+  system.put("LocationIndicatorActive", bmc.indicator);
+  system.put("IndicatorLED", bmc.indicator ? "Lit" : "Off");
+  if (!bmc.has(FaultKind::no_boot_progress)) {
+    const SimBmc::Boot boot = bmc.boot();
+    system.put("LastResetTime", oob::date_text(bmc.last_reset_ms()));
+    Value progress = Value::map({{"LastState", boot.state}});
+    if (boot.state != "None") progress.put("LastStateTime", oob::date_text(boot.since_ms));
+    system.put("BootProgress", std::move(progress));
+  }
+  system.put("Boot", boot_of(bmc));
+  system.put("ProcessorSummary", Value::map({{"Count", 2}, {"Status", status_ok()}}));
+  system.put("MemorySummary", Value::map({{"TotalSystemMemoryGiB", 2048}, {"Status", status_ok()}}));
+  system.put("Status", status_ok(power == oob::PowerState::on));
+  system.put("LogServices", link_to(fmt::format("{}/LogServices", kSystem)));
+  system.put("Links", Value::map({{"Chassis", Value::list({link_to("/redfish/v1/Chassis/1")})},
+                                  {"ManagedBy", Value::list({link_to("/redfish/v1/Managers/BMC")})}}));
+  system.put("Actions", reset_action(bmc));
+  return system;
+}
+
+struct EventText {
+  std::string_view message;
+  std::string_view severity;
+  std::string_view sensor;  // SensorType of LogEntry, from IPMI 2.0 table 42-3
+  std::string_view id;
+};
+constexpr std::array<EventText, 7> kEventTexts{{
+    {"BMC started", "OK", "Management Subsystem Health", "WeftSim.1.0.Started"},
+    {"Power turned on", "OK", "System ACPI PowerState", "WeftSim.1.0.PowerOn"},
+    {"Power turned off", "OK", "System ACPI PowerState", "WeftSim.1.0.PowerOff"},
+    {"Processors were reset", "Warning", "System Boot/Restart Initiated", "WeftSim.1.0.HardReset"},
+    {"Diagnostic interrupt", "Critical", "Critical Interrupt", "WeftSim.1.0.Nmi"},
+    {"Log cleared", "OK", "Event Logging Disabled", "WeftSim.1.0.LogCleared"},
+    {"Account locked after wrong passwords", "Warning", "Session Audit", "WeftSim.1.0.LockedOut"},
+}};
+
+Value log_entry(const SimEvent& event) {
+  const EventText& text = kEventTexts[static_cast<std::size_t>(event.kind)];
+  Value entry = resource_head(fmt::format("{}/Entries/{}", kLog, event.id), "LogEntry.v1_14_0.LogEntry",
+                              fmt::format("{}", event.id), "Log Entry");
+  entry.put("EntryType", "SEL");
+  entry.put("EntryCode", "Assert");
+  entry.put("SensorType", text.sensor);
+  entry.put("Severity", text.severity);
+  entry.put("Created", oob::date_text(event.wall_ms));
+  entry.put("Message", text.message);
+  entry.put("MessageId", text.id);
+  return entry;
+}
+
+Value log_service(const SimBmc& bmc) {
+  Value log = resource_head(std::string(kLog), "LogService.v1_4_0.LogService", "SEL", "System Event Log");
+  log.put("LogEntryType", "SEL");
+  log.put("ServiceEnabled", true);
+  log.put("MaxNumberOfRecords", 512);
+  log.put("OverWritePolicy", "WrapsWhenFull");
+  log.put("DateTime", oob::date_text(bmc.world().wall_ms(bmc.now())));
+  log.put("DateTimeLocalOffset", "+00:00");
+  log.put("Status", status_ok());
+  log.put("Entries", link_to(fmt::format("{}/Entries", kLog)));
+  log.put("Actions", Value::map({{"#LogService.ClearLog",
+                                  Value::map({{"target", fmt::format("{}/Actions/LogService.ClearLog", kLog)}})}}));
+  return log;
+}
+
+// Entries stand in their collection in full.
+Value log_entries(const SimBmc& bmc) {
+  Value list = collection(fmt::format("{}/Entries", kLog), "LogEntry", "Log Entries", {});
+  Value members = Value::list();
+  for (const SimEvent& event : bmc.events()) members.add(log_entry(event));
+  list.set("Members@odata.count", bmc.events().size());
+  list.set("Members", std::move(members));
+  return list;
+}
+
+}  // namespace
+
+std::optional<Value> system_resource(const SimBmc& bmc, const SimPath& path) {
+  if (path.size() == 1) return collection("/redfish/v1/Systems", "ComputerSystem", "Computer Systems", {"1"});
+  if (path[1] != "1") return std::nullopt;
+  if (path.size() == 2) return computer_system(bmc);
+  if (path[2] != "LogServices") return std::nullopt;
+  if (path.size() == 3) return collection(fmt::format("{}/LogServices", kSystem), "LogService", "Logs", {"SEL"});
+  if (path[3] != "SEL") return std::nullopt;
+  if (path.size() == 4) return log_service(bmc);
+  if (path[4] != "Entries" || path.size() > 6) return std::nullopt;
+  if (path.size() == 5) return log_entries(bmc);
+  for (const SimEvent& event : bmc.events()) {
+    if (number_in_path(path[5]) == event.id) return log_entry(event);
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft::bmcsim

@@ -1,0 +1,49 @@
+// One request to a simulated BMC and its answer: who may, what the faults make of it, and what Redfish says to it
+// (DSP0266). Bytes and sockets are server.h's; a request that came in whole is all this sees.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/value.h"
+#include "bmcsim/bmc.h"
+#include "bmcsim/http.h"
+
+namespace weft::bmcsim {
+
+// How an answer goes out.
+enum class ReplyShape : std::uint8_t { whole, truncated, endless_body, endless_headers, trickle };
+
+struct SimReply {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json;charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers;
+  ReplyShape shape = ReplyShape::whole;
+
+  void header(std::string name, std::string value) { headers.emplace_back(std::move(name), std::move(value)); }
+};
+
+// The BMC has been advanced to the moment.
+[[nodiscard]] SimReply sim_answer(SimBmc& bmc, const SimHttpRequest& request);
+// To bytes that were no request.
+[[nodiscard]] SimReply sim_bad_request(int status);
+// Status line, headers and body, as they go over the wire. `body`: false for an answer to HEAD.
+[[nodiscard]] std::string to_wire(const SimReply& reply, bool body, bool keep_alive, std::int64_t wall_ms);
+
+// A message of the Base registry (DSP0268), with what it is about.
+struct SimMessage {
+  std::string_view id{};  // "PropertyUnknown"
+  std::string text{};
+  std::vector<std::string> arguments{};
+  std::string property{};  // "/Boot/BootSourceOverrideTarget", where it is about one
+};
+[[nodiscard]] SimReply sim_error(int status, const std::vector<SimMessage>& messages);
+[[nodiscard]] Value message_value(const SimMessage& message);
+[[nodiscard]] SimReply sim_success(const Value& resource, int status = 200);
+
+}  // namespace weft::bmcsim

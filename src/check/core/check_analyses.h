@@ -1,0 +1,20 @@
+// The analyses a CheckInput keeps once some rule has asked for them. Internal to check/: each accessor of CheckInput is
+// in a file of its own (input_*.cc), so that a test links only the analysis it needs.
+#pragma once
+
+#include <memory>
+
+#include "check/core/check_input.h"
+
+namespace weft::check {
+
+// Shared pointers because they destroy types that are incomplete here.
+struct CheckInput::Analyses {
+  std::shared_ptr<const ClassTraces> traces;
+  std::shared_ptr<const FailureAnalysis> failures;
+  std::shared_ptr<const Lifeline> lifeline;
+  std::shared_ptr<const Reachability> reachability;
+  std::shared_ptr<const LiveComparison> comparison;
+};
+
+}  // namespace weft::check

@@ -1,0 +1,71 @@
+// What rules look at, and where they put what they find. Analyses that several rules share are made on first use and
+// kept: a rule asks for the answer, never for the work.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "check/core/finding.h"
+#include "config/config_set.h"
+#include "model/cluster.h"
+
+namespace weft::check {
+
+class ClassTraces;      // qos/class_trace.h
+class FailureAnalysis;  // failures/failure_analysis.h
+class Lifeline;         // failures/lifeline.h
+class Reachability;     // reach/reachability.h
+class LiveComparison;   // live/comparison.h
+
+class CheckInput {
+ public:
+  // `cluster` may be null: then only real configuration is judged. All must outlive this.
+  CheckInput(const model::Cluster* cluster, const config::ConfigSet& config, const Sources& sources, bool live);
+  ~CheckInput();
+  CheckInput(const CheckInput&) = delete;
+  CheckInput& operator=(const CheckInput&) = delete;
+
+  [[nodiscard]] bool has_cluster() const { return cluster_ != nullptr; }
+  [[nodiscard]] const model::Cluster& cluster() const;
+  [[nodiscard]] const model::Spec& spec() const { return cluster().spec(); }
+  [[nodiscard]] const config::ConfigSet& config() const { return config_; }
+  [[nodiscard]] const Sources& sources() const { return sources_; }
+  [[nodiscard]] bool live() const { return live_; }  // asked to compare with what runs
+
+  [[nodiscard]] const ClassTraces& traces() const;
+  [[nodiscard]] const FailureAnalysis& failures() const;
+  [[nodiscard]] const Lifeline& lifeline() const;
+  [[nodiscard]] const Reachability& reachability() const;
+  [[nodiscard]] const LiveComparison& comparison() const;
+
+ private:
+  struct Analyses;
+  const model::Cluster* cluster_;
+  const config::ConfigSet& config_;
+  const Sources& sources_;
+  bool live_;
+  std::unique_ptr<Analyses> analyses_;
+};
+
+// Collects findings. Set up by the checker for one rule at a time.
+class Report {
+ public:
+  // A finding of the current rule with its severity. More can be set on what is returned, until the next call.
+  Finding& add(std::string subject, const Place& place, std::string message);
+  // The same, at the value the user wrote (or at `otherwise` where it was left to a default).
+  template <class T>
+  Finding& at(const model::Given<T>& given, const Place& otherwise, std::string subject,
+              std::string message) {  // NOLINT
+    return add(std::move(subject), given.place.known() ? given.place : otherwise, std::move(message));
+  }
+
+  void begin(const Rule& rule) { rule_ = &rule; }
+  [[nodiscard]] std::vector<Finding>& findings() { return findings_; }
+
+ private:
+  const Rule* rule_ = nullptr;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace weft::check

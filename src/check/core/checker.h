@@ -1,0 +1,33 @@
+// Runs the rules over an input, applies suppressions and a baseline, and gives the findings in reading order.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "check/core/rule.h"
+
+namespace weft::check {
+
+struct CheckOptions {
+  std::vector<std::string> only;  // rule ids or areas; empty: all
+  std::vector<std::string> skip;
+  Severity lowest = Severity::note;  // drop findings below this
+  bool use_suppressions = true;
+  std::string today;               // YYYY-MM-DD; decides which suppressions have expired
+  std::set<std::string> baseline;  // fingerprints already known
+};
+
+struct CheckResult {
+  std::vector<Finding> findings;    // by place, then rule, then subject
+  std::vector<Finding> suppressed;  // with the reason in `fix`
+  std::size_t known = 0;            // left out because the baseline has them
+  std::size_t rules_run = 0;
+  std::size_t rules_passed_over = 0;  // for want of a cluster, configuration or anything live
+
+  [[nodiscard]] std::size_t count(Severity severity) const;
+};
+
+[[nodiscard]] CheckResult run_checks(const CheckInput& input, const CheckOptions& options);
+
+}  // namespace weft::check

@@ -1,0 +1,125 @@
+// What the rules about hosts, pods and jobs share: which app trains and which serves, which fabric an attachment is on,
+// labels and selectors of Kubernetes. Only rules_hosts*.cc include it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "check/core/rule.h"
+
+namespace weft::check {
+
+// The parts of host_rules().
+[[nodiscard]] std::vector<Rule> host_network_rules();
+[[nodiscard]] std::vector<Rule> host_job_rules();
+[[nodiscard]] std::vector<Rule> host_placement_rules();
+[[nodiscard]] std::vector<Rule> host_service_rules();
+[[nodiscard]] std::vector<Rule> host_policy_rules();
+[[nodiscard]] std::vector<Rule> host_slurm_rules();
+[[nodiscard]] std::vector<Rule> host_file_rules();
+
+// GPUs (or MIG slices) a pod of the app asks for; 0 for none.
+[[nodiscard]] std::int64_t gpus_asked(const config::AppConfig& app);
+// Pods that make up a distributed job: with GPUs, of a job kind, or with secondary networks.
+[[nodiscard]] bool is_training(const config::AppConfig& app);
+// Replicated pods with GPUs that answer requests.
+[[nodiscard]] bool is_inference(const config::AppConfig& app);
+[[nodiscard]] bool is_batch_script(const config::AppConfig& app);
+// "PyTorchJob llm (Worker)"
+[[nodiscard]] std::string describe(const config::AppConfig& app);
+
+// The part after the prefix: "roce_1" of "nvidia.com/roce_1". Operators differ in the prefix they add.
+[[nodiscard]] std::string_view resource_part(std::string_view name);
+// Resources of the kind that SR-IOV and RDMA device plugins hand out.
+[[nodiscard]] bool is_network_resource(std::string_view name);
+
+// Resources that some object has handed out, without their prefix: policies of the SR-IOV operator, and the device
+// plugins that a NicClusterPolicy or a ConfigMap configures.
+[[nodiscard]] std::set<std::string, std::less<>> provided_resources(const config::ConfigSet& set);
+// A name to be filled in before use: ${IMAGE_URI}, <image>, __CLAIM__. Kubernetes takes none of these.
+[[nodiscard]] bool is_placeholder(std::string_view name);
+
+[[nodiscard]] const config::SriovPolicyConfig* find_policy(const config::ConfigSet& set, std::string_view resource);
+// The fabric that the attachment's subnet lies in; nothing without a cluster or when it lies in none.
+[[nodiscard]] std::optional<model::FabricKind> fabric_of(const CheckInput& input,
+                                                         const config::AttachmentConfig& attachment);
+// Whether it carries the traffic of collectives: by its subnet where there is a cluster, else by its name.
+[[nodiscard]] bool is_backend(const CheckInput& input, const config::AttachmentConfig& attachment);
+[[nodiscard]] const model::FabricSpec* fabric_spec(const CheckInput& input, model::FabricKind kind);
+
+// Interfaces a pod has: eth0, and those of its networks (net1, net2, ... where they are not named).
+[[nodiscard]] std::vector<std::string> interfaces_of(const config::AppConfig& app);
+
+// Whether matchLabels of the selector hold for the labels of the app's pods. An empty selector holds for all; one with
+// matchExpressions is taken to hold.
+[[nodiscard]] bool selects(const YamlNode* selector, const config::AppConfig& app);
+// Attachments by name and namespace, with what each of them is for.
+class AttachmentIndex {
+ public:
+  struct Entry {
+    const config::AttachmentConfig* attachment = nullptr;
+    bool backend = false;
+  };
+  explicit AttachmentIndex(const CheckInput& input);
+  // What a pod in `space` means by `name`, one of another namespace if its own has none; null when no file has it.
+  [[nodiscard]] const Entry* find(std::string_view name, std::string_view space) const;
+
+ private:
+  std::map<std::pair<std::string_view, std::string_view>, Entry> entries_;  // name and namespace
+};
+
+// Kubernetes objects by kind, namespace and name.
+class ObjectIndex {
+ public:
+  explicit ObjectIndex(const config::ConfigSet& set);
+  // Null when no file has it. `space` is empty for what belongs to no namespace.
+  [[nodiscard]] const config::KubeObject* find(std::string_view kind, std::string_view space,
+                                               std::string_view name) const;
+
+ private:
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const config::KubeObject*> objects_;
+};
+
+// Apps by namespace, those of one kind of interest alone.
+using AppsBySpace = std::map<std::string_view, std::vector<const config::AppConfig*>>;
+[[nodiscard]] AppsBySpace apps_by_space(const config::ConfigSet& set, bool (*wanted)(const config::AppConfig&));
+
+// Findings about apps, equal ones as one: a hundred pods of a dump give one line. `body` follows the app's name:
+// "has no ...".
+class AppFindings {
+ public:
+  explicit AppFindings(Report& report) : report_(report) {}
+  AppFindings(const AppFindings&) = delete;
+  AppFindings& operator=(const AppFindings&) = delete;
+  ~AppFindings();
+  void add(const config::AppConfig& app, const Place& place, std::string body,
+           std::vector<Finding::Related> related = {});
+
+ private:
+  struct Group {
+    std::vector<const config::AppConfig*> apps;
+    Place place;
+    std::vector<Finding::Related> related;
+  };
+  Report& report_;
+  std::map<std::string, Group> groups_;
+};
+
+// Whether a volume, claim or path is for datasets or for checkpoints, by the cluster file's volumes or by its name.
+[[nodiscard]] bool sounds_like_dataset(const CheckInput& input, std::string_view name);
+[[nodiscard]] bool sounds_like_checkpoint(const CheckInput& input, std::string_view name);
+
+// An option of a batch script: "--nodelist"; null when it was not given.
+[[nodiscard]] const config::Setting<std::string>* batch_option(const config::AppConfig& app, std::string_view name);
+[[nodiscard]] const config::SettingsFile* find_settings(const config::ConfigSet& set, config::SettingsFile::Kind kind);
+
+[[nodiscard]] inline Finding::Related related(const Place& place, std::string text) { return {place, std::move(text)}; }
+
+}  // namespace weft::check

@@ -1,0 +1,143 @@
+// Every single failure of a compiled cluster and what is left after it: switches, cables, power, racks, control plane,
+// storage, fabric managers. Each kind of failure is told once, with its worst case; what hangs on one thing alone is
+// listed. Everything is worked out when built, in a few passes over the cluster. What recovery needs is
+// failures/lifeline.h's.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+#include "check/failures/loss_meter.h"
+#include "config/config_set.h"
+
+namespace weft::check {
+
+struct Failure {
+  std::string kind;  // "power feed", "spine", ...
+  std::optional<model::FabricKind> fabric;
+  bool single = true;  // one thing; otherwise several that stand or work together (a row, the leaves of a unit)
+  std::uint64_t count = 0;
+  std::uint64_t harmful = 0;  // of those: take servers beyond themselves, the quorum or a storage system with them
+  std::string worst;
+  Loss loss;                      // of the worst, like the rest
+  std::int64_t members_lost = 0;  // of the control plane's quorum
+  bool quorum = true;             // after any of them
+  double storage_left = 100.0;    // percent of the servers of the storage system that is hit hardest
+  [[nodiscard]] bool single_point() const { return single && harmful > 0; }
+};
+
+// What hangs on one thing in a fabric.
+struct FabricWeakness {
+  std::vector<model::DeviceId> single_homed;  // servers with one link to it
+  std::vector<model::DeviceId> one_switch;    // servers with several links that all end on one switch
+  std::vector<model::DeviceId> cut_switches;  // above the leaves: without it, leaves no longer reach each other
+  std::vector<model::CableId> cut_cables;     // trunk cables of which the same is true
+  double uplink_share = 0.0;                  // largest part of a leaf's uplinks that ends on one switch
+  model::DeviceId leaf = model::kNone<model::DeviceId>;   // that leaf
+  model::DeviceId upper = model::kNone<model::DeviceId>;  // and that switch
+  std::uint32_t way_out_switches = 0;                     // switches that have a link out of the room
+};
+
+// A rack whose loss cuts servers off that stand elsewhere: both leaves of a pair, or all rails of a unit, are in it.
+struct FarRack {
+  model::RackId rack = model::kNone<model::RackId>;
+  std::int64_t servers = 0;  // of other racks
+};
+
+struct Supplies {
+  int fitted = 0;
+  int needed = 0;
+};
+[[nodiscard]] Supplies supplies_of(const model::Cluster& cluster, model::DeviceId id);
+[[nodiscard]] std::string feed_name(int feed);  // "A"
+
+// Devices of one group that a feed takes down although their rack has another.
+struct PowerWeakness {
+  std::uint32_t group = 0;
+  Supplies supplies;
+  int feed = 0;                       // the worst
+  int on_feed = 0;                    // supplies of one device on it
+  std::vector<model::DeviceId> lost;  // with any feed
+};
+
+struct PowerAnalysis {
+  std::vector<PowerWeakness> weak;
+  std::vector<model::DeviceId> one_supply_short;  // devices that the loss of one supply takes down
+  std::vector<model::RackId> one_feed;            // racks with devices and PDUs of one feed, where the site has more
+  std::vector<model::RackId> overloaded;          // racks that draw more than their PDUs carry with one feed lost
+};
+
+struct ControlAnalysis {
+  std::vector<model::DeviceId> members;  // of etcd (and of Slurm's controllers, which share the pool)
+  std::size_t quorum = 0;
+  std::size_t most_in_rack = 0;
+  model::RackId worst_rack = model::kNone<model::RackId>;
+  std::size_t most_on_feed = 0;  // that one feed takes down
+  std::size_t most_in_row = 0;
+  bool on_gpu_servers = false;
+
+  [[nodiscard]] bool survives(std::size_t lost) const { return members.size() >= quorum + lost; }
+};
+
+struct StorageAnalysis {
+  const model::StorageSpec* system = nullptr;
+  const model::DeviceGroup* group = nullptr;
+  std::int64_t controllers = 0;  // of one server; 0: not known
+  std::size_t racks = 0;
+  std::size_t most_in_rack = 0;
+  model::RackId worst_rack = model::kNone<model::RackId>;
+  std::size_t lost_with_feed = 0;  // servers
+};
+
+class FailureAnalysis {
+ public:
+  explicit FailureAnalysis(const model::Cluster& cluster);
+
+  [[nodiscard]] const std::vector<Failure>& failures() const { return failures_; }
+  // Null when the cluster has nothing of the kind.
+  [[nodiscard]] const Failure* find(std::string_view kind,
+                                    std::optional<model::FabricKind> fabric = std::nullopt) const;
+  [[nodiscard]] const FabricWeakness& weakness(model::FabricKind fabric) const {
+    return weaknesses_[static_cast<std::size_t>(fabric)];
+  }
+  [[nodiscard]] const std::vector<FarRack>& far_racks() const { return far_racks_; }
+  [[nodiscard]] const PowerAnalysis& power() const { return power_; }
+  [[nodiscard]] const ControlAnalysis& control() const { return control_; }
+  [[nodiscard]] const std::vector<StorageAnalysis>& storage() const { return storage_; }
+  [[nodiscard]] const StorageAnalysis* storage_named(std::string_view name) const;
+
+ private:
+  friend class FailureSurvey;
+  std::vector<Failure> failures_;
+  std::array<FabricWeakness, model::kFabrics> weaknesses_;
+  std::vector<FarRack> far_racks_;
+  PowerAnalysis power_;
+  ControlAnalysis control_;
+  std::vector<StorageAnalysis> storage_;
+};
+
+// What one pass over the checkpoint interval's consequences says (Kokolis et al., HPCA 2025, section on ETTR).
+struct TrainingTime {
+  std::int64_t nodes = 0;
+  double failures_per_day = 0.0;
+  double ratio = 0.0;       // expected part of the time that trains, at the file's interval
+  double best_ratio = 0.0;  // at the best interval
+  double best_seconds = 0.0;
+};
+inline constexpr double kFailuresPerNodeDay = 6.50e-3;  // RSC-1, the worse of the two published clusters
+inline constexpr double kRestartSeconds = 300.0;        // scheduling, start and load of a job
+// Of a job on `nodes` servers that writes for `write_seconds` every `interval_seconds`.
+[[nodiscard]] TrainingTime training_time(std::int64_t nodes, double interval_seconds, double write_seconds);
+
+// Every kind of failure with its worst case, and what hangs on one thing.
+[[nodiscard]] Document failures_document(const model::Cluster& cluster, const FailureAnalysis& analysis);
+// The resiliency matrix: thirteen failures from the load balancer to the control plane, what this design has against
+// each, and what is missing.
+[[nodiscard]] Document resiliency_matrix(const model::Cluster& cluster, const config::ConfigSet& config,
+                                         const FailureAnalysis& analysis);
+
+}  // namespace weft::check

@@ -1,0 +1,108 @@
+// The way from outside to every BMC and management port when everything else is dead, and what that way leans on. A
+// path of recovery may use nothing that it is there to recover: dependencies are a graph, and a cycle in it is a trap.
+// Devices of one purpose are one node there, so the size of the cluster does not matter. Failures as such are
+// failures/failure_analysis.h's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+#include "check/failures/fabric_graph.h"
+
+namespace weft::check {
+
+// How one device is reached with the backend, the storage network and the frontend dead.
+struct RecoveryPath {
+  bool exists = false;
+  std::string obstacle;                                  // why not
+  model::DeviceId jump = model::kNone<model::DeviceId>;  // kNone: no jump host stands in the way (or none is there)
+  std::vector<model::DeviceId> switches;  // out-of-band switches from the jump host's to the device's, or to itself
+  model::PortId port = model::kNone<model::PortId>;  // of the device; kNone for an out-of-band switch
+};
+
+// "To recover `from` you need `to`", or "`from` runs on `to`".
+struct Dependency {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::string why;
+  std::string key;  // of the cluster file, where a choice made there says so; "" where it is in the nature of things
+  Place place;
+};
+
+struct LifelineCycle {
+  std::vector<std::string> path;  // the first node again at the end
+  std::string key;                // the choice that closes it
+  Place place;
+  [[nodiscard]] std::string text() const;  // "frontend switches -> jump hosts -> ... -> frontend switches"
+};
+
+// Devices that nobody reaches any more when one out-of-band switch fails.
+struct LifelineLoss {
+  model::DeviceId device = model::kNone<model::DeviceId>;
+  std::uint64_t devices = 0;
+};
+
+class Lifeline {
+ public:
+  explicit Lifeline(const model::Cluster& cluster);
+
+  // `without`: not through this jump host.
+  [[nodiscard]] RecoveryPath path_to(model::DeviceId target,
+                                     model::DeviceId without = model::kNone<model::DeviceId>) const;
+
+  [[nodiscard]] const std::vector<model::DeviceId>& jump_hosts() const { return jump_hosts_; }
+  // The switch that a jump host's own port (not its BMC) is on; kNone when it has none.
+  [[nodiscard]] model::DeviceId leaf_of_jump(model::DeviceId jump) const;
+  [[nodiscard]] std::uint64_t reachable() const { return reachable_; }  // devices with a path
+  [[nodiscard]] const std::vector<model::DeviceId>& unreachable() const { return unreachable_; }
+  [[nodiscard]] const std::vector<model::DeviceId>& without_port() const {
+    return without_port_;
+  }                                                                                  // not on the network at all
+  [[nodiscard]] const std::vector<LifelineLoss>& losses() const { return losses_; }  // one for each switch
+  [[nodiscard]] const LifelineLoss& worst_loss() const;                              // a default one when there is none
+
+  [[nodiscard]] const std::vector<std::string>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<Dependency>& dependencies() const { return dependencies_; }
+  [[nodiscard]] const std::vector<LifelineCycle>& cycles() const { return cycles_; }
+  // The cycle that a key closes; null when it closes none.
+  [[nodiscard]] const LifelineCycle* cycle_of(std::string_view key) const;
+
+ private:
+  void find_jump_hosts();
+  void find_dependencies();
+  void find_services(std::uint32_t jump, std::uint32_t network, std::uint32_t frontend);
+  void find_cycles();
+  void find_reachable();
+  void find_losses();
+  [[nodiscard]] std::uint64_t reached_without(model::DeviceId gone) const;
+  [[nodiscard]] model::PortId port_of(model::DeviceId target) const;
+  [[nodiscard]] model::DeviceId leaf_of(model::DeviceId target) const;
+  [[nodiscard]] std::string why_no_way_in() const;
+
+  std::uint32_t node(std::string name);
+  void need(std::uint32_t from, std::uint32_t to, std::string why, std::string key = {}, const Place& place = {});
+
+  const model::Cluster& cluster_;
+  FabricGraph graph_;
+  std::vector<bool> alive_;  // switches of the graph that no data fabric owns
+  std::vector<std::uint32_t> piece_;
+  std::vector<model::DeviceId> jump_hosts_;
+  std::vector<model::DeviceId> without_port_;
+  std::vector<model::DeviceId> unreachable_;
+  std::uint64_t reachable_ = 0;
+  std::vector<LifelineLoss> losses_;
+  std::vector<std::string> nodes_;
+  std::vector<Dependency> dependencies_;
+  std::vector<LifelineCycle> cycles_;
+};
+
+// A reference such as kubernetes:name or k8s:name: credentials that rest in the cluster they are for.
+[[nodiscard]] bool kept_in_kubernetes(std::string_view credentials);
+
+// `weft trace recovery --to DEVICE`: hop by hop, with what each hop leans on.
+[[nodiscard]] Document recovery_document(const model::Cluster& cluster, const Lifeline& lifeline,
+                                         model::DeviceId target);
+
+}  // namespace weft::check

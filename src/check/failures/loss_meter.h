@@ -1,0 +1,78 @@
+// What is gone when some devices or cables fail together: servers, GPUs, bandwidth. A server is lost when it fails
+// itself or when no link is left that joins it to the bulk of a data fabric it is on; it is degraded while some are.
+// A question costs what it touches; only where switches may have been cut apart is the fabric's graph walked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "check/failures/fabric_graph.h"
+
+namespace weft::check {
+
+inline constexpr int kLevels = 4;
+enum class Level : std::uint8_t { host, leaf, spine, way_out };  // host to leaf, leaf to spine, spine to core, outside
+[[nodiscard]] std::string_view to_text(Level level);
+
+struct Loss {
+  std::int64_t servers = 0;
+  std::int64_t gpus = 0;
+  std::int64_t beyond = 0;     // of `servers`: those that did not fail themselves
+  std::int64_t degraded = 0;   // servers that keep some of their links to each data fabric
+  std::int64_t unmanaged = 0;  // devices still up whose out-of-band port leads nowhere
+  // Percent of the bandwidth at each level; -1 where the fabric has no such level.
+  std::array<std::array<double, kLevels>, model::kFabrics> left{};
+
+  // At the level that is hit hardest; 100 when the fabric does not exist.
+  [[nodiscard]] double left_of(model::FabricKind fabric) const;
+  [[nodiscard]] std::tuple<std::int64_t, std::int64_t, std::int64_t, double, std::int64_t> weight() const;
+};
+
+class LossMeter {
+ public:
+  explicit LossMeter(const model::Cluster& cluster);
+
+  Loss of(std::span<const model::DeviceId> failed, std::span<const model::CableId> cut = {});
+  // Servers that the last question found lost, in no particular order.
+  [[nodiscard]] std::span<const model::DeviceId> lost() const { return lost_servers_; }
+
+  [[nodiscard]] const FabricGraph& graph(model::FabricKind fabric) const {
+    return *graphs_[static_cast<std::size_t>(fabric)];
+  }
+  // Cables that join a host to a fabric.
+  [[nodiscard]] std::uint32_t links_of(model::DeviceId host, model::FabricKind fabric) const {
+    return fitted_[model::index_of(host)][static_cast<std::size_t>(fabric)];
+  }
+
+ private:
+  using Speeds = std::array<std::array<std::int64_t, kLevels>, model::kFabrics>;
+  using Links = std::array<std::uint16_t, model::kFabrics>;
+
+  [[nodiscard]] int level_of(const model::Cable& cable) const;
+  void cut_cable(model::CableId id);
+  void cut_detached(std::size_t fabric, std::span<const model::DeviceId> failed, std::span<const model::CableId> cut);
+  void cut_hosts_of(model::DeviceId id, model::FabricKind fabric);
+  void judge(model::DeviceId host, Loss& loss);
+
+  const model::Cluster& cluster_;
+  std::array<std::unique_ptr<FabricGraph>, model::kFabrics> graphs_;
+  std::uint32_t question_ = 0;
+  // Marks carry the number of the question instead of being cleared.
+  std::vector<std::uint32_t> failed_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> cut_;
+  std::vector<Links> gone_;
+  std::vector<Links> fitted_;
+  Speeds total_{};
+  Speeds lost_{};
+  std::vector<model::DeviceId> hit_;
+  std::vector<model::DeviceId> lost_servers_;
+};
+
+[[nodiscard]] std::int64_t gpus_of(const model::Cluster& cluster, model::DeviceId id);
+
+}  // namespace weft::check

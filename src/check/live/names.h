@@ -1,0 +1,61 @@
+// From the names that devices, kernels and subnet managers use to the ids of the model.
+//
+// InfiniBand numbers the ports of a switch from 1 through all cages: a cage counts as many as the mode it is used in
+// has pieces, and one that is not cabled as many as at the vendor's radix. On a QM9700 (32 cages, 64 ports) port n is
+// thus piece (n - 1) % 2 of cage (n - 1) / 2. Adapters count through the InfiniBand ports of a host: mlx5_3 and HCA-4
+// are the fourth, backend ports first, unless the host's facts say which interface has that RDMA device.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "check/live/classify.h"
+#include "config/config_set.h"
+#include "model/cluster.h"
+
+namespace weft::check {
+
+struct LiveEnd {
+  model::DeviceId device = model::kNone<model::DeviceId>;
+  model::PortId port = model::kNone<model::PortId>;
+  std::string system;     // as reported
+  std::string name;       // of the port, as reported
+  bool inferred = false;  // the port was worked out from the other end
+};
+
+// A host that handed in facts, and what its interfaces are without looking at cables.
+struct LiveHost {
+  const config::HostFacts* facts = nullptr;
+  model::DeviceId device = model::kNone<model::DeviceId>;
+  std::vector<InterfaceGuess> guesses;
+};
+
+class LiveNames {
+ public:
+  LiveNames(const model::Cluster& cluster, const config::ConfigSet& config);
+
+  [[nodiscard]] const std::vector<LiveHost>& hosts() const { return hosts_; }
+  // With or without a domain, in any case; `given` (of DEVICE=PATH) goes before it.
+  [[nodiscard]] model::DeviceId device(std::string_view system) const;
+  [[nodiscard]] model::DeviceId device_of_file(FileId file, std::string_view system) const;
+  // The first of these names that means a cabled port: an interface, a description, a MAC address.
+  [[nodiscard]] model::PortId port(model::DeviceId device, std::initializer_list<std::string_view> names) const;
+  [[nodiscard]] LiveEnd infiniband_end(const config::IbEnd& end) const;
+
+ private:
+  void learn(const LiveHost& host);
+  [[nodiscard]] model::PortId switch_port(model::DeviceId device, int number) const;
+  [[nodiscard]] model::PortId adapter_port(model::DeviceId device, std::string_view adapter, int port) const;
+
+  const model::Cluster& cluster_;
+  const config::ConfigSet& config_;
+  std::vector<LiveHost> hosts_;
+  std::map<std::pair<model::DeviceId, std::string>, model::PortId, std::less<>> interfaces_;  // also by RDMA device
+  std::unordered_map<std::string, model::PortId> by_mac_;
+  mutable std::unordered_map<std::uint32_t, std::vector<model::PortId>> numbered_;  // ports of InfiniBand switches
+};
+
+}  // namespace weft::check

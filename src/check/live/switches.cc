@@ -1,0 +1,153 @@
+// Switches as they are configured, against the model: who they say they are, and what they say of each cabled port.
+// Quality of service and isolation have analyses of their own.
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "check/core/match.h"
+#include "check/live/parts.h"
+
+namespace weft::check {
+namespace {
+
+class SwitchComparison {
+ public:
+  SwitchComparison(const LiveParts& parts, const config::SwitchConfig& config, model::DeviceId device)
+      : parts_(parts), cluster_(parts.cluster), config_(config), device_(device) {}
+
+  void compare(bool several) {
+    if (!several) compare_identity();
+    for (const config::InterfaceConfig& interface : config_.interfaces) {
+      const model::PortId port = port_of(cluster_, device_, interface);
+      if (port == model::kNone<model::PortId>) continue;
+      by_name_.try_emplace(interface.name, port);
+      compare_interface(interface, port);
+    }
+    if (!several) compare_neighbors();
+  }
+
+ private:
+  template <class T>
+  LiveDifference& tell(LiveKind kind, const config::Setting<T>& setting, const std::string& port, std::string planned,
+                       std::string seen, std::string what) {
+    LiveDifference difference;
+    difference.kind = kind;
+    difference.confidence = Confidence::certain;
+    difference.device = cluster_.name_of(device_);
+    difference.port = port;
+    difference.planned = std::move(planned);
+    difference.seen = std::move(seen);
+    difference.what = std::move(what);
+    difference.message = fmt::format("{}{}{} {}", difference.device, port.empty() ? "" : ":", port, difference.what);
+    difference.place = setting.place;
+    parts_.differences.push_back(std::move(difference));
+    return parts_.differences.back();
+  }
+
+  void compare_identity() {
+    const std::string& name = cluster_.name_of(device_);
+    if (config_.hostname.given() && *config_.hostname != name) {
+      tell(LiveKind::configured_name, config_.hostname, "", name, *config_.hostname,
+           fmt::format("calls itself `{}`", *config_.hostname));
+    }
+    const std::int64_t asn = cluster_.device(device_).asn;
+    if (config_.asn.given() && asn != 0 && *config_.asn != asn) {
+      tell(LiveKind::configured_asn, config_.asn, "", std::to_string(asn), std::to_string(*config_.asn),
+           fmt::format("is AS {} instead of {}", *config_.asn, asn));
+    }
+  }
+
+  void compare_interface(const config::InterfaceConfig& interface, model::PortId id) {
+    const model::Port& port = cluster_.port(id);
+    const std::string name = cluster_.port_name(id);
+    if (interface.kind != config::InterfaceConfig::Kind::front_panel) return;
+    if (interface.enabled.given() && !*interface.enabled) {
+      tell(LiveKind::port_off, interface.enabled, name, "up", "administratively down",
+           "is switched off, and a cable is planned on it");
+    }
+    if (interface.speed.given() && interface.speed.value.count() != 0 && *interface.speed != port.speed()) {
+      tell(LiveKind::configured_speed, interface.speed, name, to_text(port.speed()), to_text(*interface.speed),
+           fmt::format("is set to {} instead of {}", to_text(*interface.speed), to_text(port.speed())));
+    }
+    compare_mtu(interface, port, name);
+    compare_vlan(interface, id, name);
+    compare_description(interface, id, name);
+  }
+
+  void compare_mtu(const config::InterfaceConfig& interface, const model::Port& port, const std::string& name) {
+    const model::FabricsSpec& fabrics = *cluster_.spec().fabrics;
+    if (!interface.mtu.given() || port.fabric == model::FabricKind::oob) return;
+    const model::FabricSpec& fabric = port.fabric == model::FabricKind::backend   ? *fabrics.backend
+                                      : port.fabric == model::FabricKind::storage ? *fabrics.storage
+                                                                                  : *fabrics.frontend;
+    if (*interface.mtu >= *fabric.switch_mtu || *interface.mtu < *fabric.mtu) return;  // QO081 has what hosts notice
+    tell(LiveKind::configured_mtu, interface.mtu, name, std::to_string(*fabric.switch_mtu),
+         std::to_string(*interface.mtu),
+         fmt::format("passes frames of {} bytes, planned are {}", *interface.mtu, *fabric.switch_mtu));
+  }
+
+  void compare_vlan(const config::InterfaceConfig& interface, model::PortId id, const std::string& name) {
+    const model::PortId far = cluster_.peer_of(id);
+    if (cluster_.group_of(cluster_.port(far).device).kind == model::DeviceKind::network_switch) return;
+    const model::SubnetId subnet = cluster_.port(far).subnet;
+    if (!interface.access_vlan.given() || subnet == model::kNone<model::SubnetId>) return;
+    const int planned = cluster_.subnet(subnet).vlan;
+    if (planned == 0 || *interface.access_vlan == planned) return;
+    tell(LiveKind::configured_vlan, interface.access_vlan, name, std::to_string(planned),
+         std::to_string(*interface.access_vlan),
+         fmt::format("is in VLAN {}; the port at its other end belongs to VLAN {}", *interface.access_vlan, planned));
+  }
+
+  // A description is free text; it is wrong only when it names a device of the design, and not the planned one.
+  void compare_description(const config::InterfaceConfig& interface, model::PortId id, const std::string& name) {
+    if (!interface.description.given()) return;
+    const model::DeviceId far = cluster_.port(cluster_.peer_of(id)).device;
+    model::DeviceId named = model::kNone<model::DeviceId>;
+    std::string_view rest = *interface.description;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find_first_of(" \t,;:()[]<>_\"'/|=");
+      const model::DeviceId found = cluster_.find_device(rest.substr(0, end));
+      if (found == far) return;
+      if (found != model::kNone<model::DeviceId> && found != device_) named = found;
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    if (named == model::kNone<model::DeviceId>) return;
+    LiveDifference& difference = tell(LiveKind::description, interface.description, name,
+                                      cluster_.full_port_name(cluster_.peer_of(id)), *interface.description, "");
+    difference.message = fmt::format("{}:{} says it leads to {}, and is planned to lead to {}", difference.device, name,
+                                     cluster_.name_of(named), difference.planned);
+  }
+
+  // Peers given by interface: the far end's number is known from the plan.
+  void compare_neighbors() {
+    for (const config::NeighborConfig& neighbor : config_.neighbors) {
+      if (!neighbor.remote_asn.given()) continue;
+      const auto at = by_name_.find(neighbor.peer);
+      if (at == by_name_.end()) continue;
+      const model::PortId far = cluster_.peer_of(at->second);
+      const std::int64_t asn = cluster_.device(cluster_.port(far).device).asn;
+      if (asn == 0 || asn == *neighbor.remote_asn) continue;
+      tell(LiveKind::configured_asn, neighbor.remote_asn, cluster_.port_name(at->second), std::to_string(asn),
+           std::to_string(*neighbor.remote_asn),
+           fmt::format("expects AS {} of {}, which has {}", *neighbor.remote_asn,
+                       cluster_.name_of(cluster_.port(far).device), asn));
+    }
+  }
+
+  const LiveParts& parts_;
+  const model::Cluster& cluster_;
+  const config::SwitchConfig& config_;
+  model::DeviceId device_;
+  std::unordered_map<std::string_view, model::PortId> by_name_;
+};
+
+}  // namespace
+
+void compare_switches(const LiveParts& parts) {
+  for (const config::SwitchConfig& config : parts.config.switches) {
+    const auto devices = devices_of(parts.cluster, parts.config, config);
+    for (const model::DeviceId device : devices) SwitchComparison(parts, config, device).compare(devices.size() > 1);
+  }
+}
+
+}  // namespace weft::check

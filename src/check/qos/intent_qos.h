@@ -1,0 +1,35 @@
+// What the cluster file means for a port, a NIC and a job, in the same form as real configuration. Where a device has
+// no file of its own, traces and rules look at this instead. Defaults are marked as such; nothing here judges.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "config/host_config.h"
+#include "config/port_qos.h"
+#include "model/cluster.h"
+
+namespace weft::check {
+
+// Of a data fabric; null for out-of-band.
+[[nodiscard]] const model::FabricSpec* fabric_spec(const model::Cluster& cluster, model::FabricKind fabric);
+// "fabrics.backend.qos.dscp"
+[[nodiscard]] std::string qos_path(model::FabricKind fabric, std::string_view key);
+// The fabric is Ethernet, built, and asks for a lossless class.
+[[nodiscard]] bool wants_lossless(const model::Cluster& cluster, model::FabricKind fabric);
+
+// A cabled switch port of a data fabric. Headroom follows the chip, the speed and the cable.
+[[nodiscard]] config::PortQos intent_port_qos(const model::Cluster& cluster, model::PortId port);
+[[nodiscard]] config::NicConfig intent_nic(const model::Cluster& cluster, model::FabricKind fabric);
+// The traffic class (type of service byte) that jobs are given: `workload.environment`, or the one that belongs to the
+// fabric's DSCP.
+[[nodiscard]] config::Setting<int> intent_traffic_class(const model::Cluster& cluster, model::FabricKind fabric,
+                                                        std::string_view variable);
+
+template <class T, class From>
+[[nodiscard]] config::Setting<T> setting_from(const model::Given<From>& given, T value, std::string path) {
+  if (given.from_file()) return config::Setting<T>(std::move(value), given.place, std::move(path));
+  return config::vendor_default(std::move(value), std::move(path));
+}
+
+}  // namespace weft::check

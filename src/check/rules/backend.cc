@@ -1,0 +1,279 @@
+// BE: the GPU to GPU fabric as designed. Marking, queues and buffers are in rules/qos.cc.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/host_range.h"
+#include "check/core/rule.h"
+#include "check/core/rule_tools.h"
+
+namespace weft::check {
+namespace {
+
+const model::FabricSpec& backend(const CheckInput& input) { return input.spec().fabrics->backend.value; }
+bool is_roce(const CheckInput& input) {
+  return input.cluster().fabric(model::FabricKind::backend).present &&
+         backend(input).network.value == model::NetworkKind::ethernet;
+}
+const model::Given<std::string>* variable(const CheckInput& input, std::string_view name) {
+  for (const auto& [key, value] : input.spec().workload->environment.value) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+void oversubscribed(const CheckInput& input, Report& report) {
+  const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
+  if (!plan.present || plan.tiers < 2) return;
+  const Ratio& ratio = plan.oversubscription;
+  if (ratio.numerator <= 2 * ratio.denominator) return;
+  report.at(backend(input).oversubscription, backend(input).place, "backend",
+            fmt::format("leaves are oversubscribed {}; heavy all-reduce bears 2:1 at most", to_text(ratio)));
+}
+
+void shared_rails(const CheckInput& input, Report& report) {
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (pool.role.value != model::PoolRole::training) continue;
+    const std::int64_t rails = pool.links->backend.value;
+    const model::ServerModel* server = server_of(input.cluster(), pool);
+    if (server == nullptr || rails < 1 || server->gpus.value <= rails) continue;
+    report.at(pool.links->backend, pool.place, pool.name->text,
+              fmt::format("{} GPUs share {} backend ports in each server of `{}`", server->gpus.value, rails,
+                          pool.name->text));
+  }
+}
+
+void small_frames(const CheckInput& input, Report& report) {
+  if (!is_roce(input) || backend(input).mtu.value >= 8900) return;
+  report.at(
+      backend(input).mtu, backend(input).place, "backend",
+      fmt::format("backend MTU is {} bytes; RoCE wants jumbo frames of 9000 end to end", backend(input).mtu.value));
+}
+
+void bonded(const CheckInput& input, Report& report) {
+  if (!input.cluster().fabric(model::FabricKind::backend).present || !backend(input).bond.value) return;
+  report.at(backend(input).bond, backend(input).place, "backend", "RDMA ports of the backend are bonded with LACP");
+}
+
+void slow_ports(const CheckInput& input, Report& report) {
+  const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
+  if (!plan.present) return;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    const model::ServerModel* server = server_of(input.cluster(), pool);
+    if (pool.role.value != model::PoolRole::training || server == nullptr || pool.links->backend.value == 0) continue;
+    for (const model::PortGroup& group : server->ports.value) {
+      if (group.use.value != model::PortUse::backend || group.speeds->empty()) continue;
+      BitRate best = group.speeds->front();
+      for (const BitRate speed : group.speeds.value) best = std::max(best, speed);
+      if (plan.planes > 1 || plan.host_speed >= best) continue;
+      report.at(backend(input).speed, backend(input).place, pool.name->text,
+                fmt::format("backend ports of `{}` run at {} and could run at {}", pool.name->text,
+                            to_text(plan.host_speed), to_text(best)));
+    }
+  }
+}
+
+void plain_ecmp(const CheckInput& input, Report& report) {
+  const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
+  if (!is_roce(input) || plan.tiers < 3 || backend(input).load_balancing.value != model::LoadBalancing::ecmp) return;
+  report.at(backend(input).load_balancing, backend(input).place, "backend",
+            "three tiers spread few, large flows by hash alone");
+}
+
+void rdma_off(const CheckInput& input, Report& report) {
+  const auto complain = [&](const model::Given<std::string>& value, std::string_view name) {
+    report.add("environment", value.place, fmt::format("`{}={}` takes collectives off RDMA", name, value.value))
+        .length = static_cast<std::uint16_t>(value->size());
+  };
+  if (!input.cluster().fabric(model::FabricKind::backend).present) return;
+  if (const auto* value = variable(input, "NCCL_IB_DISABLE"); value != nullptr && value->value == "1") {
+    complain(*value, "NCCL_IB_DISABLE");
+  }
+  if (const auto* value = variable(input, "NCCL_NET"); value != nullptr && value->value == "Socket") {
+    complain(*value, "NCCL_NET");
+  }
+  if (const auto* value = variable(input, "UCX_TLS"); value != nullptr && value->value.starts_with("tcp")) {
+    complain(*value, "UCX_TLS");
+  }
+}
+
+void rails_apart(const CheckInput& input, Report& report) {
+  const model::FabricSpec& fabric = backend(input);
+  const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
+  if (!plan.present || plan.wiring != model::Wiring::rail_only || plan.rails < 2) return;
+  const auto* value = variable(input, "NCCL_CROSS_NIC");
+  if (value != nullptr && value->value == "0") return;
+  report.add("backend",
+             value != nullptr              ? value->place
+             : fabric.wiring.place.known() ? fabric.wiring.place
+                                           : fabric.place,
+             "rails do not reach each other, but jobs are not told NCCL_CROSS_NIC=0");
+}
+
+void fixed_gid(const CheckInput& input, Report& report) {
+  const auto* value = variable(input, "NCCL_IB_GID_INDEX");
+  if (!is_roce(input) || value == nullptr || value->value == "-1") return;
+  report.add("environment", value->place,
+             fmt::format("NCCL_IB_GID_INDEX={} is given to every host; the index of the RoCEv2 address differs "
+                         "from host to host",
+                         value->value));
+}
+
+void mixed_servers(const CheckInput& input, Report& report) {
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (pool.role.value != model::PoolRole::training) continue;
+    const model::ServerModel* usual = server_of(input.cluster(), pool);
+    for (const model::HostOverride& entry : pool.overrides.value) {
+      if (!entry.server.has_value() || entry.server.value == pool.server.value || usual == nullptr) continue;
+      const model::ServerModel* other = input.cluster().catalog().server(entry.server.value);
+      if (other == nullptr || other->gpu.value == usual->gpu.value) continue;
+      report.add(entry.hosts.value, entry.server.place,
+                 fmt::format("{} has other GPUs ({}) than the rest of `{}` ({})", entry.hosts.value, other->gpu.value,
+                             pool.name->text, usual->gpu.value));
+    }
+  }
+}
+
+void laid_across(const CheckInput& input, Report& report) {
+  const model::Cluster& cluster = input.cluster();
+  const model::FabricPlan& plan = cluster.fabric(model::FabricKind::backend);
+  if (!plan.present || (plan.wiring != model::Wiring::rail_optimized && plan.wiring != model::Wiring::rail_only))
+    return;
+  std::map<std::string, std::vector<std::string>> across;
+  for (const model::Cable& cable : cluster.cables()) {
+    if (cable.fabric != model::FabricKind::backend || cable.role != model::CableRole::host_leaf) continue;
+    const model::Port& host = cluster.port(cable.a);
+    const model::Device& leaf = cluster.device(cluster.port(cable.b).device);
+    // Leaves count rails from 0 or carry several; one that carries the host's rail is right.
+    const std::uint32_t leaf_rail = leaf.rail;
+    if (plan.leaves < plan.rails || leaf_rail == host.rail) continue;
+    across[fmt::format("port be{} on the leaf of rail {}", host.rail + 1, leaf_rail + 1)].push_back(
+        cluster.name_of(host.device));
+  }
+  for (auto& [what, hosts] : across) {
+    const std::string range = fold_hosts(hosts);
+    const Place place = input.spec().cables->empty() ? backend(input).place : input.spec().cables->front().place;
+    report.add(range, place, fmt::format("{}: {}", range, what));
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"BE001",
+       Severity::warning,
+       RuleNeeds::design,
+       "the backend is oversubscribed beyond 2:1",
+       "All-reduce sends from every GPU at once. What a leaf cannot pass up waits in its queues, ECN slows all senders "
+       "down, and every iteration pays for it.",
+       "AI cluster architecture guide, capacity sheet: oversubscription at most 2:1 for heavy all-reduce; DGX SuperPOD "
+       "and Meta's training clusters build 1:1 in the first tier",
+       "set `fabrics.backend.oversubscription` to 2:1 or better, or keep jobs inside one unit",
+       {"pod16.yaml", "oversubscription: 1:1\n", "oversubscription: 4:1\n"},
+       oversubscribed},
+      {"BE002",
+       Severity::note,
+       RuleNeeds::design,
+       "several GPUs share one backend port",
+       "A rail for each GPU lets every GPU send at line rate without crossing a CPU socket. With fewer ports, GPUs "
+       "queue behind each other in the NIC.",
+       "requirement: 2 to 8 NICs a server, one for each GPU rail; NVIDIA DGX reference architectures",
+       "use as many backend ports as the server has GPUs (`pools[].links.backend`)",
+       {"pod16.yaml", "    spares: 1\n", "    spares: 1\n    links: {backend: 4}\n"},
+       shared_rails},
+      {"BE003",
+       Severity::warning,
+       RuleNeeds::design,
+       "the backend does not carry jumbo frames",
+       "RDMA does not discover a small MTU: it sends what it was told to. With 1500-byte frames a 400G port handles "
+       "six times as many packets, and one hop that differs gives timeouts.",
+       "container networking architecture for AI workloads, MTU and buffers: 9000 on VF, PF, switch ports and SVIs",
+       "set `fabrics.backend.mtu` to 9000",
+       {"pod16.yaml", "    spines: 4\n    mtu: 9000\n", "    spines: 4\n    mtu: 1500\n"},
+       small_frames},
+      {"BE004",
+       Severity::error,
+       RuleNeeds::design,
+       "RDMA ports are bonded",
+       "A queue pair belongs to one port. LACP moves flows behind the back of NCCL, which spreads over several NICs by "
+       "itself and keeps rails apart; a bond joins the rails and hides a lost link.",
+       "container networking architecture for AI workloads: do not bond RDMA links, use multi-NIC in the framework",
+       "set `fabrics.backend.bond: false` and let NCCL or UCX use the rails",
+       {"pod16.yaml", "    spines: 4\n", "    spines: 4\n    bond: true\n"},
+       bonded},
+      {"BE005",
+       Severity::note,
+       RuleNeeds::design,
+       "backend ports run below their speed",
+       "Switch ports, optics and cables for the higher speed are what takes months to get; NICs that can do more than "
+       "the fabric allows were paid for twice.",
+       "enterprise AI architect's checklist: size the backend for the GPU count times 400GbE",
+       "set `fabrics.backend.speed` to the NIC's best, or say in a suppression why not",
+       {"pod16.yaml", "    speed: 400G\n", "    speed: 200G\n"},
+       slow_ports},
+      {"BE006",
+       Severity::note,
+       RuleNeeds::design,
+       "a three-tier fabric relies on hashing alone",
+       "Collectives open few, large, synchronised flows. Over two stages of equal-cost paths some links carry several "
+       "of them while others stay idle, and the slowest link sets the pace.",
+       "life of an AI job: synchronised all-reduce breaks ECMP and motivates adaptive routing; SIGCOMM 2024, RDMA over "
+       "Ethernet at Meta",
+       "set `fabrics.backend.load_balancing` to adaptive or spray where switches and NICs can",
+       {"pod16.yaml", "oversubscription: 1:1\n", "oversubscription: 1:1\n    tiers: 3\n"},
+       plain_ecmp},
+      {"BE007",
+       Severity::error,
+       RuleNeeds::design,
+       "jobs are told not to use RDMA",
+       "TCP costs CPU time and latency: 30 to 60 % of the throughput of a distributed job.",
+       "enterprise AI architecture, backend fabric: TCP against RoCEv2",
+       "remove the variable from `workload.environment`",
+       {"pod16.yaml", "  elastic: true\n", "  elastic: true\n  environment: {NCCL_IB_DISABLE: \"1\"}\n"},
+       rdma_off},
+      {"BE008",
+       Severity::warning,
+       RuleNeeds::design,
+       "rails are apart and NCCL does not know it",
+       "NCCL does not find out whether rails reach each other; NCCL_CROSS_NIC only declares it. On a rail-only fabric "
+       "a ring that crosses rails opens queue pairs that never connect, and the job hangs.",
+       "NVIDIA/nccl issues 1933 and 2193; NCCL environment variables",
+       "set NCCL_CROSS_NIC to 0 in `workload.environment`",
+       {"pod16.yaml", "    wiring: rail-optimized\n", "    wiring: rail-only\n"},
+       rails_apart},
+      {"BE009",
+       Severity::warning,
+       RuleNeeds::design,
+       "one GID index for all hosts",
+       "The index of a RoCEv2 address depends on the order in which a host's addresses came up. A fixed number is "
+       "right on some hosts and points at RoCEv1 or nothing on others; NCCL then hangs without a message.",
+       "AI cluster architecture guide, pitfalls: NCCL hanging due to mixed GID; NCCL default NCCL_IB_GID_INDEX=-1",
+       "leave NCCL_IB_GID_INDEX out and set NCCL_IB_ROCE_VERSION_NUM=2",
+       {"pod16.yaml", "  elastic: true\n", "  elastic: true\n  environment: {NCCL_IB_GID_INDEX: \"3\"}\n"},
+       fixed_gid},
+      {"BE010",
+       Severity::warning,
+       RuleNeeds::design,
+       "a training pool mixes GPU models",
+       "Ranks wait for each other at every step: a job that spans both kinds runs at the speed of the slower one.",
+       "AI cluster architecture guide, topology-aware placement; synchronous data parallelism",
+       "put the hosts into a pool of their own",
+       {"pod16.yaml", "    spares: 1\n",
+        "    spares: 1\n    overrides: [{hosts: \"train[015-016]\", server: hgx-h200}]\n"},
+       mixed_servers},
+      {"BE011",
+       Severity::error,
+       RuleNeeds::design,
+       "a backend port is cabled to the leaf of another rail",
+       "Traffic that should stay on one leaf crosses the spines, both rails lose bandwidth, and jobs that pin GPUs to "
+       "rails hang or slow down without any counter that says why.",
+       "NVIDIA/nccl issue 1109: rails are a matter of physical wiring; scitix/sichek pull request 133",
+       "take the entry out of `cables:`, or correct the port it names",
+       {"pod16.yaml", "\noperations:\n",
+        "\ncables:\n  - {from: \"train001:be1\", to: \"be-train-u001-leaf2:p30/1\"}\n\noperations:\n"},
+       laid_across},
+  };
+}
+
+}  // namespace weft::check

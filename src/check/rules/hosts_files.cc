@@ -1,0 +1,360 @@
+// HO100 to HO119: exports, mounts, NVMe connections and kernel settings of hosts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/ip.h"
+#include "base/quantity.h"
+#include "check/core/host_rule_tools.h"
+#include "config/host_text.h"
+
+namespace weft::check {
+namespace {
+
+using config::host_text::contains;
+using config::host_text::starts_with;
+
+template <class See>
+void each_entry(const CheckInput& input, config::SettingsFile::Kind kind, See see) {
+  for (const config::SettingsFile& file : input.config().settings) {
+    if (file.kind != kind) continue;
+    for (const config::SettingsFile::Entry& entry : file.entries) see(entry);
+  }
+}
+
+// "client(options)"
+struct Export {
+  std::string_view client;
+  std::vector<std::string_view> options;
+};
+
+Export export_of(const config::SettingsFile::Entry& entry) {
+  Export out;
+  const std::string_view value = entry.value;
+  const std::size_t open = value.find('(');
+  out.client = value.substr(0, open);
+  if (open != std::string_view::npos) {
+    out.options =
+        config::host_text::split(value.substr(open + 1, value.size() - open - (value.back() == ')' ? 2 : 1)), ',');
+  }
+  return out;
+}
+
+bool has(const std::vector<std::string_view>& options, std::string_view wanted) {
+  return std::find(options.begin(), options.end(), wanted) != options.end();
+}
+
+// The last of "sec=krb5p:krb5i"; "sys" when nothing is said, as nfs(5) and exports(5) have it.
+std::string_view security_of(const std::vector<std::string_view>& options) {
+  std::string_view found = "sys";
+  for (const std::string_view option : options) {
+    if (config::host_text::starts_with(option, "sec=")) found = option.substr(4);
+  }
+  return found;
+}
+
+bool allows_sys(std::string_view flavours) {
+  return flavours == "none" || config::host_text::contains(flavours, "sys");
+}
+
+void export_by_address(const CheckInput& input, Report& report) {
+  each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
+    const Export one = export_of(entry);
+    if (!allows_sys(security_of(one.options))) return;
+    report.add(entry.key, entry.place,
+               fmt::format("`{}` believes {} who its users are (sec=sys)", entry.key,
+                           one.client.empty() ? "anyone" : one.client));
+  });
+}
+
+void root_not_squashed(const CheckInput& input, Report& report) {
+  each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
+    const Export one = export_of(entry);
+    if (!has(one.options, "no_root_squash")) return;
+    report.add(entry.key, entry.place, fmt::format("root of {} is root on `{}`", one.client, entry.key));
+  });
+}
+
+// The prefix that a client of the form 10.70.0.0/16 or 10.70.1.2 stands for; host bits are allowed, as exports(5) does.
+std::optional<Ipv4Prefix> prefix_of(std::string_view client) {
+  const std::size_t slash = client.find('/');
+  const Result<Ipv4> address = parse_ipv4(client.substr(0, slash));
+  if (!address.ok()) return std::nullopt;
+  std::uint8_t length = 32;
+  if (slash != std::string_view::npos) {
+    const Result<Ipv4Prefix> any = parse_ipv4_prefix("0.0.0.0" + std::string(client.substr(slash)));
+    const std::string_view digits = client.substr(slash + 1);
+    if (digits.empty() || digits.size() > 2 || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+      return std::nullopt;
+    }
+    length = static_cast<std::uint8_t>(std::stoi(std::string(digits)));
+    if (length > 32 || !any.ok()) return std::nullopt;
+  }
+  const std::uint32_t mask = length == 0 ? 0U : 0xFFFFFFFFU << (32U - length);
+  return Ipv4Prefix{Ipv4{address->bits & mask}, length};
+}
+
+// Clients that are not on the storage network of the cluster file.
+void exported_elsewhere(const CheckInput& input, Report& report) {
+  if (!input.has_cluster() || !input.cluster().fabric(model::FabricKind::storage).present) return;
+  const std::vector<Ipv4Prefix>& subnets = input.spec().fabrics->storage->subnets.value;
+  each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
+    const std::string_view client = export_of(entry).client;
+    if (client.find('.') == std::string_view::npos || client.ends_with("/0")) return;  // HO102, or a name
+    const std::optional<Ipv4Prefix> prefix = prefix_of(client);
+    if (!prefix.has_value() && client.find_first_not_of("0123456789./") != std::string_view::npos) return;
+    const bool inside = prefix.has_value() && std::any_of(subnets.begin(), subnets.end(),
+                                                          [&](const Ipv4Prefix& s) { return s.contains(*prefix); });
+    if (inside) return;
+    report.add(entry.key, entry.place,
+               fmt::format("`{}` is exported to {}, which is not on the storage network", entry.key, client));
+  });
+}
+
+void exported_to_all(const CheckInput& input, Report& report) {
+  each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
+    const std::string_view client = export_of(entry).client;
+    const bool whole_internet = client.find('.') != std::string_view::npos && client.ends_with("/0");
+    if (client != "*" && !client.empty() && !whole_internet) return;
+    report.add(entry.key, entry.place,
+               fmt::format("`{}` is exported to every host that can reach the server", entry.key));
+  });
+}
+
+// "source type options" of a mount.
+struct MountLine {
+  std::string_view source;
+  std::string_view type;
+  std::vector<std::string_view> options;
+};
+
+MountLine mount_of(const config::SettingsFile::Entry& entry) {
+  const auto words = config::host_text::words_of(entry.value);
+  MountLine out;
+  if (!words.empty()) out.source = words[0];
+  if (words.size() > 1) out.type = words[1];
+  if (words.size() > 2) out.options = config::host_text::split(words[2], ',');
+  return out;
+}
+
+void mount_in_clear(const CheckInput& input, Report& report) {
+  each_entry(input, config::SettingsFile::Kind::mounts, [&](const config::SettingsFile::Entry& entry) {
+    const MountLine mount = mount_of(entry);
+    if (!config::host_text::starts_with(mount.type, "nfs") || security_of(mount.options) == "krb5p") return;
+    if (std::any_of(mount.options.begin(), mount.options.end(), [](std::string_view option) {
+          return config::host_text::starts_with(option, "xprtsec=") && option != "xprtsec=none";
+        })) {
+      return;
+    }
+    report.add(entry.key, entry.place,
+               fmt::format("{} is mounted with sec={}: not encrypted", entry.key, security_of(mount.options)));
+  });
+}
+
+void dataset_for_writing(const CheckInput& input, Report& report) {
+  each_entry(input, config::SettingsFile::Kind::mounts, [&](const config::SettingsFile::Entry& entry) {
+    const MountLine mount = mount_of(entry);
+    if (!sounds_like_dataset(input, entry.key) && !sounds_like_dataset(input, mount.source)) return;
+    if (has(mount.options, "ro")) return;
+    report.add(entry.key, entry.place, fmt::format("the dataset at {} is mounted for writing", entry.key));
+  });
+}
+
+// The value of --name=value, --name value or -x value.
+std::string option_of(const config::SettingsFile::Entry& entry, std::string_view name, std::string_view letter) {
+  const auto words = config::host_text::words_of(entry.value);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if ((words[i] == name || words[i] == letter) && i + 1 < words.size()) return std::string(words[i + 1]);
+    if (config::host_text::starts_with(words[i], name) && words[i].size() > name.size() &&
+        words[i][name.size()] == '=') {
+      return std::string(words[i].substr(name.size() + 1));
+    }
+  }
+  return {};
+}
+
+void block_in_clear(const CheckInput& input, Report& report) {
+  std::map<std::string, std::pair<Place, std::vector<std::string>>> by_target;
+  each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
+    const bool discovery = !config::host_text::contains(entry.value, "connect");
+    if (discovery || option_of(entry, "--transport", "-t") != "tcp") return;
+    if (config::host_text::contains(entry.value, "--tls") || config::host_text::contains(entry.value, "--concat"))
+      return;
+    auto& [place, addresses] = by_target[option_of(entry, "--nqn", "-n")];
+    if (!place.known()) place = entry.place;
+    addresses.push_back(entry.key);
+  });
+  for (const auto& [target, seen] : by_target) {
+    report.add(target, seen.first,
+               fmt::format("`{}` is reached over TCP without TLS ({})", target, fmt::join(seen.second, ", ")));
+  }
+}
+
+void one_path(const CheckInput& input, Report& report) {
+  std::map<std::string, std::pair<Place, std::set<std::string>>> by_target;
+  each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
+    const std::string target = option_of(entry, "--nqn", "-n");
+    if (target.empty() || !config::host_text::contains(entry.value, "connect") ||
+        config::host_text::contains(entry.value, "connect-all"))
+      return;
+    auto& [place, addresses] = by_target[target];
+    if (!place.known()) place = entry.place;
+    addresses.insert(entry.key);
+  });
+  for (const auto& [target, seen] : by_target) {
+    if (seen.second.size() > 1) continue;
+    report.add(target, seen.first,
+               fmt::format("`{}` is reached over one address, {}: no second path", target, *seen.second.begin()));
+  }
+}
+
+std::size_t rails_of(const CheckInput& input) {
+  if (input.has_cluster()) return input.cluster().fabric(model::FabricKind::backend).rails;
+  return input.config().attachments.size();
+}
+
+void strict_reverse_path(const CheckInput& input, Report& report) {
+  if (rails_of(input) < 2) return;
+  for (const config::SettingsFile& file : input.config().settings) {
+    if (file.kind != config::SettingsFile::Kind::sysctl) continue;
+    const config::SettingsFile::Entry* all = file.find("net.ipv4.conf.all.rp_filter");
+    const config::SettingsFile::Entry* fallback = file.find("net.ipv4.conf.default.rp_filter");
+    // The kernel uses the larger of "all" and the interface's own: 2 (loose) in "all" wins over 1.
+    if (all != nullptr && all->value == "2") continue;
+    const config::SettingsFile::Entry* strict = all != nullptr && all->value == "1" ? all : nullptr;
+    if (strict == nullptr && fallback != nullptr && fallback->value == "1") strict = fallback;
+    if (strict == nullptr) continue;
+    report.add("rp_filter", strict->place,
+               fmt::format("`{} = 1` drops what comes in on another rail than its answer would leave by", strict->key));
+  }
+}
+
+void arp_on_any(const CheckInput& input, Report& report) {
+  if (rails_of(input) < 2) return;
+  each_entry(input, config::SettingsFile::Kind::sysctl, [&](const config::SettingsFile::Entry& entry) {
+    if (entry.key != "net.ipv4.conf.all.arp_ignore" || entry.value != "0") return;
+    report.add("arp_ignore", entry.place, "every interface answers ARP for the addresses of all others");
+  });
+}
+
+void no_tcp_ecn(const CheckInput& input, Report& report) {
+  each_entry(input, config::SettingsFile::Kind::sysctl, [&](const config::SettingsFile::Entry& entry) {
+    if (entry.key != "net.ipv4.tcp_ecn" || entry.value != "0") return;
+    report.add("tcp_ecn", entry.place, "TCP does not react to the marks that switches set");
+  });
+}
+
+}  // namespace
+
+std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a table
+  constexpr auto kConfig = RuleNeeds::config;
+  return {
+      {"HO100",
+       Severity::error,
+       kConfig,
+       "an export trusts addresses",
+       "With sec=sys the client states the user id: root on one node reads and changes every checkpoint.",
+       "four-fabric hardening guide, storage: sec=krb5p, not just sec=sys; exports(5): sys is the default",
+       "export with `sec=krb5p`",
+       {"running/exports", "10.70.224.0/24(rw,sec=krb5p,root_squash,sync)",
+        "10.70.224.0/24(rw,sec=sys,root_squash,sync)"},
+       export_by_address},
+      {"HO101",
+       Severity::error,
+       kConfig,
+       "root of a client is root on the export",
+       "One compromised node rewrites other tenants' files.",
+       "exports(5), no_root_squash",
+       "export with `root_squash`",
+       {"running/exports", "10.70.224.0/24(rw,sec=krb5p,root_squash,sync)",
+        "10.70.224.0/24(rw,sec=krb5p,no_root_squash,sync)"},
+       root_not_squashed},
+      {"HO102",
+       Severity::error,
+       kConfig,
+       "an export is open to every host",
+       "Any host that gets onto the storage fabric may mount it.",
+       "four-fabric hardening guide, storage: IP-based export controls",
+       "name the subnets that need it",
+       {"running/exports", "10.70.224.0/24(rw", "*(rw"},
+       exported_to_all},
+      {"HO116",
+       Severity::warning,
+       RuleNeeds::both,
+       "an export is open to another network",
+       "Data then crosses networks that were kept apart for it, and hosts that need none of it may mount it.",
+       "four-fabric hardening guide, storage: no routing to frontend or backend",
+       "name subnets of the storage network alone",
+       {"running/exports", "10.70.224.0/24(rw", "10.20.50.0/24(rw"},
+       exported_elsewhere},
+      {"HO103",
+       Severity::warning,
+       kConfig,
+       "files cross the storage fabric in the clear",
+       "Checkpoints and data can be read and changed on their way.",
+       "four-fabric hardening guide, storage: mount -o vers=4.2,sec=krb5p",
+       "mount with `sec=krb5p`",
+       {"running/fstab", "sec=krb5p,nconnect=8", "sec=krb5,nconnect=8"},
+       mount_in_clear},
+      {"HO104",
+       Severity::warning,
+       kConfig,
+       "a dataset is mounted for writing",
+       "One faulty job spoils the data of all later runs, unnoticed.",
+       "four-fabric hardening guide, storage",
+       "mount it with `ro`",
+       {"running/fstab", "ro,noatime", "rw,noatime"},
+       dataset_for_writing},
+      {"HO105",
+       Severity::warning,
+       kConfig,
+       "NVMe over TCP runs without TLS",
+       "Anyone on the storage fabric can read and change blocks.",
+       "four-fabric hardening guide, storage: NVMe over TCP with TLS",
+       "connect with `--tls`",
+       {"running/nvme-connect.sh", "--traddr=10.71.48.2 --trsvcid=4420 --nqn=nqn.2024-01.com.example:datasets --tls",
+        "--traddr=10.71.48.2 --trsvcid=4420 --nqn=nqn.2024-01.com.example:datasets"},
+       block_in_clear},
+      {"HO106",
+       Severity::warning,
+       kConfig,
+       "a storage target is reached over one path",
+       "A link, a switch or a controller that fails takes the volume away from the host.",
+       "container networking guide, storage: each host connects to both portals",
+       "connect to the portal of each rail",
+       {"running/nvme-connect.sh", "--traddr=10.71.48.2", "--traddr=10.70.48.2"},
+       one_path},
+      {"HO107",
+       Severity::error,
+       kConfig,
+       "strict reverse-path filtering with several rails",
+       "Answers may leave by another rail than requests came in on; the kernel then drops them as forged.",
+       "container networking guide, routing hygiene: disable strict rp_filter",
+       "set rp_filter to 2 (loose) or 0",
+       {"running/sysctl.conf", "net.ipv4.conf.all.rp_filter = 2", "net.ipv4.conf.all.rp_filter = 1"},
+       strict_reverse_path},
+      {"HO108",
+       Severity::warning,
+       kConfig,
+       "interfaces answer ARP for each other",
+       "Peers learn the wrong NIC for an address and send all rails' traffic to one (ARP flux).",
+       "NVIDIA/nccl #1109; Linux ip-sysctl, arp_ignore",
+       "set arp_ignore to 1 and arp_announce to 2",
+       {"running/sysctl.conf", "arp_ignore = 1", "arp_ignore = 0"},
+       arp_on_any},
+      {"HO109",
+       Severity::note,
+       kConfig,
+       "TCP ignores congestion marks",
+       "Control and storage traffic over TCP does not slow down until packets are lost.",
+       "container networking guide, node settings: net.ipv4.tcp_ecn=1",
+       "set net.ipv4.tcp_ecn to 1",
+       {"running/sysctl.conf", "net.ipv4.tcp_ecn = 1", "net.ipv4.tcp_ecn = 0"},
+       no_tcp_ecn},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,485 @@
+// HO020 to HO039: training pods and batch scripts: what NCCL is told, what the pod is made of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/quantity.h"
+#include "check/core/host_rule_tools.h"
+#include "config/host_text.h"
+#include "config/kube_objects.h"
+
+namespace weft::check {
+namespace {
+
+using config::host_text::contains;
+using config::host_text::starts_with;
+
+bool runs_collectives(const config::AppConfig& app) { return is_training(app) || is_batch_script(app); }
+
+// A variable with a known value that is not empty; null otherwise.
+const config::Setting<std::string>* value_of(const config::AppConfig& app, std::string_view name) {
+  const config::Setting<std::string>* setting = app.variable(name);
+  return setting != nullptr && setting->known() && !setting->value.empty() ? setting : nullptr;
+}
+
+std::size_t count_backend(const AttachmentIndex& attachments, const config::AppConfig& app) {
+  return static_cast<std::size_t>(
+      std::count_if(app.networks.begin(), app.networks.end(), [&](const config::AppConfig::Network& network) {
+        const AttachmentIndex::Entry* entry = attachments.find(network.name, app.space);
+        return entry != nullptr && entry->backend;
+      }));
+}
+
+void no_adapters(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  const AttachmentIndex attachments(input);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_training(app) || app.more_environment || count_backend(attachments, app) == 0) continue;
+    if (app.variable("NCCL_IB_HCA") != nullptr || app.variable("UCX_NET_DEVICES") != nullptr) continue;
+    findings.add(app, app.networks.front().place,
+                 "does not say which adapters NCCL may use (`NCCL_IB_HCA`): it takes the storage rails too");
+  }
+}
+
+void bootstrap_interface(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_training(app) || app.networks.empty()) continue;
+    const config::Setting<std::string>* value = app.variable("NCCL_SOCKET_IFNAME");
+    if (value == nullptr) {
+      if (app.more_environment) continue;
+      findings.add(app, app.networks.front().place,
+                   "does not name the interface that NCCL starts up over (`NCCL_SOCKET_IFNAME`): with several, any may "
+                   "be taken");
+      continue;
+    }
+    if (!value->known() || config::host_text::starts_with(**value, "^")) continue;
+    const bool exact = config::host_text::starts_with(**value, "=");
+    const auto interfaces = interfaces_of(app);
+    for (const std::string_view name : config::host_text::split(std::string_view(**value).substr(exact ? 1 : 0), ',')) {
+      const bool there = std::any_of(interfaces.begin(), interfaces.end(), [&](const std::string& interface) {
+        return exact ? interface == name : config::host_text::starts_with(interface, name);
+      });
+      if (there || name.empty()) continue;
+      findings.add(app, value->place,
+                   fmt::format("starts NCCL up over `{}`, but its pods have {}", name, fmt::join(interfaces, ", ")));
+    }
+  }
+}
+
+// "mlx5_0,mlx5_1:1": names that each mean one adapter. Nothing when a pattern stands among them.
+std::vector<std::string_view> exact_adapters(std::string_view list) {
+  if (config::host_text::starts_with(list, "^")) return {};
+  if (config::host_text::starts_with(list, "=")) list.remove_prefix(1);
+  std::vector<std::string_view> names = config::host_text::split(list, ',');
+  for (std::string_view& name : names) {
+    name = name.substr(0, name.find(':'));
+    if (name.empty() || name.back() < '0' || name.back() > '9' || !config::host_text::contains(name, "_")) return {};
+  }
+  return names;
+}
+
+void adapter_count(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  const AttachmentIndex attachments(input);
+  const bool rails_known = fabric_spec(input, model::FabricKind::backend) != nullptr;
+  for (const config::AppConfig& app : input.config().apps) {
+    const config::Setting<std::string>* value = value_of(app, "NCCL_IB_HCA");
+    if (value == nullptr || !runs_collectives(app)) continue;
+    std::vector<std::string_view> names = exact_adapters(**value);
+    if (names.empty()) continue;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::size_t wanted = count_backend(attachments, app);
+    if (is_batch_script(app) && rails_known) wanted = input.cluster().fabric(model::FabricKind::backend).rails;
+    if (wanted == 0 || names.size() == wanted) continue;
+    findings.add(app, value->place,
+                 fmt::format("names {} adapters for NCCL (`NCCL_IB_HCA`), but has {} backend {}", names.size(), wanted,
+                             is_batch_script(app) ? "rails" : "networks"));
+  }
+}
+
+void mixed_gid_index(const CheckInput& input, Report& report) {
+  const config::AppConfig* first = nullptr;
+  const config::Setting<std::string>* index = nullptr;
+  for (const config::AppConfig& app : input.config().apps) {
+    const config::Setting<std::string>* value = value_of(app, "NCCL_IB_GID_INDEX");
+    if (value == nullptr) continue;
+    if (first == nullptr) {
+      first = &app;
+      index = value;
+    } else if (**value != **index) {
+      Finding& finding = report.add(
+          app.name, value->place,
+          fmt::format("{} uses GID index {}, {} uses {}", describe(app), **value, describe(*first), **index));
+      finding.related.push_back(related(index->place, "the other index"));
+      return;
+    }
+  }
+}
+
+// NCCL's own InfiniBand transport is turned off in favour of a plugin: libfabric on EFA or Slingshot, UCX.
+bool has_network_plugin(const config::AppConfig& app) {
+  const config::Setting<std::string>* net = value_of(app, "NCCL_NET");
+  if (net != nullptr && config::host_text::lower(**net) == "socket") return false;
+  return net != nullptr || value_of(app, "FI_PROVIDER") != nullptr || value_of(app, "NCCL_NET_PLUGIN") != nullptr;
+}
+
+void report_value(const CheckInput& input, Report& report, std::string_view name,
+                  std::initializer_list<std::string_view> bad, std::string_view what,
+                  bool (*excused)(const config::AppConfig&) = nullptr) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    const config::Setting<std::string>* value = value_of(app, name);
+    if (value == nullptr || std::find(bad.begin(), bad.end(), **value) == bad.end()) continue;
+    if (excused != nullptr && excused(app)) continue;
+    findings.add(app, value->place, fmt::format("sets {}={}: {}", name, **value, what));
+  }
+}
+
+void rdma_off(const CheckInput& input, Report& report) {
+  report_value(input, report, "NCCL_IB_DISABLE", {"1"}, "collectives go over TCP", has_network_plugin);
+  report_value(input, report, "NCCL_NET", {"Socket", "socket"}, "collectives go over TCP");
+}
+
+void peer_off(const CheckInput& input, Report& report) {
+  report_value(input, report, "NCCL_P2P_DISABLE", {"1"}, "GPUs of a server no longer use NVLink");
+  report_value(input, report, "NCCL_SHM_DISABLE", {"1"}, "GPUs of a server talk through the network");
+}
+
+void gpu_direct_off(const CheckInput& input, Report& report) {
+  report_value(input, report, "NCCL_NET_GDR_LEVEL", {"LOC", "0"}, "every byte is copied through host memory");
+}
+
+// The first pair of backend networks of the app of which one cannot send to the other's subnet.
+const config::AttachmentConfig* cut_off(const AttachmentIndex& attachments, const config::AppConfig& app,
+                                        const config::AttachmentConfig** other) {
+  std::vector<const config::AttachmentConfig*> rails;
+  for (const config::AppConfig::Network& network : app.networks) {
+    const AttachmentIndex::Entry* entry = attachments.find(network.name, app.space);
+    if (entry != nullptr && entry->backend && !entry->attachment->subnets.empty()) rails.push_back(entry->attachment);
+  }
+  for (std::size_t i = 0; i + 1 < rails.size(); ++i) {
+    const Ipv4Prefix& target = *rails[i + 1]->subnets.front();
+    const auto& routes = rails[i]->routes;
+    const bool reaches = rails[i]->subnets.front().value.overlaps(target) ||
+                         std::any_of(routes.begin(), routes.end(), [&](const config::AttachmentConfig::Route& route) {
+                           return route.destination.contains(target);
+                         });
+    if (reaches) continue;
+    *other = rails[i + 1];
+    return rails[i];
+  }
+  return nullptr;
+}
+
+void cross_nic(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  const AttachmentIndex attachments(input);
+  const model::FabricSpec* backend = fabric_spec(input, model::FabricKind::backend);
+  for (const config::AppConfig& app : input.config().apps) {
+    const config::Setting<std::string>* value = value_of(app, "NCCL_CROSS_NIC");
+    if (value == nullptr || **value != "1") continue;
+    if (backend != nullptr && backend->wiring.has_value() && backend->wiring.value == model::Wiring::rail_only) {
+      findings.add(app, value->place,
+                   "lets NCCL send from one rail to another, but rails of this backend are not joined",
+                   {related(backend->wiring.place, "rail-only")});
+      continue;
+    }
+    const config::AttachmentConfig* other = nullptr;
+    const config::AttachmentConfig* from = cut_off(attachments, app, &other);
+    if (from == nullptr) continue;
+    findings.add(app, value->place,
+                 fmt::format("lets NCCL send from one rail to another, but `{}` has no route to {} of `{}`", from->name,
+                             to_text(*other->subnets.front()), other->name),
+                 {related(from->place, "its routes")});
+  }
+}
+
+void sidecar(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_training(app) || app.containers.size() < 2) continue;
+    findings.add(
+        app, app.place,
+        fmt::format("runs {} containers side by side: {}", app.containers.size(), fmt::join(app.containers, ", ")));
+  }
+}
+
+const config::AppConfig::Variable* find_pair(const std::vector<config::AppConfig::Variable>& list,
+                                             std::string_view name) {
+  for (const config::AppConfig::Variable& entry : list) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+// Whether the pod says itself that a mesh may (or may not) put a proxy into it.
+const config::AppConfig::Variable* mesh_choice(const config::AppConfig& app) {
+  for (const char* name : {"sidecar.istio.io/inject", "linkerd.io/inject"}) {
+    if (const auto* label = find_pair(app.labels, name)) return label;
+    if (const auto* annotation = find_pair(app.annotations, name)) return annotation;
+  }
+  return nullptr;
+}
+
+void mesh_on_training(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  const ObjectIndex objects(input.config());
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_training(app)) continue;
+    if (const config::AppConfig::Variable* choice = mesh_choice(app)) {
+      if (*choice->value == "true" || *choice->value == "enabled") {
+        findings.add(app, choice->value.place,
+                     fmt::format("lets a service mesh put its proxy into the pods ({})", choice->name));
+      }
+      continue;
+    }
+    const config::KubeObject* space = objects.find("Namespace", "", app.space);
+    const YamlNode* labels = space == nullptr ? nullptr : space->at("metadata.labels");
+    const YamlNode* injection = config::node_at(labels, "istio-injection");
+    if (config::text_of(injection) != "enabled") continue;
+    findings.add(app, injection->place,
+                 fmt::format("is in namespace `{}`, where a service mesh puts its proxy into every pod", app.space));
+  }
+}
+
+void shared_memory(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    const std::int64_t gpus = gpus_asked(app);
+    if (!is_training(app) || gpus < 2 || app.kind == "TrainJob") continue;
+    if (!app.shared_memory.known()) {
+      findings.add(app, app.place,
+                   fmt::format("has no /dev/shm of its own for {} GPUs: the runtime gives it 64 MiB", gpus));
+      continue;
+    }
+    const auto size = parse_bytes(*app.shared_memory);
+    if (!size || size->count() >= gpus * (std::int64_t{1} << 30)) continue;
+    findings.add(app, app.shared_memory.place,
+                 fmt::format("has {} of /dev/shm for {} GPUs; a GiB for each is little", *app.shared_memory, gpus));
+  }
+}
+
+void writable_dataset(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_training(app)) continue;
+    for (const config::AppConfig::Mount& mount : app.mounts) {
+      const bool dataset = sounds_like_dataset(input, mount.claim) || sounds_like_dataset(input, mount.volume);
+      if (!dataset || mount.claim.empty() || (mount.read_only.known() && *mount.read_only)) continue;
+      findings.add(app, mount.read_only.given() ? mount.read_only.place : mount.place,
+                   fmt::format("mounts the dataset `{}` for writing at {}", mount.claim, mount.path));
+    }
+  }
+}
+
+struct ClaimUse {
+  const config::AppConfig::Mount* dataset = nullptr;
+  const config::AppConfig::Mount* checkpoint = nullptr;
+};
+
+ClaimUse claims_of(const CheckInput& input, const config::AppConfig& app) {
+  ClaimUse use;
+  for (const config::AppConfig::Mount& mount : app.mounts) {
+    if (mount.claim.empty()) continue;
+    if (sounds_like_checkpoint(input, mount.path) || sounds_like_checkpoint(input, mount.claim))
+      use.checkpoint = &mount;
+    if (sounds_like_dataset(input, mount.path) || sounds_like_dataset(input, mount.claim)) use.dataset = &mount;
+  }
+  return use;
+}
+
+void checkpoint_beside_dataset(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  const ObjectIndex objects(input.config());
+  for (const config::AppConfig& app : input.config().apps) {
+    const ClaimUse use = claims_of(input, app);
+    if (use.dataset == nullptr || use.checkpoint == nullptr || use.dataset == use.checkpoint) continue;
+    if (use.dataset->claim == use.checkpoint->claim) {
+      findings.add(app, use.checkpoint->place,
+                   fmt::format("keeps dataset and checkpoints on one claim, `{}`", use.dataset->claim));
+      continue;
+    }
+    const config::KubeObject* data = objects.find("PersistentVolumeClaim", app.space, use.dataset->claim);
+    const config::KubeObject* state = objects.find("PersistentVolumeClaim", app.space, use.checkpoint->claim);
+    if (data == nullptr || state == nullptr) continue;
+    const YamlNode* data_class = data->at("spec.storageClassName");
+    const YamlNode* state_class = state->at("spec.storageClassName");
+    if (config::text_of(data_class).empty() || config::text_of(data_class) != config::text_of(state_class)) continue;
+    findings.add(app, state_class->place,
+                 fmt::format("keeps dataset and checkpoints on one storage class, `{}`", config::text_of(state_class)),
+                 {related(data_class->place, "the dataset's")});
+  }
+}
+
+void privileged(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.privileged.known() || !*app.privileged) continue;
+    findings.add(app, app.privileged.place, "runs privileged: it owns the node and every tenant's GPUs on it");
+  }
+}
+
+void host_network(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.host_network.known() || !*app.host_network) continue;
+    findings.add(app, app.host_network.place, "uses the host's network: it sees every fabric of the server");
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a table
+  constexpr auto kConfig = RuleNeeds::config;
+  return {
+      {"HO020",
+       Severity::warning,
+       kConfig,
+       "NCCL is not told which adapters to use",
+       "NCCL takes every RDMA device it sees. With storage rails in the pod, gradients and reads share them.",
+       "container networking guide, practical wiring: NCCL_IB_HCA",
+       "set `NCCL_IB_HCA` to the backend's adapters",
+       {"running/train-job.yaml", "name: NCCL_IB_HCA,", "name: NCCL_IB_HCA_UNSET,"},
+       no_adapters},
+      {"HO021",
+       Severity::warning,
+       kConfig,
+       "NCCL starts up over an interface that is not there or not chosen",
+       "NCCL's bootstrap needs an interface that all ranks reach; a wrong name ends in \"no socket interface found\".",
+       "NCCL environment variables: NCCL_SOCKET_IFNAME; Juniper: bootstrap on the frontend",
+       "set `NCCL_SOCKET_IFNAME` to the pod's frontend interface",
+       {"running/train-job.yaml", "name: NCCL_SOCKET_IFNAME, value: eth0", "name: NCCL_SOCKET_IFNAME, value: bond0"},
+       bootstrap_interface},
+      {"HO022",
+       Severity::warning,
+       kConfig,
+       "NCCL is told of more or fewer adapters than there are rails",
+       "A rail that is left out idles; an adapter too many belongs to another fabric.",
+       "container networking guide, dual-rail usage: NCCL_IB_HCA maps to net1, net2",
+       "list one adapter for each backend network",
+       {"running/train-job.yaml", "mlx5_6,mlx5_7", "mlx5_6"},
+       adapter_count},
+      {"HO023",
+       Severity::warning,
+       kConfig,
+       "jobs use different GID indices",
+       "The index picks RoCE v1 or v2 and the address. Two jobs that differ mean that one of them uses the wrong one, "
+       "or "
+       "that nodes number their GIDs differently.",
+       "NVIDIA/nccl NCCL_IB_GID_INDEX: chosen by itself since 2.21",
+       "use one index everywhere, or leave it to NCCL",
+       {"running/train.sbatch", "NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=1"},
+       mixed_gid_index},
+      {"HO024",
+       Severity::error,
+       kConfig,
+       "RDMA is turned off",
+       "Left over from a search for a fault, it costs most of the bandwidth of every collective.",
+       "NCCL environment variables: NCCL_IB_DISABLE is for debugging",
+       "remove the variable",
+       {"running/train-job.yaml", "name: NCCL_IB_DISABLE, value: \"0\"", "name: NCCL_IB_DISABLE, value: \"1\""},
+       rdma_off},
+      {"HO025",
+       Severity::error,
+       kConfig,
+       "direct transfer between GPUs is turned off",
+       "Traffic inside the server leaves NVLink for host memory or the network.",
+       "NCCL environment variables: NCCL_P2P_DISABLE, NCCL_SHM_DISABLE are for debugging",
+       "remove the variable",
+       {"running/train-job.yaml", "name: NCCL_P2P_DISABLE, value: \"0\"", "name: NCCL_P2P_DISABLE, value: \"1\""},
+       peer_off},
+      {"HO026",
+       Severity::warning,
+       kConfig,
+       "GPUDirect RDMA is turned off",
+       "NICs no longer read GPU memory; each byte crosses the host's memory twice.",
+       "NCCL environment variables: NCCL_NET_GDR_LEVEL LOC means never",
+       "use PHB or PIX, or leave it to NCCL",
+       {"running/train-job.yaml", "name: NCCL_NET_GDR_LEVEL, value: PHB", "name: NCCL_NET_GDR_LEVEL, value: LOC"},
+       gpu_direct_off},
+      {"HO027",
+       Severity::error,
+       kConfig,
+       "NCCL may cross rails that are not joined",
+       "NCCL_CROSS_NIC only declares that rails reach each other; NCCL does not find out. Queue pairs across rails "
+       "then "
+       "time out.",
+       "NVIDIA/nccl #1933, #2193",
+       "set `NCCL_CROSS_NIC=0`, or route between the rails",
+       {"running/train-job.yaml", "name: NCCL_CROSS_NIC, value: \"0\"", "name: NCCL_CROSS_NIC, value: \"1\""},
+       cross_nic},
+      {"HO028",
+       Severity::warning,
+       kConfig,
+       "a training pod has a sidecar",
+       "It takes cores from the ranks, disturbs RDMA and makes start and end of a large gang harder.",
+       "container networking guide, sidecar container: avoided in GPU training pods",
+       "move it into a DaemonSet, or into an init container",
+       {"running/train-job.yaml", "          containers:\n            - name: pytorch\n",
+        "          containers:\n            - {name: logs, image: \"registry.example.com/ai/logs:2.1\"}\n            - "
+        "name: pytorch\n"},
+       sidecar},
+      {"HO029",
+       Severity::error,
+       kConfig,
+       "a service mesh gets into training pods",
+       "The proxy intercepts the pod's traffic and does not end with the job: ranks stall, jobs never complete.",
+       "container networking guide: mesh on frontend namespaces only, never sidecar the training pods",
+       "set `sidecar.istio.io/inject: \"false\"`",
+       {"running/train-job.yaml", "sidecar.istio.io/inject: \"false\"", "sidecar.istio.io/inject: \"true\""},
+       mesh_on_training},
+      {"HO030",
+       Severity::warning,
+       kConfig,
+       "a training pod has little shared memory",
+       "Data loaders and NCCL pass data through /dev/shm; when it is full they die with a bus error.",
+       "enterprise stack guide: emptyDir of medium Memory, 32Gi for 8 GPUs",
+       "mount an emptyDir of medium Memory at /dev/shm, at least a GiB for each GPU",
+       {"running/train-job.yaml", "sizeLimit: 64Gi", "sizeLimit: 64Mi"},
+       shared_memory},
+      {"HO031",
+       Severity::warning,
+       kConfig,
+       "a training job may write to its dataset",
+       "One faulty job spoils the data of all later runs, unnoticed.",
+       "four-fabric hardening guide, storage: a compromised node corrupts training data",
+       "mount it with `readOnly: true`",
+       {"running/train-job.yaml", "mountPath: /data, readOnly: true", "mountPath: /data, readOnly: false"},
+       writable_dataset},
+      {"HO032",
+       Severity::warning,
+       kConfig,
+       "checkpoints and datasets share storage",
+       "A checkpoint of all ranks at once starves the reads of every other job, and one failure takes both.",
+       "enterprise stack guide, storage resiliency: separate failure domain and paths",
+       "keep checkpoints on a storage system of their own",
+       {"running/storage.yaml", "accessModes: [ReadWriteMany]\n  storageClassName: archive-nfs",
+        "accessModes: [ReadWriteMany]\n  storageClassName: scratch-nvme"},
+       checkpoint_beside_dataset},
+      {"HO033",
+       Severity::error,
+       kConfig,
+       "a GPU pod runs privileged",
+       "It can read other tenants' memory, devices and secrets on the node. RDMA needs IPC_LOCK, not this.",
+       "Kubernetes Pod Security Standards, baseline: privileged containers are disallowed",
+       "drop `privileged`; add the capability IPC_LOCK if memory must be pinned",
+       {"running/train-job.yaml", "privileged: false", "privileged: true"},
+       privileged},
+      {"HO034",
+       Severity::warning,
+       kConfig,
+       "a GPU pod uses the host's network",
+       "It bypasses network policies and can use any fabric of the server, out-of-band paths included; two such pods "
+       "collide on ports.",
+       "Kubernetes Pod Security Standards, baseline: host namespaces are disallowed",
+       "attach the rails with Multus instead",
+       {"running/train-job.yaml", "          schedulerName: slurm-bridge-scheduler\n",
+        "          schedulerName: slurm-bridge-scheduler\n          hostNetwork: true\n"},
+       host_network},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,503 @@
+// HO001 to HO018: secondary networks of pods, the virtual functions behind them, and the NICs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "check/core/host_rule_tools.h"
+#include "config/host_text.h"
+#include "config/kube_objects.h"
+
+namespace weft::check {
+namespace {
+
+using config::host_text::contains;
+
+void default_route(const CheckInput& input, Report& report) {
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    for (const config::AttachmentConfig::Route& route : attachment.routes) {
+      if (route.destination.length != 0) continue;
+      report.add(attachment.name, route.place,
+                 fmt::format("pod network `{}` brings a default route: ordinary traffic of the pod leaves through it",
+                             attachment.name));
+    }
+  }
+}
+
+void attachment_mtu(const CheckInput& input, Report& report) {
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    const auto fabric = fabric_of(input, attachment);
+    // A subnet of another fabric is a fault of its own, not one of size.
+    const bool rail = fabric == model::FabricKind::backend || fabric == model::FabricKind::storage;
+    const model::FabricSpec* spec = rail ? fabric_spec(input, *fabric) : nullptr;
+    if (spec == nullptr || !attachment.mtu.known() || !spec->mtu.has_value()) continue;
+    if (*attachment.mtu == spec->mtu.value) continue;
+    Finding& finding = report.add(attachment.name, attachment.mtu.place,
+                                  fmt::format("pod network `{}` has MTU {}, the {} fabric {}", attachment.name,
+                                              *attachment.mtu, model::to_text(*fabric), spec->mtu.value));
+    finding.related.push_back(related(spec->mtu.place, "the fabric's MTU"));
+  }
+}
+
+void policy_mtu(const CheckInput& input, Report& report) {
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    if (!attachment.mtu.known() || !attachment.resource.known()) continue;
+    const config::SriovPolicyConfig* policy = find_policy(input.config(), *attachment.resource);
+    if (policy == nullptr || !policy->mtu.known() || *policy->mtu >= *attachment.mtu) continue;
+    Finding& finding = report.add(
+        policy->name, policy->mtu.place,
+        fmt::format("policy `{}` gives the physical function MTU {}, less than the {} of pod network `{}` on top of it",
+                    policy->name, *policy->mtu, *attachment.mtu, attachment.name));
+    finding.related.push_back(related(attachment.mtu.place, "what the virtual function is to carry"));
+  }
+}
+
+bool takes_device(const config::AttachmentConfig& attachment) {
+  const std::string& plugin = *attachment.plugin;
+  return attachment.plugin.known() && (plugin == "sriov" || plugin == "ib-sriov" || plugin == "host-device");
+}
+
+void no_resource(const CheckInput& input, Report& report) {
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    if (!takes_device(attachment) || attachment.resource.known()) continue;
+    report.add(attachment.name, attachment.place,
+               fmt::format("pod network `{}` of type {} names no resource: the scheduler does not know that its pods "
+                           "need a device",
+                           attachment.name, *attachment.plugin));
+  }
+}
+
+void unprovided_resource(const CheckInput& input, Report& report) {
+  if (input.config().sriov.empty()) return;
+  const auto provided = provided_resources(input.config());
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    if (!takes_device(attachment) || !attachment.resource.known()) continue;
+    if (provided.count(resource_part(*attachment.resource)) > 0) continue;
+    report.add(attachment.name, attachment.resource.place,
+               fmt::format("no SriovNetworkNodePolicy provides `{}`, which pod network `{}` takes its devices from",
+                           *attachment.resource, attachment.name));
+  }
+}
+
+bool requests(const config::AppConfig& app, std::string_view resource) {
+  const auto is = [&](const config::AppConfig::Resource& entry) {
+    return resource_part(entry.name) == resource_part(resource);
+  };
+  return std::any_of(app.limits.begin(), app.limits.end(), is) ||
+         std::any_of(app.requests.begin(), app.requests.end(), is);
+}
+
+void attached_without_request(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  const AttachmentIndex attachments(input);
+  const auto resources = provided_resources(input.config());
+  for (const config::AppConfig& app : input.config().apps) {
+    for (const config::AppConfig::Network& network : app.networks) {
+      const AttachmentIndex::Entry* entry = attachments.find(network.name, app.space);
+      const config::AttachmentConfig* attachment = entry == nullptr ? nullptr : entry->attachment;
+      if (attachment == nullptr || !attachment->resource.known() || requests(app, *attachment->resource)) continue;
+      const bool provided = input.config().sriov.empty() || resources.count(resource_part(*attachment->resource)) > 0;
+      if (!provided) continue;  // what cannot be had is reported at the network
+      findings.add(
+          app, network.place,
+          fmt::format("attaches `{}` but does not ask for its resource `{}`", network.name, *attachment->resource),
+          {related(attachment->resource.place, "the network's resource")});
+    }
+  }
+}
+
+void requested_of_nobody(const CheckInput& input, Report& report) {
+  if (input.config().sriov.empty()) return;
+  AppFindings findings(report);
+  const auto provided = provided_resources(input.config());
+  for (const config::AppConfig& app : input.config().apps) {
+    for (const config::AppConfig::Resource& limit : app.limits) {
+      if (!is_network_resource(limit.name) || provided.count(resource_part(limit.name)) > 0) continue;
+      findings.add(
+          app, limit.amount.place,
+          fmt::format("asks for `{}`, which no SriovNetworkNodePolicy provides: its pods stay pending", limit.name));
+    }
+  }
+}
+
+void unknown_network(const CheckInput& input, Report& report) {
+  if (input.config().attachments.empty()) return;
+  AppFindings findings(report);
+  const AttachmentIndex attachments(input);
+  for (const config::AppConfig& app : input.config().apps) {
+    for (const config::AppConfig::Network& network : app.networks) {
+      if (is_placeholder(network.name) || attachments.find(network.name, app.space) != nullptr) continue;
+      findings.add(app, network.place, fmt::format("attaches `{}`, which no file defines", network.name));
+    }
+  }
+}
+
+void shared_subnet(const CheckInput& input, Report& report) {
+  // Sorted by address, an overlap is with the one before: prefixes nest or are disjoint.
+  std::vector<std::pair<const config::AttachmentConfig*, const config::Setting<Ipv4Prefix>*>> all;
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    for (const config::Setting<Ipv4Prefix>& subnet : attachment.subnets) all.emplace_back(&attachment, &subnet);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    if (a.first->space != b.first->space) return a.first->space < b.first->space;
+    const Ipv4Prefix& x = a.second->value;
+    const Ipv4Prefix& y = b.second->value;
+    return x.base != y.base ? x.base < y.base : x.length < y.length;
+  });
+  std::size_t outer = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const auto& [attachment, subnet] = all[i];
+    const auto& [first, range] = all[outer];
+    if (attachment->space != first->space || !range->value.overlaps(subnet->value)) {
+      outer = i;
+      continue;
+    }
+    if (attachment->name == first->name) continue;
+    const bool later = comes_before(range->place, subnet->place);
+    const auto& shown = later ? all[i] : all[outer];
+    const auto& other = later ? all[outer] : all[i];
+    Finding& finding = report.add(shown.first->name, shown.second->place,
+                                  fmt::format("pod networks `{}` and `{}` share the subnet {}", other.first->name,
+                                              shown.first->name, to_text(subnet->value)));
+    finding.related.push_back(related(other.second->place, fmt::format("subnet of `{}`", other.first->name)));
+  }
+}
+
+void subnet_outside(const CheckInput& input, Report& report) {
+  if (!input.has_cluster()) return;
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    if (attachment.subnets.empty() || fabric_of(input, attachment)) continue;
+    report.add(
+        attachment.name, attachment.subnets.front().place,
+        fmt::format("subnet {} of pod network `{}` lies in no subnet of the cluster: no switch has an address in it",
+                    to_text(*attachment.subnets.front()), attachment.name));
+  }
+}
+
+void host_local_addresses(const CheckInput& input, Report& report) {
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    if (!attachment.ipam.known() || *attachment.ipam != "host-local") continue;
+    report.add(
+        attachment.name, attachment.ipam.place,
+        fmt::format("each node hands out addresses of pod network `{}` by itself: pods on two nodes get the same",
+                    attachment.name));
+  }
+}
+
+bool is_pool(const config::KubeObject& object) { return object.kind == "IPPool" || object.kind == "CIDRPool"; }
+
+void missing_pool(const CheckInput& input, Report& report) {
+  std::set<std::string_view> pools;
+  for (const config::KubeObject& object : input.config().objects) {
+    if (is_pool(object)) pools.insert(object.name);
+  }
+  if (pools.empty()) return;
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    if (!attachment.pool.known() || pools.count(*attachment.pool) > 0) continue;
+    report.add(attachment.name, attachment.pool.place,
+               fmt::format("pod network `{}` takes addresses from pool `{}`, which no file defines", attachment.name,
+                           *attachment.pool));
+  }
+}
+
+// Pods of one server that may run at once, by the pools that train.
+std::int64_t pods_per_server(const CheckInput& input) {
+  std::int64_t most = 1;
+  if (!input.has_cluster()) return most;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (pool.role.value == model::PoolRole::training) most = std::max(most, pool.pods_per_node.value);
+  }
+  return most;
+}
+
+void too_few_functions(const CheckInput& input, Report& report) {
+  const std::int64_t pods = pods_per_server(input);
+  for (const config::SriovPolicyConfig& policy : input.config().sriov) {
+    if (!policy.resource.known() || !policy.virtual_functions.known()) continue;
+    std::int64_t wanted = 1;
+    const config::AppConfig* asker = nullptr;
+    for (const config::AppConfig& app : input.config().apps) {
+      for (const config::AppConfig::Resource& limit : app.limits) {
+        if (!is_network_resource(limit.name) || resource_part(limit.name) != resource_part(*policy.resource)) continue;
+        const auto amount = parse_integer(limit.amount.value);
+        if (!amount || *amount < 1 || *amount > 4096 || (asker != nullptr && *amount * pods <= wanted)) continue;
+        wanted = std::max(wanted, *amount * pods);
+        asker = &app;
+      }
+    }
+    if (*policy.virtual_functions >= wanted) continue;
+    Finding& finding = report.add(policy.name, policy.virtual_functions.place,
+                                  fmt::format("policy `{}` makes {} virtual functions, pods of one server need {}",
+                                              policy.name, *policy.virtual_functions, wanted));
+    if (asker != nullptr) finding.related.push_back(related(asker->place, describe(*asker)));
+  }
+}
+
+// Policies whose resource is used for RDMA, and the network that shows it.
+const config::AttachmentConfig* rdma_user(const CheckInput& input, const config::SriovPolicyConfig& policy) {
+  if (!policy.resource.known()) return nullptr;
+  for (const config::AttachmentConfig& attachment : input.config().attachments) {
+    if (!attachment.resource.known() || resource_part(*attachment.resource) != resource_part(*policy.resource))
+      continue;
+    const auto fabric = fabric_of(input, attachment);
+    if (fabric == model::FabricKind::storage || is_backend(input, attachment)) return &attachment;
+  }
+  return nullptr;
+}
+
+void not_rdma(const CheckInput& input, Report& report) {
+  for (const config::SriovPolicyConfig& policy : input.config().sriov) {
+    const config::AttachmentConfig* user = rdma_user(input, policy);
+    if (user == nullptr || !policy.rdma.known() || *policy.rdma) continue;
+    Finding& finding = report.add(
+        policy.name, policy.rdma.given() ? policy.rdma.place : policy.place,
+        fmt::format("policy `{}` makes functions without RDMA for pod network `{}`", policy.name, user->name));
+    finding.related.push_back(related(user->place, "the network that needs RDMA"));
+  }
+}
+
+void user_space_driver(const CheckInput& input, Report& report) {
+  for (const config::SriovPolicyConfig& policy : input.config().sriov) {
+    const config::AttachmentConfig* user = rdma_user(input, policy);
+    if (user == nullptr || *policy.device_type != "vfio-pci") continue;
+    Finding& finding =
+        report.add(policy.name, policy.device_type.place,
+                   fmt::format("policy `{}` binds functions of pod network `{}` to vfio-pci, which takes "
+                               "the RDMA device away",
+                               policy.name, user->name));
+    finding.related.push_back(related(user->place, "the network that needs RDMA"));
+  }
+}
+
+void same_function_twice(const CheckInput& input, Report& report) {
+  std::map<std::pair<std::string, std::string>, const config::SriovPolicyConfig*> owners;  // selector and interface
+  for (const config::SriovPolicyConfig& policy : input.config().sriov) {
+    for (const config::Setting<std::string>& interface : policy.interfaces) {
+      if (config::host_text::contains(*interface, "#")) continue;  // a share of the functions
+      const auto [owner, added] = owners.insert({{policy.node_selector, *interface}, &policy});
+      if (added || owner->second == &policy) continue;
+      Finding& finding = report.add(policy.name, interface.place,
+                                    fmt::format("policies `{}` and `{}` both claim all functions of `{}`",
+                                                owner->second->name, policy.name, *interface));
+      finding.related.push_back(related(owner->second->place, "the other policy"));
+    }
+  }
+}
+
+// mlx5 NICs make no more functions than the firmware was told to prepare.
+void firmware_functions(const CheckInput& input, Report& report) {
+  for (const config::NicConfig& nic : input.config().nics) {
+    if (!nic.virtual_functions.known() || nic.node_selector.empty()) continue;
+    for (const config::SriovPolicyConfig& policy : input.config().sriov) {
+      if (policy.node_selector != nic.node_selector || !policy.virtual_functions.known()) continue;
+      if (*policy.virtual_functions <= *nic.virtual_functions) continue;
+      Finding& finding = report.add(nic.name, nic.virtual_functions.place,
+                                    fmt::format("`{}` prepares {} virtual functions, policy `{}` asks for {}", nic.name,
+                                                *nic.virtual_functions, policy.name, *policy.virtual_functions));
+      finding.related.push_back(related(policy.virtual_functions.place, "the policy"));
+      break;
+    }
+  }
+}
+
+void link_type(const CheckInput& input, Report& report) {
+  const model::FabricSpec* backend = fabric_spec(input, model::FabricKind::backend);
+  if (backend == nullptr) return;
+  const bool ethernet = backend->network.value == model::NetworkKind::ethernet;
+  for (const config::NicConfig& nic : input.config().nics) {
+    if (!nic.link_type.known() || config::host_text::contains(config::host_text::lower(nic.name), "storage")) continue;
+    if ((config::host_text::lower(*nic.link_type) == "ethernet") == ethernet) continue;
+    Finding& finding = report.add(nic.name, nic.link_type.place,
+                                  fmt::format("`{}` sets its ports to {}, the backend is {}", nic.name, *nic.link_type,
+                                              ethernet ? "Ethernet" : "InfiniBand"));
+    finding.related.push_back(related(backend->network.place, "the backend"));
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): a table
+  constexpr auto kConfig = RuleNeeds::config;
+  return {
+      {"HO001",
+       Severity::error,
+       kConfig,
+       "a secondary network brings a default route",
+       "With two default routes the kernel picks by metric: registry pulls, logs and NCCL's bootstrap end up on a rail "
+       "that leads nowhere, or the rail becomes a way around the frontend's policies.",
+       "container networking guide, routing hygiene: default route only on eth0",
+       "route the prefixes of the rail alone",
+       {"running/attachments.yaml", "{\"dst\": \"10.60.0.0/16\", \"gw\"", "{\"dst\": \"0.0.0.0/0\", \"gw\""},
+       default_route},
+      {"HO002",
+       Severity::error,
+       kConfig,
+       "a pod network's MTU differs from its fabric's",
+       "RDMA does not find out about MTU on its way: one smaller hop means timeouts, a smaller end wastes headers.",
+       "container networking guide, MTU: the same on VF, PF, switch ports and SVIs",
+       "set the fabric's MTU",
+       {"running/attachments.yaml", "\"mtu\": 9000, \"name\": \"mtu-2\"", "\"mtu\": 1500, \"name\": \"mtu-2\""},
+       attachment_mtu},
+      {"HO003",
+       Severity::error,
+       kConfig,
+       "a physical function's MTU is below its virtual functions'",
+       "The NIC drops what is larger than the physical function takes, whatever the virtual function is set to.",
+       "SR-IOV network operator, SriovNetworkNodePolicy mtu; container networking guide, MTU 9000 on VF and PF",
+       "set `mtu` of the policy to the fabric's",
+       {"running/sriov.yaml", "resourceName: roce_2\n  numVfs: 4\n  mtu: 9000",
+        "resourceName: roce_2\n  numVfs: 4\n  mtu: 1500"},
+       policy_mtu},
+      {"HO004",
+       Severity::error,
+       kConfig,
+       "a device network names no resource",
+       "Without the annotation Multus gives the plugin no device id, and the pod fails to start or takes a function "
+       "that "
+       "belongs to another.",
+       "SR-IOV CNI: k8s.v1.cni.cncf.io/resourceName",
+       "annotate the network with its resource",
+       {"running/attachments.yaml", "k8s.v1.cni.cncf.io/resourceName: nvidia.com/roce_3", "example.com/note: rail 3"},
+       no_resource},
+      {"HO005",
+       Severity::error,
+       kConfig,
+       "a network's resource is provided by nobody",
+       "Pods that attach it stay pending: no node ever advertises the resource.",
+       "SR-IOV network operator: resourceName of network and policy must agree",
+       "correct the name, or add a SriovNetworkNodePolicy",
+       {"running/attachments.yaml", "resourceName: nvidia.com/roce_4", "resourceName: nvidia.com/rail_4"},
+       unprovided_resource},
+      {"HO006",
+       Severity::error,
+       kConfig,
+       "a pod attaches a network without asking for its device",
+       "The scheduler places the pod where no function is free; it then fails at start, over and over.",
+       "SR-IOV CNI and device plugin: a pod asks for as many resources as it attaches networks",
+       "add the resource to the container's limits",
+       {"running/train-job.yaml", "                  nvidia.com/roce_6: \"1\"\n", ""},
+       attached_without_request},
+      {"HO007",
+       Severity::error,
+       kConfig,
+       "a pod asks for a device that nobody provides",
+       "No node advertises the resource, so the pod stays pending for ever, and a gang of pods with it.",
+       "SR-IOV network operator: resourceName",
+       "correct the name, or add a SriovNetworkNodePolicy",
+       {"running/train-job.yaml", "                  nvidia.com/roce_5: \"1\"\n",
+        "                  nvidia.com/roce_5: \"1\"\n                  nvidia.com/roce_9: \"1\"\n"},
+       requested_of_nobody},
+      {"HO008",
+       Severity::error,
+       kConfig,
+       "a pod attaches a network that does not exist",
+       "Multus cannot set the pod up: it hangs in ContainerCreating.",
+       "Multus: k8s.v1.cni.cncf.io/networks",
+       "define the network in the pod's namespace, or correct the name",
+       {"running/train-job.yaml", "{\"name\": \"sto-2\", \"interface\": \"net10\"}",
+        "{\"name\": \"sto-2\", \"interface\": \"net10\"},\n               {\"name\": \"sto-3\", \"interface\": "
+        "\"net11\"}"},
+       unknown_network},
+      {"HO009",
+       Severity::warning,
+       kConfig,
+       "two rails share a subnet",
+       "The kernel answers ARP for one rail on another and sends all through one NIC: eight rails, one used.",
+       "NVIDIA/nccl #1109: one subnet across the NICs of a host gives ARP flux",
+       "give each rail its own subnet",
+       {"running/attachments.yaml",
+        "\"range\": \"10.65.0.0/26\", \"range_start\": \"10.65.0.18\", \"range_end\": \"10.65.0.30\"",
+        "\"range\": \"10.64.0.0/26\", \"range_start\": \"10.64.0.2\", \"range_end\": \"10.64.0.17\""},
+       shared_subnet},
+      {"HO010",
+       Severity::error,
+       kConfig,
+       "a pod network's subnet is none of the cluster's",
+       "No leaf has a gateway in it: pods reach their own switch port and nothing else.",
+       "container networking guide, per-rail subnets",
+       "take a subnet of the rail (`weft show subnets`)",
+       {"running/attachments.yaml",
+        "\"range\": \"10.66.0.0/26\", \"range_start\": \"10.66.0.18\", \"range_end\": \"10.66.0.30\"",
+        "\"range\": \"192.168.66.0/27\", \"range_start\": \"192.168.66.18\", \"range_end\": \"192.168.66.30\""},
+       subnet_outside},
+      {"HO011",
+       Severity::error,
+       kConfig,
+       "addresses are handed out by each node on its own",
+       "host-local keeps its list on the node: two nodes give the same address to two pods, and RDMA connections reach "
+       "the wrong one.",
+       "CNI host-local: addresses are unique on a single host only",
+       "use whereabouts or nv-ipam, or a range of its own for each node",
+       {"running/attachments.yaml", "\"type\": \"whereabouts\", \"range\": \"10.67.0.0/26\"",
+        "\"type\": \"host-local\", \"subnet\": \"10.67.0.0/26\""},
+       host_local_addresses},
+      {"HO012",
+       Severity::error,
+       kConfig,
+       "an address pool does not exist",
+       "The pod gets no address and does not start.",
+       "nv-ipam: poolName names an IPPool or CIDRPool",
+       "correct the name, or add the pool",
+       {"running/attachments.yaml", "\"poolName\": \"sto-2\"", "\"poolName\": \"sto-9\""},
+       missing_pool},
+      {"HO013",
+       Severity::error,
+       kConfig,
+       "fewer virtual functions than the pods of a server need",
+       "The last pod finds no function: the job waits with GPUs held.",
+       "container networking guide, VF allocation: one VF a rail and pod",
+       "raise `numVfs`",
+       {"running/sriov.yaml", "resourceName: roce_1\n  numVfs: 4", "resourceName: roce_1\n  numVfs: 0"},
+       too_few_functions},
+      {"HO014",
+       Severity::error,
+       kConfig,
+       "virtual functions for RDMA are made without it",
+       "The pod sees a network interface but no RDMA device: NCCL falls back to TCP and runs at a fraction.",
+       "SR-IOV network operator: isRdma; enterprise stack guide, step 4",
+       "set `isRdma: true`",
+       {"running/sriov.yaml", "pfNames: [ens5np0]\n  deviceType: netdevice\n  isRdma: true",
+        "pfNames: [ens5np0]\n  deviceType: netdevice\n  isRdma: false"},
+       not_rdma},
+      {"HO015",
+       Severity::error,
+       kConfig,
+       "virtual functions for RDMA are bound to vfio-pci",
+       "vfio-pci serves user-space drivers; mlx5 RDMA needs the kernel's netdevice driver.",
+       "SR-IOV network operator: deviceType netdevice for Mellanox RDMA",
+       "set `deviceType: netdevice`",
+       {"running/sriov.yaml", "pfNames: [ens3np0]\n  deviceType: netdevice",
+        "pfNames: [ens3np0]\n  deviceType: vfio-pci"},
+       user_space_driver},
+      {"HO016",
+       Severity::error,
+       kConfig,
+       "two policies claim the same physical function",
+       "The operator applies one of them; the other rail has no functions at all.",
+       "SR-IOV network operator: overlapping policies by priority",
+       "name a physical function in one policy, or split it with `#0-3`",
+       {"running/sriov.yaml", "pfNames: [ens4np0]", "pfNames: [ens3np0]"},
+       same_function_twice},
+      {"HO017",
+       Severity::error,
+       kConfig,
+       "the firmware prepares fewer functions than a policy asks for",
+       "The policy stays in progress and its nodes advertise nothing.",
+       "NVIDIA NIC configuration operator: numVfs sets NUM_OF_VFS",
+       "raise `numVfs` of the template",
+       {"running/nic-template.yaml", "numVfs: 8", "numVfs: 2"},
+       firmware_functions},
+      {"HO018",
+       Severity::error,
+       kConfig,
+       "NICs are set to another link type than the fabric",
+       "A ConnectX port speaks Ethernet or InfiniBand; set to the other, the link never comes up.",
+       "NVIDIA NIC configuration operator: linkType",
+       "set the fabric's link type",
+       {"running/nic-template.yaml", "numVfs: 8\n    linkType: Ethernet", "numVfs: 8\n    linkType: Infiniband"},
+       link_type},
+  };
+}
+
+}  // namespace weft::check

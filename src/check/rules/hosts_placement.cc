@@ -1,0 +1,286 @@
+// HO040 to HO049: where pods may run, what they ask for, and who places them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/host_range.h"
+#include "base/quantity.h"
+#include "check/core/host_rule_tools.h"
+#include "check/core/rule_tools.h"
+#include "config/host_text.h"
+#include "config/kube_objects.h"
+
+namespace weft::check {
+namespace {
+
+using config::host_text::contains;
+using config::host_text::starts_with;
+
+constexpr std::size_t kManyConstraints = 4;
+
+bool wants_gpu(const config::AppConfig& app) { return gpus_asked(app) > 0 && app.kind != "DaemonSet"; }
+
+// "key=value:Effect" of a taint against tolerations in the same form.
+bool tolerates(const config::AppConfig& app, std::string_view taint) {
+  const std::string_view effect = taint.substr(std::min(taint.rfind(':'), taint.size()));
+  const std::string_view pair = taint.substr(0, taint.size() - effect.size());
+  const std::string_view key = pair.substr(0, pair.find('='));
+  for (const config::Setting<std::string>& toleration : app.tolerations) {
+    std::string_view text = *toleration;
+    const std::size_t colon = text.rfind(':');
+    if (colon != std::string_view::npos) {
+      if (text.substr(colon) != effect) continue;
+      text = text.substr(0, colon);
+    }
+    if (text == "*" || text == pair || text == key) return true;
+  }
+  return false;
+}
+
+bool tolerates_pool(const config::AppConfig& app, const model::PoolSpec& pool) {
+  const std::vector<std::string>& taints = pool.taints.value;
+  return std::all_of(taints.begin(), taints.end(), [&](const std::string& taint) {
+    return taint.ends_with(":PreferNoSchedule") || tolerates(app, taint);
+  });
+}
+
+void not_tolerated(const CheckInput& input, Report& report) {
+  if (!input.has_cluster()) return;
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_training(app) && !is_inference(app)) continue;
+    if (app.kind == "TrainJob") continue;  // its runtime says
+    const model::PoolSpec* refused = nullptr;
+    bool welcome = false;
+    for (const model::PoolSpec& pool : input.spec().pools.value) {
+      const model::PoolRole role = is_training(app) ? model::PoolRole::training : model::PoolRole::inference;
+      if (pool.role.value != role) continue;
+      if (tolerates_pool(app, pool)) {
+        welcome = true;
+      } else {
+        refused = &pool;
+      }
+    }
+    if (welcome || refused == nullptr) continue;
+    findings.add(app, app.tolerations.empty() ? app.place : app.tolerations.front().place,
+                 fmt::format("does not tolerate `{}` of pool `{}`: it is never placed there",
+                             fmt::join(refused->taints.value, "`, `"), refused->name->text),
+                 {related(refused->taints.place, "the pool's taints")});
+  }
+}
+
+bool names_resource(const config::AppConfig& app, std::string_view name) {
+  const auto is = [&](const config::AppConfig::Resource& entry) { return entry.name == name; };
+  return std::any_of(app.limits.begin(), app.limits.end(), is) ||
+         std::any_of(app.requests.begin(), app.requests.end(), is);
+}
+
+void nothing_reserved(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!wants_gpu(app) || is_batch_script(app)) continue;
+    std::vector<std::string> missing;
+    for (const char* name : {"cpu", "memory"}) {
+      if (!names_resource(app, name)) missing.emplace_back(name);
+    }
+    if (missing.empty()) continue;
+    findings.add(app, app.limits.empty() ? app.place : app.limits.front().amount.place,
+                 fmt::format("asks for GPUs but reserves no {}", fmt::join(missing, " and no ")));
+  }
+}
+
+void pinned(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!wants_gpu(app)) continue;
+    for (const config::Setting<std::string>& constraint : app.constraints) {
+      const bool host = config::host_text::starts_with(*constraint, "kubernetes.io/hostname") ||
+                        config::host_text::starts_with(*constraint, "nodeName=") ||
+                        config::host_text::starts_with(*constraint, "metadata.name");
+      if (!host || config::host_text::contains(*constraint, " NotIn ")) continue;
+      findings.add(app, constraint.place, fmt::format("is pinned to hosts by name ({})", *constraint));
+    }
+  }
+}
+
+void many_constraints(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!wants_gpu(app) || app.constraints.size() < kManyConstraints) continue;
+    findings.add(app, app.constraints.front().place,
+                 fmt::format("must match {} node constraints at once", app.constraints.size()));
+  }
+}
+
+void more_gpus_than_a_server(const CheckInput& input, Report& report) {
+  if (!input.has_cluster()) return;
+  std::int64_t most = 0;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    const model::ServerModel* server = server_of(input.cluster(), pool);
+    if (is_gpu_pool(pool) && server != nullptr) most = std::max(most, server->gpus.value * pool.time_slices.value);
+  }
+  if (most == 0) return;
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    const config::Setting<std::string>* limit = app.limit("nvidia.com/gpu");
+    if (limit == nullptr || !limit->known()) continue;
+    const auto amount = parse_integer(**limit);
+    if (!amount || *amount <= most) continue;
+    findings.add(app, limit->place,
+                 fmt::format("asks for {} GPUs in a pod; no server has more than {}", *amount, most));
+  }
+}
+
+void larger_than_the_limit(const CheckInput& input, Report& report) {
+  const AppsBySpace spaces =
+      apps_by_space(input.config(), [](const config::AppConfig& app) { return gpus_asked(app) > 0; });
+  AppFindings findings(report);
+  for (const config::KubeObject& object : input.config().objects) {
+    if (object.kind != "LimitRange" || spaces.count(object.space) == 0) continue;
+    const YamlNode* limits = object.at("spec.limits");
+    if (limits == nullptr) continue;
+    for (const YamlNode& range : limits->items) {
+      if (config::text_of(range.find("type")) != "Container" || range.find("max") == nullptr) continue;
+      for (const YamlEntry& bound : range.find("max")->entries) {
+        const auto most = parse_integer(config::text_of(&bound.value));
+        if (!most || !config::host_text::contains(bound.key, "/")) continue;
+        for (const config::AppConfig* app : spaces.at(object.space)) {
+          const config::Setting<std::string>* asked = app->limit(bound.key);
+          const auto amount = asked == nullptr ? Result<std::int64_t>(0) : parse_integer(asked->value);
+          if (!amount || *amount <= *most) continue;
+          findings.add(*app, asked->place,
+                       fmt::format("asks for {} of `{}`, but LimitRange `{}` allows a container {}", *amount, bound.key,
+                                   object.name, *most),
+                       {related(bound.value.place, "the limit")});
+        }
+      }
+    }
+  }
+}
+
+// Hosts that slurm.conf offers GPUs on, with the line that does.
+std::map<std::string, Place> slurm_gpu_hosts(const config::ConfigSet& set) {
+  std::map<std::string, Place> out;
+  for (const config::SettingsFile& file : set.settings) {
+    if (file.kind != config::SettingsFile::Kind::slurm) continue;
+    for (const config::SettingsFile::Entry& entry : file.entries) {
+      if (entry.key != "nodename" || !config::host_text::contains(config::host_text::lower(entry.value), "gres=gpu"))
+        continue;
+      const auto hosts = expand_hosts(entry.value.substr(0, entry.value.find(' ')));
+      if (!hosts) continue;
+      for (const std::string& host : *hosts) out.emplace(host, entry.place);
+    }
+  }
+  return out;
+}
+
+const Place* slurm_line_for(const CheckInput& input, const std::map<std::string, Place>& hosts,
+                            const model::PoolSpec& pool) {
+  for (const model::DeviceGroup& group : input.cluster().groups()) {
+    if (group.kind != model::DeviceKind::server || group.name != pool.name->text) continue;
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      const auto found =
+          hosts.find(input.cluster().name_of(static_cast<model::DeviceId>(model::index_of(group.first) + i)));
+      if (found != hosts.end()) return &found->second;
+    }
+  }
+  return nullptr;
+}
+
+void two_schedulers(const CheckInput& input, Report& report) {
+  if (!input.has_cluster()) return;
+  const std::map<std::string, Place> hosts = slurm_gpu_hosts(input.config());
+  if (hosts.empty()) return;
+  AppFindings findings(report);
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (!is_gpu_pool(pool) || pool.taints->empty()) continue;
+    const Place* line = slurm_line_for(input, hosts, pool);
+    if (line == nullptr) continue;
+    for (const config::AppConfig& app : input.config().apps) {
+      const bool by_slurm = app.scheduler.known() && config::host_text::contains(*app.scheduler, "slurm");
+      if (!wants_gpu(app) || is_batch_script(app) || by_slurm || !tolerates_pool(app, pool)) continue;
+      findings.add(app, app.scheduler.known() ? app.scheduler.place : app.place,
+                   fmt::format("is placed by Kubernetes on pool `{}`, whose GPUs Slurm hands out too", pool.name->text),
+                   {related(*line, "Slurm's offer")});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size): a table
+  constexpr auto kConfig = RuleNeeds::config;
+  return {
+      {"HO040",
+       Severity::error,
+       kConfig,
+       "a GPU pod does not tolerate its pool's taint",
+       "The scheduler never places it; it stays pending while the pool idles.",
+       "enterprise stack guide, node pools: taints and tolerations are not optional",
+       "add the toleration",
+       {"running/inference.yaml", "value: inference, effect", "value: serving, effect"},
+       not_tolerated},
+      {"HO041",
+       Severity::warning,
+       kConfig,
+       "a GPU pod reserves no processor or memory",
+       "It shares cores with whatever lands beside it and is among the first to be killed when memory runs out.",
+       "enterprise stack guide: requests and limits for cpu, memory and GPUs",
+       "set requests and limits for cpu and memory",
+       {"running/inference.yaml", "              memory: 32Gi\n", ""},
+       nothing_reserved},
+      {"HO042",
+       Severity::warning,
+       kConfig,
+       "a GPU pod is pinned to hosts by name",
+       "When the host fails or drains, the job cannot move; free GPUs elsewhere do not count.",
+       "scheduling practice: label pools, not hosts",
+       "select the pool by its label",
+       {"running/train-job.yaml", "            weft.example/pool: train\n",
+        "            kubernetes.io/hostname: train001\n"},
+       pinned},
+      {"HO043",
+       Severity::note,
+       kConfig,
+       "a GPU pod must match many node constraints",
+       "Each constraint shrinks the set of nodes; free GPUs that almost fit stay idle (fragmentation).",
+       "Kueue #4329, #3887: quota admitted that cannot be placed",
+       "keep the constraints that matter",
+       {"running/train-job.yaml", "            weft.example/pool: train\n",
+        "            weft.example/pool: train\n            gpu-model: h100\n            gpu-memory: 80g\n            "
+        "disk: nvme\n"},
+       many_constraints},
+      {"HO044",
+       Severity::error,
+       kConfig,
+       "a pod asks for more GPUs than a server has",
+       "A pod runs on one server: it is never placed.",
+       "Kubernetes: resources of a pod come from one node",
+       "use several pods",
+       {"running/inference.yaml", "              nvidia.com/mig-1g.10gb: \"1\"\n",
+        "              nvidia.com/mig-1g.10gb: \"1\"\n              nvidia.com/gpu: \"64\"\n"},
+       more_gpus_than_a_server},
+      {"HO045",
+       Severity::error,
+       kConfig,
+       "a container asks for more than its namespace allows",
+       "The API server refuses the pod; the job never starts and says so only in its events.",
+       "Kubernetes LimitRange: max of a container",
+       "ask for less, or raise the limit",
+       {"running/policies.yaml", "max: {nvidia.com/gpu: \"8\"}", "max: {nvidia.com/gpu: \"4\"}"},
+       larger_than_the_limit},
+      {"HO046",
+       Severity::error,
+       kConfig,
+       "Kubernetes and Slurm hand out the same GPUs",
+       "Neither knows what the other gave away: two jobs land on one GPU and both run out of memory.",
+       "Slinky slurm-bridge: one scheduler owns the nodes",
+       "let one of them place the pods, or give it nodes of its own",
+       {"running/train-job.yaml", "schedulerName: slurm-bridge-scheduler", "schedulerName: default-scheduler"},
+       two_schedulers},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,417 @@
+// HO060 to HO079: what holds in namespaces (network policies, quotas, limits, priorities, images) and storage classes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/quantity.h"
+#include "check/core/host_rule_tools.h"
+#include "config/host_text.h"
+#include "config/kube_objects.h"
+
+namespace weft::check {
+namespace {
+
+using config::host_text::contains;
+using config::host_text::starts_with;
+
+bool any_app(const config::AppConfig& app) { return !is_batch_script(app) && app.kind != "environment"; }
+bool gpu_app(const config::AppConfig& app) { return any_app(app) && gpus_asked(app) > 0; }
+
+// Namespaces with apps that were given as objects too: only of those does silence mean something.
+std::vector<std::pair<const config::KubeObject*, std::vector<const config::AppConfig*>>> known_spaces(
+    const config::ConfigSet& set, bool (*wanted)(const config::AppConfig&)) {
+  std::vector<std::pair<const config::KubeObject*, std::vector<const config::AppConfig*>>> out;
+  const ObjectIndex objects(set);
+  for (const auto& [space, apps] : apps_by_space(set, wanted)) {
+    if (const config::KubeObject* object = objects.find("Namespace", "", space)) out.emplace_back(object, apps);
+  }
+  return out;
+}
+
+// Namespaces in which an object of the kind holds.
+std::set<std::string_view> spaces_with(const config::ConfigSet& set, std::string_view kind,
+                                       bool (*good)(const config::KubeObject&)) {
+  std::set<std::string_view> out;
+  for (const config::KubeObject& object : set.objects) {
+    if (object.kind == kind && good(object)) out.insert(object.space);
+  }
+  return out;
+}
+
+bool denies_by_default(const config::KubeObject& policy) {
+  const YamlNode* selector = policy.at("spec.podSelector");
+  if (selector == nullptr || !selector->entries.empty()) return false;
+  const YamlNode* ingress = policy.at("spec.ingress");
+  if (ingress != nullptr && !ingress->items.empty()) return false;
+  const YamlNode* types = policy.at("spec.policyTypes");
+  if (types == nullptr) return true;  // ingress is implied
+  return std::any_of(types->items.begin(), types->items.end(),
+                     [](const YamlNode& type) { return type.scalar == "Ingress"; });
+}
+
+void no_default_deny(const CheckInput& input, Report& report) {
+  const std::set<std::string_view> denied = spaces_with(input.config(), "NetworkPolicy", denies_by_default);
+  for (const auto& [space, apps] : known_spaces(input.config(), any_app)) {
+    if (denied.count(space->name) > 0) continue;
+    Finding& finding = report.add(space->name, space->place,
+                                  fmt::format("namespace `{}` has no policy that denies by default", space->name));
+    finding.related.push_back(related(apps.front()->place, fmt::format("runs {}", describe(*apps.front()))));
+  }
+}
+
+// Subnets of backend and storage that the policy lets pods reach, the first that no exception covers.
+const model::Subnet* uncovered(const CheckInput& input, const Ipv4Prefix& range, const YamlNode* except) {
+  std::vector<Ipv4Prefix> exceptions;
+  if (except != nullptr) {
+    for (const YamlNode& item : except->items) {
+      if (const auto prefix = config::subnet_of(config::text_of(&item))) exceptions.push_back(*prefix);
+    }
+  }
+  for (const model::Subnet& subnet : input.cluster().subnets()) {
+    const bool rdma = subnet.fabric == model::FabricKind::backend || subnet.fabric == model::FabricKind::storage;
+    if (!rdma || !range.contains(subnet.prefix)) continue;
+    const bool covered = std::any_of(exceptions.begin(), exceptions.end(),
+                                     [&](const Ipv4Prefix& one) { return one.contains(subnet.prefix); });
+    if (!covered) return &subnet;
+  }
+  return nullptr;
+}
+
+void egress_to_rdma(const CheckInput& input, Report& report) {
+  if (!input.has_cluster()) return;
+  for (const config::KubeObject& object : input.config().objects) {
+    if (object.kind != "NetworkPolicy") continue;
+    const YamlNode* egress = object.at("spec.egress");
+    if (egress == nullptr) continue;
+    for (const YamlNode& rule : egress->items) {
+      const YamlNode* peers = rule.find("to");
+      if (peers == nullptr) continue;
+      for (const YamlNode& peer : peers->items) {
+        const YamlNode* cidr = config::node_at(&peer, "ipBlock.cidr");
+        const auto range = config::subnet_of(config::text_of(cidr));
+        if (!range || range->length > 8) continue;  // a narrow range is meant
+        const model::Subnet* open = uncovered(input, *range, config::node_at(&peer, "ipBlock.except"));
+        if (open == nullptr) continue;
+        report.add(object.name, cidr->place,
+                   fmt::format("NetworkPolicy `{}` lets pods reach {}, the {} subnet {} included", object.name,
+                               to_text(*range), model::to_text(open->fabric), to_text(open->prefix)));
+      }
+    }
+  }
+}
+
+bool bounds_gpus(const config::KubeObject& quota) {
+  const YamlNode* hard = quota.at("spec.hard");
+  if (hard == nullptr) return false;
+  return std::any_of(hard->entries.begin(), hard->entries.end(), [](const YamlEntry& entry) {
+    return config::host_text::contains(entry.key, "nvidia.com/") ||
+           config::host_text::contains(entry.key, "amd.com/gpu");
+  });
+}
+
+void no_quota(const CheckInput& input, Report& report) {
+  const std::set<std::string_view> bounded = spaces_with(input.config(), "ResourceQuota", bounds_gpus);
+  for (const auto& [space, apps] : known_spaces(input.config(), gpu_app)) {
+    if (bounded.count(space->name) > 0) continue;
+    Finding& finding = report.add(space->name, space->place,
+                                  fmt::format("no ResourceQuota bounds the GPUs of namespace `{}`", space->name));
+    finding.related.push_back(related(apps.front()->place, fmt::format("runs {}", describe(*apps.front()))));
+  }
+}
+
+void no_limit_range(const CheckInput& input, Report& report) {
+  const std::set<std::string_view> bounded =
+      spaces_with(input.config(), "LimitRange", [](const config::KubeObject&) { return true; });
+  for (const auto& [space, apps] : known_spaces(input.config(), gpu_app)) {
+    if (bounded.count(space->name) > 0) continue;
+    report.add(space->name, space->place, fmt::format("namespace `{}` has no LimitRange", space->name));
+  }
+}
+
+struct Class {
+  const config::KubeObject* object = nullptr;
+  config::Setting<std::int64_t> value;
+};
+
+std::map<std::string_view, Class> priority_classes(const config::ConfigSet& set) {
+  std::map<std::string_view, Class> out;
+  for (const config::KubeObject& object : set.objects) {
+    if (object.kind == "PriorityClass")
+      out[object.name] = {&object, config::integer_setting(object.at("value"), "value")};
+  }
+  return out;
+}
+
+void no_priority(const CheckInput& input, Report& report) {
+  const auto classes = priority_classes(input.config());
+  if (classes.empty()) return;
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!gpu_app(app) || app.kind == "DaemonSet") continue;
+    if (app.kind == "TrainJob") continue;  // its runtime says
+    if (!app.priority_class.known()) {
+      findings.add(app, app.place, "has no priority class: anything may preempt it, or wait behind it for ever");
+    } else if (classes.count(*app.priority_class) == 0 &&
+               !config::host_text::starts_with(*app.priority_class, "system-")) {
+      findings.add(
+          app, app.priority_class.place,
+          fmt::format("has priority class `{}`, which no file defines: its pods are refused", *app.priority_class));
+    }
+  }
+}
+
+void inference_preempted(const CheckInput& input, Report& report) {
+  const auto classes = priority_classes(input.config());
+  const Class* highest = nullptr;
+  const config::AppConfig* trainer = nullptr;
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_training(app) || !app.priority_class.known()) continue;
+    const auto found = classes.find(*app.priority_class);
+    if (found == classes.end() || !found->second.value.known()) continue;
+    if (highest != nullptr && *found->second.value <= *highest->value) continue;
+    highest = &found->second;
+    trainer = &app;
+  }
+  if (highest == nullptr) return;
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_inference(app) || !app.priority_class.known()) continue;
+    const auto found = classes.find(*app.priority_class);
+    if (found == classes.end() || !found->second.value.known()) continue;
+    if (*found->second.value > *highest->value) continue;
+    findings.add(app, found->second.value.place,
+                 fmt::format("has priority {}, not above the {} of {}: training takes its GPUs", *found->second.value,
+                             *highest->value, describe(*trainer)),
+                 {related(highest->value.place, "priority of training")});
+  }
+}
+
+// The part of an image reference that names the version: "" when there is none.
+std::string_view version_of(std::string_view image) {
+  if (const std::size_t at = image.find('@'); at != std::string_view::npos) return image.substr(at + 1);
+  const std::size_t slash = image.find_last_of('/');
+  const std::string_view name = image.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  const std::size_t colon = name.find(':');
+  return colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
+}
+
+void moving_image(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    for (const config::Setting<std::string>& image : app.images) {
+      const std::string_view version = version_of(*image);
+      if (image.value.empty() || is_placeholder(*image) || (!version.empty() && version != "latest")) continue;
+      findings.add(app, image.place, fmt::format("runs image `{}`, which may be another one tomorrow", *image));
+    }
+  }
+}
+
+bool is_kyverno(const config::KubeObject& object) {
+  return (object.kind == "ClusterPolicy" || object.kind == "Policy") && object.api_group == "kyverno.io";
+}
+
+const YamlNode* verifying_rule(const config::KubeObject& policy) {
+  const YamlNode* rules = policy.at("spec.rules");
+  if (rules == nullptr) return nullptr;
+  for (const YamlNode& rule : rules->items) {
+    if (rule.find("verifyImages") != nullptr) return &rule;
+  }
+  return nullptr;
+}
+
+// Enforce where it is said, by the rule or for the whole policy. Kyverno's default is Audit.
+const YamlNode* action_of(const config::KubeObject& policy, const YamlNode& rule) {
+  for (const YamlNode& image : rule.find("verifyImages")->items) {
+    if (const YamlNode* action = image.find("failureAction")) return action;
+  }
+  return policy.at("spec.validationFailureAction");
+}
+
+void unsigned_images(const CheckInput& input, Report& report) {
+  bool any = false;
+  for (const config::KubeObject& object : input.config().objects) {
+    const YamlNode* rule = is_kyverno(object) ? verifying_rule(object) : nullptr;
+    if (rule == nullptr && object.kind != "ImageValidatingPolicy" && object.kind != "ClusterImagePolicy") continue;
+    any = true;
+    if (rule == nullptr) continue;
+    const YamlNode* action = action_of(object, *rule);
+    if (config::host_text::lower(config::text_of(action)) == "enforce") continue;
+    report.add(object.name, action == nullptr ? object.place : action->place,
+               fmt::format("policy `{}` only notes unsigned images, it does not refuse them", object.name));
+  }
+  if (any || !input.has_cluster() || !input.spec().control_plane->signed_images.value) return;
+  // The cluster file promises signed images; the policies that were given do not keep the promise.
+  for (const config::KubeObject& object : input.config().objects) {
+    if (!is_kyverno(object)) continue;
+    report.add(object.name, object.place, "none of the policies checks the signatures of images");
+    return;
+  }
+}
+
+// Storage classes that hold datasets or checkpoints, with the claim that shows it.
+std::map<std::string_view, const config::KubeObject*> precious_classes(const CheckInput& input) {
+  std::map<std::string_view, const config::KubeObject*> out;
+  for (const config::KubeObject& object : input.config().objects) {
+    if (object.kind != "PersistentVolumeClaim") continue;
+    if (!sounds_like_dataset(input, object.name) && !sounds_like_checkpoint(input, object.name)) continue;
+    out.emplace(config::text_of(object.at("spec.storageClassName")), &object);
+  }
+  return out;
+}
+
+void deleted_with_claim(const CheckInput& input, Report& report) {
+  const auto precious = precious_classes(input);
+  for (const config::KubeObject& object : input.config().objects) {
+    const auto used = object.kind == "StorageClass" ? precious.find(object.name) : precious.end();
+    if (used == precious.end()) continue;
+    const YamlNode* policy = object.at("reclaimPolicy");
+    if (policy != nullptr && config::text_of(policy) != "Delete") continue;
+    Finding& finding = report.add(object.name, policy == nullptr ? object.place : policy->place,
+                                  fmt::format("storage class `{}` deletes the data with its claim{}", object.name,
+                                              policy == nullptr ? " (the default)" : ""));
+    finding.related.push_back(related(used->second->place, fmt::format("claim `{}` uses it", used->second->name)));
+  }
+}
+
+void bound_early(const CheckInput& input, Report& report) {
+  const auto precious = precious_classes(input);
+  for (const config::KubeObject& object : input.config().objects) {
+    if (object.kind != "StorageClass" || precious.count(object.name) == 0) continue;
+    const YamlNode* mode = object.at("volumeBindingMode");
+    if (mode != nullptr && config::text_of(mode) == "WaitForFirstConsumer") continue;
+    report.add(object.name, mode == nullptr ? object.place : mode->place,
+               fmt::format("storage class `{}` binds volumes before it knows where the pod runs", object.name));
+  }
+}
+
+void missing_claim(const CheckInput& input, Report& report) {
+  const ObjectIndex objects(input.config());
+  std::set<std::string_view> spaces;
+  for (const config::KubeObject& object : input.config().objects) {
+    if (object.kind == "PersistentVolumeClaim") spaces.insert(object.space);
+  }
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (spaces.count(app.space) == 0) continue;
+    for (const config::AppConfig::Mount& mount : app.mounts) {
+      if (mount.claim.empty() || is_placeholder(mount.claim)) continue;
+      if (objects.find("PersistentVolumeClaim", app.space, mount.claim) != nullptr) continue;
+      findings.add(app, mount.place, fmt::format("mounts claim `{}`, which no file defines", mount.claim));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a table
+  constexpr auto kConfig = RuleNeeds::config;
+  return {
+      {"HO060",
+       Severity::warning,
+       kConfig,
+       "a namespace does not deny by default",
+       "Without a policy that selects all pods, any pod of the cluster may connect to any other.",
+       "container networking guide, security: default-deny NetworkPolicies",
+       "add a NetworkPolicy with an empty podSelector and no ingress",
+       {"running/policies.yaml", "  name: default-deny\n  namespace: team-beta\nspec:\n  podSelector: {}",
+        "  name: default-deny\n  namespace: team-beta\nspec:\n  podSelector: {matchLabels: {app: chat}}"},
+       no_default_deny},
+      {"HO061",
+       Severity::warning,
+       kConfig,
+       "an egress rule opens the RDMA subnets",
+       "A pod of the frontend that reaches the rails can fill lossless queues or talk to storage around its checks.",
+       "container networking guide, segmentation: block frontend to RDMA subnets",
+       "list the rails under `except`",
+       {"running/policies.yaml", "              - 10.71.0.0/16      # storage, rail 2\n", ""},
+       egress_to_rdma},
+      {"HO062",
+       Severity::warning,
+       kConfig,
+       "a namespace's GPUs are not bounded",
+       "One team's batch job takes every GPU of the cluster.",
+       "enterprise stack guide, ResourceQuotas for GPU multi-tenancy",
+       "add a ResourceQuota with requests.nvidia.com/gpu",
+       {"running/policies.yaml", "    requests.nvidia.com/gpu: \"96\"\n", ""},
+       no_quota},
+      {"HO063",
+       Severity::note,
+       kConfig,
+       "a namespace has no limits for a single container",
+       "A container without requests gets none, and one pod may ask for the whole quota.",
+       "enterprise stack guide: LimitRange to prevent pods from grabbing too many GPUs",
+       "add a LimitRange",
+       {"running/policies.yaml", "  name: bounds-beta\n  namespace: team-beta",
+        "  name: bounds-beta\n  namespace: default"},
+       no_limit_range},
+      {"HO064",
+       Severity::warning,
+       kConfig,
+       "a GPU pod has no valid priority class",
+       "Priorities that are not named do not hold: batch work outlasts the service that pays for it.",
+       "enterprise stack guide, priority classes",
+       "name a PriorityClass that exists",
+       {"running/train-job.yaml", "priorityClassName: training-high", "priorityClassName: training-hgih"},
+       no_priority},
+      {"HO065",
+       Severity::error,
+       kConfig,
+       "training preempts inference",
+       "A training job that starts takes GPUs from a service with users on it.",
+       "enterprise stack guide: inference critical above training",
+       "give inference the higher value",
+       {"running/policies.yaml", "value: 1000000", "value: 400000"},
+       inference_preempted},
+      {"HO066",
+       Severity::warning,
+       kConfig,
+       "an image has no fixed version",
+       "Two ranks of a job may run different code, and a restart is not the same program.",
+       "Kubernetes: avoid the :latest tag in production",
+       "name a version, better a digest",
+       {"running/inference.yaml", "vllm-openai:0.6.3", "vllm-openai:latest"},
+       moving_image},
+      {"HO067",
+       Severity::error,
+       kConfig,
+       "unsigned images are not refused",
+       "Whoever can push to the registry runs code beside the model's weights and data.",
+       "container networking guide, security: Kyverno verifyImages, enforce",
+       "set the policy to Enforce",
+       {"running/policies.yaml", "validationFailureAction: Enforce", "validationFailureAction: Audit"},
+       unsigned_images},
+      {"HO068",
+       Severity::error,
+       kConfig,
+       "deleting a claim deletes the data",
+       "Deleting a namespace or a finished job's claim takes months of checkpoints with it.",
+       "enterprise stack guide, StorageClass for training: reclaimPolicy Retain",
+       "set `reclaimPolicy: Retain`",
+       {"running/storage.yaml", "reclaimPolicy: Retain                    # checkpoints outlive their claim",
+        "reclaimPolicy: Delete"},
+       deleted_with_claim},
+      {"HO069",
+       Severity::note,
+       kConfig,
+       "volumes are bound before the pod is placed",
+       "A volume may end up where no node with GPUs reaches it.",
+       "enterprise stack guide: volumeBindingMode WaitForFirstConsumer",
+       "set `volumeBindingMode: WaitForFirstConsumer`",
+       {"running/storage.yaml", "tls: \"true\"}\nreclaimPolicy: Retain\nvolumeBindingMode: WaitForFirstConsumer",
+        "tls: \"true\"}\nreclaimPolicy: Retain\nvolumeBindingMode: Immediate"},
+       bound_early},
+      {"HO070",
+       Severity::error,
+       kConfig,
+       "a pod mounts a claim that does not exist",
+       "The pod stays pending, with its GPUs counted against the quota.",
+       "Kubernetes: volumes",
+       "correct the name",
+       {"running/train-job.yaml", "claimName: checkpoints", "claimName: checkpoint"},
+       missing_claim},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,290 @@
+// HO050 to HO059: inference services as deployed: replicas, probes, disruption, scaling, the way in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/quantity.h"
+#include "check/core/host_rule_tools.h"
+#include "config/host_text.h"
+#include "config/kube_objects.h"
+
+namespace weft::check {
+namespace {
+
+constexpr std::int64_t kShortestTimeout = 60;  // seconds; a long answer streams for 5 to 30
+
+// The objects of one kind by namespace.
+std::map<std::string_view, std::vector<const config::KubeObject*>> objects_by_space(const config::ConfigSet& set,
+                                                                                    std::string_view kind) {
+  std::map<std::string_view, std::vector<const config::KubeObject*>> out;
+  for (const config::KubeObject& object : set.objects) {
+    if (object.kind == kind) out[object.space].push_back(&object);
+  }
+  return out;
+}
+
+using ObjectsBySpace = std::map<std::string_view, std::vector<const config::KubeObject*>>;
+
+const std::vector<const config::KubeObject*>& in_space(const ObjectsBySpace& objects, std::string_view space) {
+  static const std::vector<const config::KubeObject*> kNothing;
+  const auto found = objects.find(space);
+  return found == objects.end() ? kNothing : found->second;
+}
+
+const config::KubeObject* budget_of(const ObjectsBySpace& budgets, const config::AppConfig& app) {
+  for (const config::KubeObject* budget : in_space(budgets, app.space)) {
+    if (selects(budget->at("spec.selector"), app)) return budget;
+  }
+  return nullptr;
+}
+
+const config::KubeObject* scaler_of(const ObjectsBySpace& scalers, const config::AppConfig& app) {
+  for (const config::KubeObject* scaler : in_space(scalers, app.space)) {
+    const YamlNode* target = scaler->at("spec.scaleTargetRef");
+    const YamlNode* kind = config::node_at(target, "kind");
+    if (config::text_of(config::node_at(target, "name")) == app.name &&
+        (kind == nullptr || config::text_of(kind) == app.kind))
+      return scaler;
+  }
+  return nullptr;
+}
+
+// Whether the input has the objects that surround services at all: a lone Deployment proves nothing.
+bool has_any(const config::ConfigSet& set, std::initializer_list<std::string_view> kinds) {
+  return std::any_of(set.objects.begin(), set.objects.end(), [&](const config::KubeObject& object) {
+    return std::find(kinds.begin(), kinds.end(), object.kind) != kinds.end();
+  });
+}
+
+bool shows_services(const config::ConfigSet& set) {
+  return has_any(
+      set, {"Service", "PodDisruptionBudget", "HorizontalPodAutoscaler", "Ingress", "Route", "HTTPRoute", "Namespace"});
+}
+
+// Replicas that are there at the quietest time, and the line that says so.
+config::Setting<std::int64_t> fewest_replicas(const ObjectsBySpace& scalers, const config::AppConfig& app) {
+  if (const config::KubeObject* scaler = scaler_of(scalers, app)) {
+    for (const char* path : {"spec.minReplicas", "spec.minReplicaCount"}) {
+      config::Setting<std::int64_t> least = config::integer_setting(scaler->at(path), path);
+      if (least.known()) return least;
+    }
+    config::Setting<std::int64_t> fallback = config::vendor_default(std::int64_t{1}, "minReplicas is 1 unless set");
+    fallback.place = scaler->place;
+    return fallback;
+  }
+  return app.replicas;
+}
+
+void no_budget(const CheckInput& input, Report& report) {
+  if (!shows_services(input.config())) return;
+  const ObjectsBySpace budgets = objects_by_space(input.config(), "PodDisruptionBudget");
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_inference(app) || budget_of(budgets, app) != nullptr) continue;
+    findings.add(app, app.place, "has no PodDisruptionBudget: draining nodes may take all its replicas at once");
+  }
+}
+
+void budget_blocks(const CheckInput& input, Report& report) {
+  const ObjectsBySpace budgets = objects_by_space(input.config(), "PodDisruptionBudget");
+  const ObjectsBySpace scalers = objects_by_space(input.config(), "HorizontalPodAutoscaler");
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    const config::KubeObject* budget = is_inference(app) ? budget_of(budgets, app) : nullptr;
+    if (budget == nullptr) continue;
+    const config::Setting<std::int64_t> least =
+        config::integer_setting(budget->at("spec.minAvailable"), "minAvailable");
+    const config::Setting<std::int64_t> replicas = fewest_replicas(scalers, app);
+    const YamlNode* share = budget->at("spec.minAvailable");
+    const bool all = config::text_of(share) == "100%" || config::text_of(budget->at("spec.maxUnavailable")) == "0";
+    if (!replicas.known() || *replicas < 2) continue;
+    if (!all && (!least.known() || *least < *replicas)) continue;
+    findings.add(app, least.known() ? least.place : budget->place,
+                 fmt::format("may never lose a replica by `{}`: with {} of them no node can be drained", budget->name,
+                             *replicas),
+                 {related(replicas.place, "its replicas")});
+  }
+}
+
+void weak_readiness(const CheckInput& input, Report& report) {
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_inference(app)) continue;
+    if (!app.readiness.known()) {
+      findings.add(app, app.place, "has no readiness probe: requests arrive before the model is loaded");
+    } else if (*app.readiness == "tcpSocket") {
+      findings.add(app, app.readiness.place,
+                   "is ready as soon as its port is open: requests arrive before the model is loaded");
+    }
+  }
+}
+
+void single_replica(const CheckInput& input, Report& report) {
+  const ObjectsBySpace scalers = objects_by_space(input.config(), "HorizontalPodAutoscaler");
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_inference(app) || app.kind == "LeaderWorkerSet") continue;
+    const config::Setting<std::int64_t> replicas = fewest_replicas(scalers, app);
+    if (replicas.known() && *replicas > 1) continue;
+    findings.add(app, replicas.place.known() ? replicas.place : app.place,
+                 "may be down to one replica: a failed node is an outage");
+  }
+}
+
+void no_scaler(const CheckInput& input, Report& report) {
+  if (!shows_services(input.config())) return;
+  const ObjectsBySpace scalers = objects_by_space(input.config(), "HorizontalPodAutoscaler");
+  const ObjectsBySpace scaled = objects_by_space(input.config(), "ScaledObject");
+  AppFindings findings(report);
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!is_inference(app) || scaler_of(scalers, app) != nullptr || scaler_of(scaled, app) != nullptr) continue;
+    findings.add(app, app.place, "is not scaled with its load: no HorizontalPodAutoscaler names it");
+  }
+}
+
+// "300", "300s", "5m" in seconds.
+std::optional<std::int64_t> seconds_of(std::string_view text) {
+  if (const auto plain = parse_integer(text)) return *plain;
+  if (const auto duration = parse_duration(text)) return duration->count() / 1'000'000'000;
+  return std::nullopt;
+}
+
+void check_timeout(const config::KubeObject& object, const YamlNode* node, Report& report) {
+  const auto seconds = seconds_of(config::text_of(node));
+  if (!seconds || *seconds >= kShortestTimeout || *seconds == 0) return;  // 0 means never
+  report.add(
+      object.name, node->place,
+      fmt::format("{} `{}` gives up after {} s; a long answer takes longer", object.kind, object.name, *seconds));
+}
+
+void short_timeout(const CheckInput& input, Report& report) {
+  const AppsBySpace serving = apps_by_space(input.config(), is_inference);
+  for (const config::KubeObject& object : input.config().objects) {
+    if (serving.count(object.space) == 0) continue;
+    const YamlNode* annotations = object.at("metadata.annotations");
+    if (object.kind == "Ingress" || object.kind == "Route") {
+      if (annotations == nullptr) continue;
+      for (const YamlEntry& entry : annotations->entries) {
+        const bool timeout = entry.key.ends_with("/proxy-read-timeout") || entry.key.ends_with("/proxy-send-timeout") ||
+                             entry.key == "haproxy.router.openshift.io/timeout";
+        if (timeout) check_timeout(object, &entry.value, report);
+      }
+    } else if (object.kind == "HTTPRoute" && object.at("spec.rules") != nullptr) {
+      for (const YamlNode& rule : object.at("spec.rules")->items) {
+        check_timeout(object, config::node_at(&rule, "timeouts.request"), report);
+        check_timeout(object, config::node_at(&rule, "timeouts.backendRequest"), report);
+      }
+    }
+  }
+}
+
+void round_robin(const CheckInput& input, Report& report) {
+  const AppsBySpace serving = apps_by_space(input.config(), is_inference);
+  for (const config::KubeObject& object : input.config().objects) {
+    if (serving.count(object.space) == 0 || (object.kind != "Ingress" && object.kind != "Route")) continue;
+    const YamlNode* annotations = object.at("metadata.annotations");
+    if (annotations == nullptr) continue;
+    for (const YamlEntry& entry : annotations->entries) {
+      const bool balance = entry.key.ends_with("/load-balance") || entry.key == "haproxy.router.openshift.io/balance";
+      const std::string value = config::host_text::lower(config::text_of(&entry.value));
+      if (!balance || (value != "round_robin" && value != "roundrobin")) continue;
+      report.add(object.name, entry.value.place,
+                 fmt::format("{} `{}` spreads requests in turn, however busy a replica is", object.kind, object.name));
+    }
+  }
+}
+
+void old_bgp(const CheckInput& input, Report& report) {
+  for (const config::KubeObject& object : input.config().objects) {
+    if (object.kind != "CiliumBGPPeeringPolicy") continue;
+    report.add(object.name, object.place,
+               fmt::format("CiliumBGPPeeringPolicy `{}` is gone in Cilium 1.19", object.name));
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): a table
+  constexpr auto kConfig = RuleNeeds::config;
+  return {
+      {"HO050",
+       Severity::warning,
+       kConfig,
+       "an inference service has no disruption budget",
+       "A rolling upgrade of nodes takes the service down, since nothing tells it to wait.",
+       "enterprise stack guide, frontend resiliency: PodDisruptionBudgets",
+       "add a PodDisruptionBudget",
+       {"running/inference.yaml", "  minAvailable: 2\n  selector:\n    matchLabels:\n      app: chat\n",
+        "  minAvailable: 2\n  selector:\n    matchLabels:\n      app: talk\n"},
+       no_budget},
+      {"HO051",
+       Severity::warning,
+       kConfig,
+       "a disruption budget blocks every drain",
+       "Nodes cannot be drained for repair or upgrade; someone ends up deleting pods by hand.",
+       "Kubernetes: specifying a disruption budget, minAvailable equal to replicas",
+       "allow at least one replica to go",
+       {"running/inference.yaml", "minAvailable: 2", "minAvailable: 4"},
+       budget_blocks},
+      {"HO052",
+       Severity::warning,
+       kConfig,
+       "readiness does not ask the model",
+       "An open port says nothing about weights in GPU memory: users get errors for minutes after each start.",
+       "enterprise stack guide: probe /health, don't trust TCP-level readiness",
+       "probe the server's health with httpGet",
+       {"running/inference.yaml", "readinessProbe:\n            httpGet: {path: /health, port: 8000}",
+        "readinessProbe:\n            tcpSocket: {port: 8000}"},
+       weak_readiness},
+      {"HO053",
+       Severity::warning,
+       kConfig,
+       "an inference service may have one replica",
+       "One pod, one node, one GPU: each of them failing is an outage.",
+       "enterprise stack guide, resiliency matrix: multiple replicas",
+       "run at least two replicas",
+       {"running/inference.yaml", "minReplicas: 4", "minReplicas: 1"},
+       single_replica},
+      {"HO054",
+       Severity::note,
+       kConfig,
+       "an inference service does not scale with its load",
+       "Inference load varies widely: fixed replicas are too few at noon and idle at night.",
+       "enterprise stack guide, horizontal pod autoscaler",
+       "add a HorizontalPodAutoscaler",
+       {"running/inference.yaml", "kind: Deployment, name: chat}", "kind: Deployment, name: talk}"},
+       no_scaler},
+      {"HO055",
+       Severity::warning,
+       kConfig,
+       "the way to an inference service times out early",
+       "A request holds its connection while tokens stream back; cut off, the client retries and doubles the load.",
+       "enterprise stack guide, load balancing: 60 to 300 s, not the default 30 s",
+       "set timeouts of 60 to 300 s",
+       {"running/inference.yaml", "proxy-read-timeout: \"300\"", "proxy-read-timeout: \"30\""},
+       short_timeout},
+      {"HO056",
+       Severity::warning,
+       kConfig,
+       "requests to a model are spread in turn",
+       "Requests differ a hundredfold in length: in turn, long ones pile up on one replica.",
+       "enterprise stack guide, load balancing: least-connection, not round-robin",
+       "balance by load (ewma, leastconn)",
+       {"running/inference.yaml", "load-balance: ewma", "load-balance: round_robin"},
+       round_robin},
+      {"HO057",
+       Severity::error,
+       kConfig,
+       "a BGP resource that Cilium no longer has",
+       "After the upgrade nothing announces the service addresses, and the API server refuses the object.",
+       "Cilium 1.19 removes CiliumBGPPeeringPolicy",
+       "use CiliumBGPClusterConfig, PeerConfig and Advertisement",
+       {"running/frontend.yaml", "",
+        "---\napiVersion: cilium.io/v2alpha1\nkind: CiliumBGPPeeringPolicy\nmetadata: {name: old}\nspec: "
+        "{virtualRouters: []}\n"},
+       old_bgp},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,415 @@
+// OB: the out-of-band network as a lifeline. It may lean on nothing that it is there to rescue, and nothing single. How
+// BMCs are set up is in rules/oob_bmc.cc, switches as configured in rules/oob_config.cc.
+#include "check/rules/oob.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "base/host_range.h"
+#include "check/failures/lifeline.h"
+
+namespace weft::check {
+namespace {
+
+constexpr std::int64_t kSparePercent = 10;
+
+const model::OobSpec& oob(const CheckInput& input) { return *input.spec().fabrics->oob; }
+
+// A finding about a choice that closes a cycle, with the cycle below it.
+template <class T>
+void leans(const CheckInput& input, Report& report, const model::Given<T>& given, std::string_view key,
+           std::string message) {
+  Finding& finding = report.at(given, section(input, oob(input).place), "oob", std::move(message));
+  if (const LifelineCycle* cycle = input.lifeline().cycle_of(key)) {
+    finding.related.push_back({{}, "recovery goes in a circle: " + cycle->text()});
+  }
+}
+
+void over_frontend(const CheckInput& input, Report& report) {
+  if (!*oob(input).uplink_to_frontend) return;
+  leans(input, report, oob(input).uplink_to_frontend, "fabrics.oob.uplink_to_frontend",
+        fmt::format("out-of-band leaves hang off the frontend: with it down, {} devices cannot be reached",
+                    input.lifeline().unreachable().size()));
+}
+
+void entry_over_frontend(const CheckInput& input, Report& report) {
+  if (*oob(input).entry != model::OobEntry::frontend) return;
+  leans(input, report, oob(input).entry, "fabrics.oob.entry", "people reach the jump hosts through the frontend");
+}
+
+void service_on_frontend(const CheckInput& input, Report& report, const model::Given<model::Whereabouts>& where,
+                         const char* key, std::string message) {
+  if (*where != model::Whereabouts::frontend) return;
+  leans(input, report, where, std::string("fabrics.oob.services.") + key, std::move(message));
+}
+
+void dns_on_frontend(const CheckInput& input, Report& report) {
+  service_on_frontend(input, report, oob(input).services->dns, "dns", "names of BMCs are resolved on the frontend");
+}
+void dhcp_on_frontend(const CheckInput& input, Report& report) {
+  service_on_frontend(input, report, oob(input).services->dhcp, "dhcp",
+                      "BMCs get their addresses from a service on the frontend");
+}
+void directory_on_frontend(const CheckInput& input, Report& report) {
+  service_on_frontend(input, report, oob(input).services->directory, "directory",
+                      "logins to jump hosts and BMCs are checked by a directory on the frontend");
+}
+void time_on_frontend(const CheckInput& input, Report& report) {
+  service_on_frontend(input, report, oob(input).services->time, "time", "time comes from a service on the frontend");
+}
+
+void service_out_of_reach(const CheckInput& input, Report& report) {
+  if (*oob(input).gateway != model::Whereabouts::none) return;
+  const model::OobServicesSpec& services = *oob(input).services;
+  const std::pair<const char*, const model::Given<model::Whereabouts>*> all[] = {
+      {"dns", &services.dns}, {"dhcp", &services.dhcp}, {"directory", &services.directory}, {"time", &services.time}};
+  for (const auto& [name, where] : all) {
+    if (**where != model::Whereabouts::site) continue;
+    report.at(*where, section(input, oob(input).place), "oob",
+              fmt::format("`{}` is at the site, and the out-of-band network has no route there", name));
+  }
+}
+
+void credentials_in_cluster(const CheckInput& input, Report& report) {
+  const model::Given<std::string>& credentials = oob(input).credentials;
+  if (!credentials.has_value() || !kept_in_kubernetes(*credentials)) return;
+  leans(input, report, credentials, "fabrics.oob.credentials",
+        "the BMCs' credentials rest in the Kubernetes that they are needed to rescue");
+}
+
+const model::PoolSpec* jump_pool(const CheckInput& input) {
+  for (const model::PoolSpec& pool : *input.spec().pools) {
+    if (*pool.role == model::PoolRole::jump) return &pool;
+  }
+  return nullptr;
+}
+
+void no_jump_host(const CheckInput& input, Report& report) {
+  if (!input.lifeline().jump_hosts().empty()) return;
+  report.add("oob", section(input, input.spec().pools.place),
+             fmt::format("no jump host leads to the BMCs of {} devices",
+                         input.lifeline().reachable() + input.lifeline().unreachable().size()));
+}
+
+void one_jump_host(const CheckInput& input, Report& report) {
+  const std::vector<model::DeviceId>& hosts = input.lifeline().jump_hosts();
+  if (hosts.size() != 1) return;
+  const model::PoolSpec& pool = *jump_pool(input);
+  report.at(pool.count, pool.place, input.cluster().name_of(hosts.front()),
+            fmt::format("`{}` is the only jump host", input.cluster().name_of(hosts.front())));
+}
+
+std::string jump_names(const CheckInput& input) {
+  std::vector<std::string> names;
+  for (const model::DeviceId id : input.lifeline().jump_hosts()) names.push_back(input.cluster().name_of(id));
+  return fold_hosts(std::move(names));
+}
+
+bool jumps_in_one_rack(const CheckInput& input) {
+  std::set<std::uint32_t> racks;
+  for (const model::DeviceId id : input.lifeline().jump_hosts())
+    racks.insert(model::index_of(input.cluster().device(id).rack));
+  return input.lifeline().jump_hosts().size() > 1 && racks.size() == 1;
+}
+
+void jump_hosts_together(const CheckInput& input, Report& report) {
+  if (!jumps_in_one_rack(input)) return;
+  const model::PoolSpec& pool = *jump_pool(input);
+  const model::RackId rack = input.cluster().device(input.lifeline().jump_hosts().front()).rack;
+  report.add(jump_names(input), pool.racks.place.known() ? pool.racks.place : pool.place,
+             fmt::format("all {} jump hosts stand in rack `{}`", input.lifeline().jump_hosts().size(),
+                         rack == model::kNone<model::RackId> ? "-" : input.cluster().rack(rack).name));
+}
+
+void jump_hosts_on_one_leaf(const CheckInput& input, Report& report) {
+  const std::vector<model::DeviceId>& hosts = input.lifeline().jump_hosts();
+  if (hosts.size() < 2 || jumps_in_one_rack(input)) return;
+  std::set<std::uint32_t> leaves;
+  for (const model::DeviceId id : hosts) leaves.insert(model::index_of(input.lifeline().leaf_of_jump(id)));
+  const auto leaf = static_cast<model::DeviceId>(*leaves.begin());
+  // With one leaf in that part of the room there is nowhere else to go.
+  if (leaves.size() != 1 || leaf == model::kNone<model::DeviceId> || input.cluster().group_of(leaf).count < 2) return;
+  Place place = jump_pool(input)->place;
+  for (const model::CableSpec& cable : *input.spec().cables) {
+    const model::DeviceId host = input.cluster().find_device(cable.from->substr(0, cable.from->find(':')));
+    if (std::find(hosts.begin(), hosts.end(), host) != hosts.end()) place = cable.place;
+  }
+  report.add(jump_names(input), place,
+             fmt::format("all {} jump hosts are on `{}`: when it fails, {} devices cannot be reached", hosts.size(),
+                         input.cluster().name_of(leaf), input.lifeline().worst_loss().devices));
+}
+
+void jump_host_in_band(const CheckInput& input, Report& report) {
+  const std::vector<model::DeviceId>& hosts = input.lifeline().jump_hosts();
+  std::vector<std::string> names;
+  for (const model::DeviceId id : hosts) {
+    if (input.lifeline().leaf_of_jump(id) == model::kNone<model::DeviceId>)
+      names.push_back(input.cluster().name_of(id));
+  }
+  if (names.empty()) return;
+  const model::PoolSpec& pool = *jump_pool(input);
+  report.at(pool.links->oob, pool.place, fold_hosts(std::move(names)),
+            "the only out-of-band port of the jump hosts is their BMC's: they are reached in band or not at all");
+}
+
+const model::FabricSpec& data_fabric(const CheckInput& input, int kind) {
+  const model::FabricsSpec& fabrics = *input.spec().fabrics;
+  return kind == 0 ? *fabrics.backend : kind == 1 ? *fabrics.storage : *fabrics.frontend;
+}
+
+std::string vendor_of(const CheckInput& input, const std::string& model) {
+  const model::SwitchModel* found = input.cluster().catalog().switch_model(model);
+  return found == nullptr ? std::string() : *found->vendor;
+}
+
+std::string system_of(const CheckInput& input, const model::Given<std::string>& system, const std::string& model) {
+  if (system.has_value()) return *system;
+  const model::SwitchModel* found = input.cluster().catalog().switch_model(model);
+  return found == nullptr || found->systems->empty() ? std::string() : found->systems->front();
+}
+
+bool same_vendor_everywhere(const CheckInput& input) {
+  const std::string mine = vendor_of(input, *oob(input).leaf);
+  int fabrics = 0;
+  for (int f = 0; f < 3; ++f) {
+    if (!input.cluster().fabric(static_cast<model::FabricKind>(f)).present) continue;
+    ++fabrics;
+    if (vendor_of(input, *data_fabric(input, f).leaf) != mine) return false;
+  }
+  return fabrics > 0 && mine != "generic";
+}
+
+void same_vendor(const CheckInput& input, Report& report) {
+  if (!same_vendor_everywhere(input)) return;
+  report.at(oob(input).leaf, section(input, oob(input).place), "oob",
+            fmt::format("out-of-band and data fabrics all are {}'s", vendor_of(input, *oob(input).leaf)));
+}
+
+void same_system(const CheckInput& input, Report& report) {
+  if (same_vendor_everywhere(input)) return;
+  const std::string mine = system_of(input, oob(input).system, *oob(input).leaf);
+  std::string shared;
+  for (int f = 0; f < 3; ++f) {
+    const auto kind = static_cast<model::FabricKind>(f);
+    const model::FabricSpec& fabric = data_fabric(input, f);
+    if (kind == model::FabricKind::storage || !input.cluster().fabric(kind).present) continue;
+    if (mine.empty() || system_of(input, fabric.system, *fabric.leaf) != mine) continue;
+    shared += fmt::format("{}{}", shared.empty() ? "" : " and ", model::to_text(kind));
+  }
+  if (shared.empty()) return;
+  const model::Given<std::string>& given = oob(input).system.from_file() ? oob(input).system : oob(input).leaf;
+  report.at(given, section(input, oob(input).place), "oob",
+            fmt::format("out-of-band runs {} as the {} does", mine, shared));
+}
+
+void one_aggregation(const CheckInput& input, Report& report) {
+  const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::oob);
+  if (*oob(input).uplink_to_frontend || plan.leaves < 2 || (plan.spines > 1 && *oob(input).uplinks > 1)) return;
+  const LifelineLoss& worst = input.lifeline().worst_loss();
+  report.at(
+      oob(input).uplinks, section(input, oob(input).place), "oob",
+      fmt::format("each out-of-band leaf has {} uplink{} to {} aggregation switch{}; the loss of `{}` takes {} "
+                  "devices out of reach",
+                  *oob(input).uplinks, *oob(input).uplinks == 1 ? "" : "s", plan.spines, plan.spines == 1 ? "" : "es",
+                  worst.device == model::kNone<model::DeviceId> ? "-" : input.cluster().name_of(worst.device),
+                  worst.devices));
+}
+
+void no_spare_ports(const CheckInput& input, Report& report) {
+  if (*oob(input).spare_percent >= kSparePercent) return;
+  report.at(oob(input).spare_percent, section(input, oob(input).place), "oob",
+            fmt::format("{}% of the out-of-band ports are kept free", *oob(input).spare_percent));
+}
+
+void default_vlan(const CheckInput& input, Report& report) {
+  if (*oob(input).vlan != 1) return;
+  report.at(oob(input).vlan, section(input, oob(input).place), "oob", "management traffic is in VLAN 1");
+}
+
+}  // namespace
+
+std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a table
+  constexpr std::string_view kServices = "    services: {dns: oob, dhcp: oob, directory: none, time: oob}\n";
+  return {
+      {"OB001",
+       Severity::error,
+       RuleNeeds::design,
+       "the out-of-band network hangs off the frontend",
+       "It is there for the day the frontend does not answer. Joined through frontend switches it goes down with them, "
+       "and nobody can power-cycle the switch that did it.",
+       "four-fabric guide: autonomous out-of-band, its own switches end to end",
+       "give it an aggregation of its own: `uplink_to_frontend: false`",
+       {"pod16.yaml", "    vlan: 999\n", "    vlan: 999\n    uplink_to_frontend: true\n"},
+       over_frontend},
+      {"OB002",
+       Severity::error,
+       RuleNeeds::design,
+       "the way in leads through the frontend",
+       "A jump host that is reached over the network it must rescue is out of reach when it is needed.",
+       "four-fabric guide: out-of-band access by VPN or a dedicated jump host",
+       "set `entry: vpn`, `cellular` or `console`",
+       {"pod16.yaml", "    entry: vpn\n", "    entry: frontend\n"},
+       entry_over_frontend},
+      {"OB003",
+       Severity::warning,
+       RuleNeeds::design,
+       "names of BMCs are resolved on the frontend",
+       "During an outage nobody remembers addresses; tools that use names hang until they time out.",
+       "four-fabric guide: recovery path independent of what it recovers",
+       "set `services.dns: oob`",
+       {"pod16.yaml", kServices, "    services: {dns: frontend, dhcp: oob, directory: none, time: oob}\n"},
+       dns_on_frontend},
+      {"OB004",
+       Severity::error,
+       RuleNeeds::design,
+       "BMCs get addresses from the frontend",
+       "After a power cut every BMC asks at once, and no one answers: none of them has an address.",
+       "four-fabric guide: recovery path independent of what it recovers",
+       "set `services.dhcp: oob`",
+       {"pod16.yaml", kServices, "    services: {dns: oob, dhcp: frontend, directory: none, time: oob}\n"},
+       dhcp_on_frontend},
+      {"OB005",
+       Severity::error,
+       RuleNeeds::design,
+       "logins are checked on the frontend",
+       "With the frontend down, jump hosts and BMCs refuse everyone who has no local account.",
+       "operators' outage reports: login depended on the network that was down; NSA and CISA, Harden BMCs (2023)",
+       "set `services.directory: oob`, or `none` for local accounts from a vault",
+       {"pod16.yaml", kServices, "    services: {dns: oob, dhcp: oob, directory: frontend, time: oob}\n"},
+       directory_on_frontend},
+      {"OB006",
+       Severity::note,
+       RuleNeeds::design,
+       "time comes from the frontend",
+       "Clocks drift apart while it is down: certificates fail, and logs of an incident do not line up.",
+       "NTP best current practices, RFC 8633",
+       "set `services.time: oob`",
+       {"pod16.yaml", kServices, "    services: {dns: oob, dhcp: oob, directory: none, time: frontend}\n"},
+       time_on_frontend},
+      {"OB007",
+       Severity::error,
+       RuleNeeds::design,
+       "a service is out of reach",
+       "The out-of-band network has no route to where the service is: it never answers.",
+       "four-fabric guide: services of the management network on the management network",
+       "run the service on the out-of-band network (`oob`)",
+       {"pod16.yaml", kServices, "    services: {dns: oob, dhcp: oob, directory: none, time: site}\n"},
+       service_out_of_reach},
+      {"OB008",
+       Severity::error,
+       RuleNeeds::design,
+       "credentials rest in what they must rescue",
+       "To log in to the BMC of a control server one needs a secret that the control server has to hand out.",
+       "recovery path independent of what it recovers",
+       "keep them in a vault outside of the cluster",
+       {"pod16.yaml", "credentials: vault:oob/bmc", "credentials: kubernetes:oob/bmc"},
+       credentials_in_cluster},
+      {"OB009",
+       Severity::error,
+       RuleNeeds::design,
+       "no jump host",
+       "BMCs are then reached from anywhere, or from nowhere. One guarded host in between is what makes access logged "
+       "and revocable.",
+       "four-fabric guide: access through a dedicated management jump host; NSA and CISA, Harden BMCs (2023)",
+       "add a pool with `role: jump`",
+       {"pod16.yaml", "  - {name: jump, role: jump, server: jump-1u, count: 2}\n", ""},
+       no_jump_host},
+      {"OB010",
+       Severity::warning,
+       RuleNeeds::design,
+       "one jump host",
+       "When it is down, is being patched or stands in the rack that burns, nobody reaches any BMC.",
+       "four-fabric guide: redundancy of the out-of-band network",
+       "add a second one in another rack",
+       {"pod16.yaml", "server: jump-1u, count: 2}", "server: jump-1u, count: 1}"},
+       one_jump_host},
+      {"OB011",
+       Severity::warning,
+       RuleNeeds::design,
+       "jump hosts in one rack",
+       "One rack, one fire, one breaker: both are gone.",
+       "four-fabric guide: redundancy of the out-of-band network",
+       "spread them over racks",
+       {"pod16.yaml", "server: jump-1u, count: 2}", "server: jump-1u, count: 2, per_rack: 2}"},
+       jump_hosts_together},
+      {"OB012",
+       Severity::warning,
+       RuleNeeds::design,
+       "jump hosts on one out-of-band leaf",
+       "The loss of that 1G switch takes every path of recovery, not only to the devices that are cabled to it.",
+       "four-fabric guide: redundancy of the out-of-band network",
+       "cable them to different leaves",
+       {"pod16.yaml", "", "\ncables:\n  - {from: \"jump001:mgmt1\", to: \"oob-leaf002:p47\"}\n"},
+       jump_hosts_on_one_leaf},
+      {"OB013",
+       Severity::error,
+       RuleNeeds::design,
+       "a jump host without an out-of-band port of its own",
+       "The BMC's port manages the jump host; its operating system cannot use it to reach anything.",
+       "four-fabric guide: jump host on the management network",
+       "set `links: {oob: 2}` on the pool",
+       {"pod16.yaml", "server: jump-1u, count: 2}", "server: jump-1u, count: 2, links: {oob: 1}}"},
+       jump_host_in_band},
+      {"OB014",
+       Severity::warning,
+       RuleNeeds::design,
+       "one vendor for everything",
+       "A bug or a hole in that vendor's software takes the data fabrics and the way to repair them together.",
+       "four-fabric guide: vendor-diverse out-of-band",
+       "choose out-of-band switches of another vendor",
+       {"pod16.yaml", "    leaf: nexus-9348gc-fx3\n", "    leaf: sn2201\n"},
+       same_vendor},
+      {"OB015",
+       Severity::note,
+       RuleNeeds::design,
+       "out-of-band runs the same system as a data fabric",
+       "Another vendor's box with the same software shares its bugs, and the upgrade that triggers them.",
+       "four-fabric guide: vendor-diverse out-of-band",
+       "choose another network operating system",
+       {"pod16.yaml", "    leaf: nexus-9348gc-fx3\n", "    leaf: plain-1g-48\n"},
+       same_system},
+      {"OB016",
+       Severity::warning,
+       RuleNeeds::design,
+       "out-of-band leaves hang on one switch",
+       "Its failure cuts all leaves off from the jump hosts.",
+       "four-fabric guide: redundancy of the out-of-band network",
+       "set `uplinks: 2`",
+       {"pod16.yaml", "    vlan: 999\n", "    vlan: 999\n    uplinks: 1\n"},
+       one_aggregation},
+      {"OB017",
+       Severity::note,
+       RuleNeeds::design,
+       "few out-of-band ports are kept free",
+       "The PDU, the sensor or the switch that comes next is then hung on the frontend, and is missing on the day of "
+       "the "
+       "outage.",
+       "operators' practice: a tenth of the management ports spare",
+       "set `spare_percent: 10`",
+       {"pod16.yaml", "spare_percent: 15 ", "spare_percent: 9 "},
+       no_spare_ports},
+      {"OB018",
+       Severity::warning,
+       RuleNeeds::design,
+       "out-of-band uses the default VLAN",
+       "Ports that nobody configured are in VLAN 1: whoever plugs in is next to every BMC.",
+       "NSA network infrastructure security guide (2023): do not use VLAN 1",
+       "choose another `vlan`",
+       {"pod16.yaml", "    vlan: 999\n", "    vlan: 1\n"},
+       default_vlan},
+  };
+}
+
+std::vector<Rule> oob_rules() {  // NOLINT(readability-function-size): a table
+  std::vector<Rule> all = oob_network_rules();
+  for (auto table : {oob_bmc_rules, oob_config_rules}) {
+    std::vector<Rule> more = table();
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace weft::check

@@ -1,0 +1,156 @@
+// OB, third part: management settings of switches as they are configured, of every fabric.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "check/core/match.h"
+#include "check/rules/oob.h"
+
+namespace weft::check {
+namespace {
+
+// The device a configuration is for, else its own name, else its file.
+std::string subject_of(const CheckInput& input, const config::SwitchConfig& config) {
+  if (input.has_cluster()) {
+    const std::vector<model::DeviceId> devices = devices_of(input.cluster(), input.config(), config);
+    if (!devices.empty()) return input.cluster().name_of(devices.front());
+  }
+  if (config.hostname.known()) return *config.hostname;
+  return input.sources().path(config.file);
+}
+
+Place start_of(const config::SwitchConfig& config) {
+  if (config.hostname.place.known()) return config.hostname.place;
+  return Place{config.file, 1, 1};
+}
+
+void telnet(const CheckInput& input, Report& report) {
+  for (const config::SwitchConfig& config : input.config().switches) {
+    const config::Setting<bool>& setting = config.management.telnet;
+    if (!setting.given() || !*setting) continue;
+    report.add(subject_of(input, config), setting.place, fmt::format("telnet is on ({})", setting.path));
+  }
+}
+
+void factory_users(const CheckInput& input, Report& report) {
+  for (const config::SwitchConfig& config : input.config().switches) {
+    for (const config::Setting<std::string>& user : config.management.default_users) {
+      report.add(subject_of(input, config), user.place, fmt::format("account `{}` looks factory-made", *user));
+    }
+  }
+}
+
+void guessable_community(const CheckInput& input, Report& report) {
+  static constexpr std::array<std::string_view, 5> kGuessed = {"public", "private", "cisco", "admin", "community"};
+  for (const config::SwitchConfig& config : input.config().switches) {
+    for (const config::Setting<std::string>& community : config.management.snmp_communities) {
+      if (std::find(kGuessed.begin(), kGuessed.end(), std::string_view(*community)) == kGuessed.end()) continue;
+      report.add(subject_of(input, config), community.place, fmt::format("SNMP community `{}`", *community));
+    }
+  }
+}
+
+void unlogged_switch(const CheckInput& input, Report& report) {
+  for (const config::SwitchConfig& config : input.config().switches) {
+    if (!config.management.syslog.empty()) continue;
+    report.add(subject_of(input, config), start_of(config), "the switch logs to nobody");
+  }
+}
+
+// NX-OS falls back to local accounts by itself when no server answers.
+void no_local_login(const CheckInput& input, Report& report) {
+  for (const config::SwitchConfig& config : input.config().switches) {
+    const std::vector<config::Setting<std::string>>& methods = config.management.aaa_methods;
+    if (methods.empty() || config.dialect == config::Dialect::nxos) continue;
+    const bool local = std::any_of(methods.begin(), methods.end(),
+                                   [](const config::Setting<std::string>& method) { return *method == "local"; });
+    if (local || !methods.front().given()) continue;
+    report.add(subject_of(input, config), methods.front().place,
+               fmt::format("logins go to `{}` alone", *methods.front()));
+  }
+}
+
+// What the switch asks while it is being rescued must not be on the far side of what it carries.
+void asks_in_band(const CheckInput& input, Report& report) {
+  for (const config::SwitchConfig& config : input.config().switches) {
+    const config::ManagementConfig& management = config.management;
+    const std::pair<const char*, const std::vector<config::Setting<std::string>>*> all[] = {
+        {"syslog", &management.syslog},
+        {"time", &management.ntp},
+        {"name", &management.dns},
+        {"login", &management.aaa_servers}};
+    for (const auto& [what, servers] : all) {
+      for (const config::Setting<std::string>& server : *servers) {
+        const std::string_view fabric = data_fabric_of(input, *server);
+        if (fabric.empty()) continue;
+        report.add(subject_of(input, config), server.place,
+                   fmt::format("{} server {} is on the {}", what, *server, fabric));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"OB033",
+       Severity::error,
+       RuleNeeds::config,
+       "telnet is on",
+       "Passwords cross the network as plain text.",
+       "NSA network infrastructure security guide (2023)",
+       "use SSH: `no feature telnet`",
+       {"running/oob-leaf001.cfg", "", "\nfeature telnet\n"},
+       telnet},
+      {"OB034",
+       Severity::error,
+       RuleNeeds::config,
+       "a factory account is left",
+       "It is what attackers try first, and what nobody changes later.",
+       "four-fabric hardening guide: default credentials; NSA network infrastructure security guide (2023)",
+       "give the account a secret of its own or remove it",
+       {"running/oob-leaf001.cfg", "", "\nusername cisco password 0 cisco role network-admin\n"},
+       factory_users},
+      {"OB035",
+       Severity::error,
+       RuleNeeds::config,
+       "a guessable SNMP community",
+       "With it anyone reads the whole configuration, and with a writable one changes it.",
+       "NSA network infrastructure security guide (2023): SNMPv3 only",
+       "use SNMPv3 with authentication and privacy",
+       {"running/oob-leaf001.cfg", "", "\nsnmp-server community public group network-operator\n"},
+       guessable_community},
+      {"OB036",
+       Severity::warning,
+       RuleNeeds::config,
+       "a switch logs to nobody",
+       "Its own buffer is gone with the reboot that everyone will ask about.",
+       "four-fabric hardening guide: log every access centrally",
+       "add a syslog server on the out-of-band network",
+       {"running/oob-leaf001.cfg", "logging server", "no logging console\n!"},
+       unlogged_switch},
+      {"OB037",
+       Severity::error,
+       RuleNeeds::config,
+       "no local login when the servers are away",
+       "TACACS+, RADIUS or LDAP out of reach means that nobody can log in to repair why.",
+       "vendors' AAA guides: local as the last method",
+       "add `local` as the last method",
+       {"running/be-spine001.json", "\"DEVICE_METADATA\": {",
+        "\"AAA\": {\"authentication\": {\"login\": \"tacacs+\"}},\n  \"DEVICE_METADATA\": {"},
+       no_local_login},
+      {"OB038",
+       Severity::warning,
+       RuleNeeds::both,
+       "a switch asks servers on a data fabric",
+       "Names, logins, time and logs of a switch that is being rescued come over the fabric that is down.",
+       "recovery path independent of what it recovers",
+       "use servers on the out-of-band network",
+       {"running/oob-leaf001.cfg", "", "\nntp server 10.20.50.5 use-vrf oob\n"},
+       asks_in_band},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,219 @@
+// OP: the first day and every day after, and the check's own suppressions (which the checker judges itself).
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "check/core/rule.h"
+#include "check/core/rule_tools.h"
+
+namespace weft::check {
+namespace {
+
+const model::OperationsSpec& operations(const CheckInput& input) { return input.spec().operations.value; }
+
+void by_hand(const CheckInput& input, Report& report) {
+  if (operations(input).configuration.value == model::Handling::automatic) return;
+  report.at(operations(input).configuration, operations(input).place, "operations",
+            fmt::format("{} devices are configured by hand", input.cluster().devices().size()));
+}
+
+void people_repair(const CheckInput& input, Report& report) {
+  if (operations(input).remediation.value == model::Handling::automatic) return;
+  report.at(operations(input).remediation, operations(input).place, "operations",
+            "ill nodes are found and drained by people");
+}
+
+void unwatched(const CheckInput& input, Report& report) {
+  if (operations(input).monitoring.value) return;
+  report.at(operations(input).monitoring, operations(input).place, "operations", "nothing is monitored");
+}
+
+void gpus_unwatched(const CheckInput& input, Report& report) {
+  if (operations(input).gpu_metrics.value || input.cluster().gpu_count() == 0) return;
+  report.at(operations(input).gpu_metrics, operations(input).place, "operations", "GPU health is not measured");
+}
+
+void recovery_untested(const CheckInput& input, Report& report) {
+  bool training = false;
+  for (const model::PoolSpec& pool : input.spec().pools.value)
+    training = training || pool.role.value == model::PoolRole::training;
+  if (!training || operations(input).checkpoint_recovery_tested.value) return;
+  report.at(operations(input).checkpoint_recovery_tested, operations(input).place, "operations",
+            "no job was ever restarted from its checkpoint");
+}
+
+const model::Given<model::ChecklistState>* item(const CheckInput& input, std::string_view id) {
+  for (const auto& [name, state] : input.spec().checklist.value) {
+    if (name == id) return &state;
+  }
+  return nullptr;
+}
+
+void gpus_first(const CheckInput& input, Report& report) {
+  const model::Given<model::ChecklistState>* gpus = item(input, "procurement.gpus");
+  const model::Given<model::ChecklistState>* switches = item(input, "procurement.switches");
+  if (gpus == nullptr || gpus->value != model::ChecklistState::done) return;
+  if (switches != nullptr && switches->value == model::ChecklistState::done) return;
+  report.add("procurement", gpus->place, "GPUs are ordered and switches are not");
+}
+
+void wrong_mix(const CheckInput& input, Report& report) {
+  const model::WorkloadSpec& work = input.spec().workload.value;
+  if (!work.inference_percent.from_file() && !work.training_percent.from_file()) return;
+  std::int64_t inference = 0;
+  std::int64_t all = 0;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (!is_gpu_pool(pool)) continue;
+    all += gpus_of(input.cluster(), pool);
+    if (pool.role.value == model::PoolRole::inference) inference += gpus_of(input.cluster(), pool);
+  }
+  if (all == 0) return;
+  const std::int64_t share = 100 * inference / all;
+  const std::int64_t planned =
+      work.inference_percent.from_file() ? work.inference_percent.value : 100 - work.training_percent.value;
+  const bool both = work.inference_percent.from_file() && work.training_percent.from_file();
+  const std::int64_t sum = work.inference_percent.value + work.training_percent.value;
+  if (both && sum != 100) {
+    report.at(work.training_percent, work.place, "workload",
+              fmt::format("training and inference make up {} % of the workload", sum));
+    return;
+  }
+  if (std::llabs(share - planned) <= 15) return;
+  report.at(work.inference_percent, work.place, "workload",
+            fmt::format("the workload is {} % inference, but {} % of the GPUs are in inference pools", planned, share));
+}
+
+// Equal complaints about one file are one finding: a slip in a template repeats for every port.
+void unreadable_lines(const CheckInput& input, Report& report) {
+  struct Group {
+    Diagnostic first;
+    std::size_t count = 0;
+  };
+  std::vector<Group> groups;
+  std::map<std::pair<FileId, std::string>, std::size_t> known;
+  for (const Diagnostic& problem : input.config().problems.sorted()) {
+    const auto [at, fresh] = known.try_emplace({problem.place.file, problem.message}, groups.size());
+    if (fresh) groups.push_back({problem, 0});
+    ++groups[at->second].count;
+  }
+  for (Group& group : groups) {
+    std::string message = group.first.message;
+    if (group.count > 1) message += fmt::format(" ({} times)", group.count);
+    Finding& finding = report.add(input.sources().path(group.first.place.file), group.first.place, std::move(message));
+    finding.severity = group.first.severity;
+    finding.length = group.first.length;
+    finding.fix = group.first.hint;
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"OP001",
+       Severity::warning,
+       RuleNeeds::design,
+       "a suppression matches nothing",
+       "It stays behind after the cause is gone and hides the next finding of its kind.",
+       "practice of compilers and linters: unused suppressions are findings",
+       "remove it from `suppress:`",
+       {"pod16.yaml", "", "\nsuppress:\n  - {rule: BE001, reason: \"one switch for now\"}\n"},
+       nullptr},
+      {"OP002",
+       Severity::warning,
+       RuleNeeds::design,
+       "a suppression has expired",
+       "It was accepted until a day that has passed; what it covered is reported again.",
+       "suppressions carry an optional expiry so that exceptions end",
+       "mend the cause, or decide again and move `until`",
+       {"pod16.yaml", "", "\nsuppress:\n  - {rule: BE001, reason: \"until the spines arrive\", until: 2020-01-31}\n"},
+       nullptr},
+      {"OP003",
+       Severity::error,
+       RuleNeeds::design,
+       "a suppression names no rule",
+       "A misspelt id suppresses nothing while its author believes it does.",
+       "`weft rules` lists all ids",
+       "correct the id",
+       {"pod16.yaml", "", "\nsuppress:\n  - {rule: BE999, reason: \"a slip of the pen\"}\n"},
+       nullptr},
+      {"OP004",
+       Severity::warning,
+       RuleNeeds::design,
+       "devices are configured by hand",
+       "At 8 servers that works, at 80 it does not: hosts drift apart and nobody can rebuild one.",
+       "common mistakes of enterprise teams: manual day-2 operations; infrastructure as code from day one",
+       "set `operations.configuration: automatic` and use what `weft render` writes",
+       {"pod16.yaml", "configuration: automatic", "configuration: manual"},
+       by_hand},
+      {"OP005",
+       Severity::warning,
+       RuleNeeds::design,
+       "repair waits for a person",
+       "A node with a failing GPU keeps killing jobs until someone looks at a dashboard.",
+       "common mistakes of enterprise teams: manual day-2 operations; automated health scoring and draining",
+       "set `operations.remediation: automatic`",
+       {"pod16.yaml", "remediation: automatic", "remediation: manual"},
+       people_repair},
+      {"OP006",
+       Severity::warning,
+       RuleNeeds::design,
+       "nothing is monitored",
+       "Underused GPUs, pause storms and slow paths show in metrics days before they show in complaints.",
+       "enterprise AI architect's checklist, phase 5: observability",
+       "set `operations.monitoring: true`",
+       {"pod16.yaml", "monitoring: true", "monitoring: false"},
+       unwatched},
+      {"OP007",
+       Severity::warning,
+       RuleNeeds::design,
+       "GPU health is not measured",
+       "Single-bit errors, throttling and idle NVLink are visible only in DCGM's counters.",
+       "enterprise AI architecture, critical DCGM metrics",
+       "set `operations.gpu_metrics: true`",
+       {"pod16.yaml", "gpu_metrics: true", "gpu_metrics: false"},
+       gpus_unwatched},
+      {"OP008",
+       Severity::warning,
+       RuleNeeds::design,
+       "checkpoint recovery was never tried",
+       "The first time a team finds out that recovery does not work should not be 72 hours into a run.",
+       "common mistakes of enterprise teams: not testing checkpoint recovery before production",
+       "kill a test job, restart it from its checkpoint, then set `operations.checkpoint_recovery_tested: true`",
+       {"pod16.yaml", "checkpoint_recovery_tested: true", "checkpoint_recovery_tested: false"},
+       recovery_untested},
+      {"OP009",
+       Severity::warning,
+       RuleNeeds::design,
+       "GPUs were ordered before the network",
+       "Switches and optics have lead times of 12 to 16 weeks; GPUs that arrive first stand in boxes.",
+       "common mistakes of enterprise teams: buying GPUs before designing the network",
+       "order the switches now; `weft show bom` lists what to buy, in order",
+       {"pod16.yaml", "", "\nchecklist: {procurement.gpus: done}\n"},
+       gpus_first},
+      {"OP010",
+       Severity::note,
+       RuleNeeds::design,
+       "the pools do not follow the workload",
+       "The ratio of training to inference is the first decision of a design; when the pools say something else, one "
+       "side waits while the other idles.",
+       "enterprise AI architect's checklist, phase 1: define the training to inference ratio",
+       "move servers between pools or correct `workload`",
+       {"pod16.yaml", "  training_percent: 80\n  inference_percent: 20\n",
+        "  training_percent: 30\n  inference_percent: 70\n"},
+       wrong_mix},
+      {"OP011",
+       Severity::error,
+       RuleNeeds::config,
+       "a line of configuration makes no sense to its own program",
+       "The program refuses it, drops it silently or does something else than its author meant; a command line that "
+       "bypasses the schema lets it through until the next restart.",
+       "SONiC YANG models; sonic-buildimage issue 27865: the command line accepts what the models refuse",
+       "correct the line",
+       {"running/be-train-u001-leaf1.json", "\"POLL_INTERVAL\": \"200\"", "\"POLL_INTERVAL\": \"800\""},
+       unreadable_lines},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,445 @@
+// QO060 to QO079: headroom, marking thresholds and watchdogs as switches are configured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "check/core/match.h"
+#include "check/qos/intent_qos.h"
+#include "check/qos/lossless_ports.h"
+#include "check/rules/qos.h"
+
+namespace weft::check {
+
+namespace {
+
+constexpr std::int64_t kTolerance = 2048;  // bytes: what weft's formula may be off a vendor's table
+
+Place line_of(const LosslessPort& port, const Place& place) { return place.known() ? place : port.interface->place; }
+
+// --- headroom
+
+struct Need {
+  model::AsicHeadroom asic;
+  model::Headroom room;
+};
+
+std::optional<Need> need_of(const CheckInput& input, const LosslessPort& port) {
+  const auto asic = asic_of(input, port);
+  if (!asic || asic->estimated || port.speed.count() == 0 || port.cable.count() == 0) return std::nullopt;
+  return Need{*asic, model::pfc_headroom(*asic, port.speed, port.cable, port.mtu, port.lanes)};
+}
+
+// The older chip whose table has this value for the same port, or "".
+std::string_view other_generation(const LosslessPort& port, const Need& need, Bytes xoff) {
+  for (const char* name : {"Spectrum-5", "Spectrum-4", "Spectrum-3", "Spectrum-2", "Spectrum"}) {
+    const model::AsicHeadroom asic = *model::asic_headroom(name);
+    if (asic.family == need.asic.family) continue;
+    // Profiles are made for a few lengths: the next one up counts as the same.
+    for (const Length cable : {port.cable, metres(5), metres(40), metres(300)}) {
+      if (cable < port.cable) continue;
+      const Bytes theirs = model::pfc_headroom(asic, port.speed, cable, 9100, port.lanes).xoff;
+      if (std::abs((theirs - xoff).count()) <= kTolerance / 2) return asic.family;
+    }
+  }
+  return "";
+}
+
+template <class Function>
+void short_groups(const CheckInput& input, Function function) {
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const auto need = need_of(input, port);
+    if (!need) continue;
+    for (const config::GroupQos& group : port.qos->groups) {
+      if (!is_on(group.lossless) || !group.xoff.given()) continue;
+      if (*group.xoff + Bytes(kTolerance) < need->room.xoff) function(port, group, *need);
+    }
+  }
+}
+
+void headroom_short(const CheckInput& input, Report& report) {
+  Grouped lines;
+  short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const Need& need) {
+    if (!other_generation(port, need, *group.xoff).empty()) return;
+    lines.add(port.name, group.xoff.place,
+              fmt::format("headroom of {} bytes is {} short of what {} needs for {} over {} m with {}-byte frames",
+                          group.xoff.value.count(), (need.room.xoff - *group.xoff).count(), need.asic.family,
+                          to_text(port.speed), port.cable.count() / 1000, port.mtu));
+  });
+  lines.report(report);
+}
+
+void headroom_of_another_chip(const CheckInput& input, Report& report) {
+  Grouped lines;
+  short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const Need& need) {
+    const std::string_view other = other_generation(port, need, *group.xoff);
+    if (other.empty()) return;
+    lines.add(port.name, group.xoff.place,
+              fmt::format("headroom of {} bytes is that of {}: {} needs {} for {}", group.xoff.value.count(), other,
+                          need.asic.family, need.room.xoff.count(), to_text(port.speed)));
+  });
+  lines.report(report);
+}
+
+void size_against_parts(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    // Only on Spectrum does the size hold xon and xoff; SONiC's profiles for other chips keep the headroom apart
+    // (pg_profile_lookup.ini of Trident and Tomahawk: a size of a few cells).
+    const config::Setting<std::string>& hwsku = port.config->hardware;
+    if (hwsku.known() ? !model::asic_headroom(*hwsku) : !asic_of(input, port)) continue;
+    const std::vector<config::PoolConfig>& pools = port.config->pools;
+    const bool shared = std::any_of(pools.begin(), pools.end(), [](const config::PoolConfig& pool) {
+      return pool.shared_headroom.known() && pool.shared_headroom.value.count() > 0;
+    });
+    for (const config::GroupQos& group : port.qos->groups) {
+      if (!is_on(group.lossless) || !group.size.given() || !group.xon.given() || !group.xoff.given()) continue;
+      const Bytes sum = *group.xon + *group.xoff;
+      if (*group.size >= (shared ? *group.xon : sum)) continue;
+      lines.add(
+          port.name, group.size.place,
+          fmt::format("a reserved size of {} bytes does not hold {}", group.size.value.count(),
+                      shared ? fmt::format("xon {}", group.xon.value.count())
+                             : fmt::format("xon {} and xoff {}", group.xon.value.count(), group.xoff.value.count())));
+    }
+  }
+  lines.report(report);
+}
+
+// Ingress pools, shared headroom and what every lossless group reserves, against the chip.
+void beyond_the_chip(const CheckInput& input, Report& report) {
+  std::map<std::pair<const config::SwitchConfig*, model::DeviceId>, Bytes> reserved;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    Bytes& sum = reserved[{port.config, port.device}];
+    for (const config::GroupQos& group : port.qos->groups) {
+      if (is_on(group.lossless) && group.size.known()) sum += *group.size;
+    }
+  }
+  Grouped lines;
+  for (const auto& [key, sum] : reserved) {
+    const auto& [config, device] = key;
+    if (device == model::kNone<model::DeviceId>) continue;
+    const model::SwitchModel& model = *input.cluster().group_of(device).network_switch;
+    Bytes total = sum;
+    const config::Setting<Bytes>* largest = nullptr;
+    for (const config::PoolConfig& pool : config->pools) {
+      if (!pool.ingress) continue;
+      for (const config::Setting<Bytes>* part : {&pool.size, &pool.shared_headroom}) {
+        if (!part->given()) continue;
+        total += **part;
+        if (largest == nullptr || **part > **largest) largest = part;
+      }
+    }
+    if (largest == nullptr || total <= *model.buffer) continue;
+    lines.add(input.cluster().name_of(device), largest->place,
+              fmt::format("ingress pools and headroom add up to {}, {} has {}", about(total), *model.name,
+                          about(*model.buffer)));
+  }
+  lines.report(report);
+}
+
+void cable_longer_than_said(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::Setting<Length>& said = port.interface->cable_length;
+    if (port.device == model::kNone<model::DeviceId> || !said.given() || said.value.count() == 0 || *said >= port.cable)
+      continue;
+    lines.add(port.name, said.place,
+              fmt::format("the file counts on {} of cable, the design has {}", to_text(*said), to_text(port.cable)));
+  }
+  lines.report(report);
+}
+
+void pauses_for_nothing(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::PortQos& qos = *port.qos;
+    std::vector<int> extra;
+    std::vector<std::int64_t> wanted;
+    if (input.has_cluster()) wanted = *fabric_spec(input.cluster(), port.fabric)->qos->pfc_priorities;
+    Place place;
+    bool right_one = wanted.empty();
+    for (int p = 0; p < config::kClasses; ++p) {
+      const config::Setting<bool>& pfc = qos.pfc[static_cast<std::size_t>(p)];
+      if (!is_on(pfc)) continue;
+      const int group =
+          qos.pfc_to_group[static_cast<std::size_t>(p)].known() ? *qos.pfc_to_group[static_cast<std::size_t>(p)] : p;
+      const config::Setting<bool> has_headroom = group >= 0 && group < config::kClasses
+                                                     ? qos.groups[static_cast<std::size_t>(group)].lossless
+                                                     : config::Setting<bool>(false, {}, {});
+      const bool lossless = !has_headroom.known() || *has_headroom;  // unknown: nothing can be said
+      const bool meant = wanted.empty() || std::find(wanted.begin(), wanted.end(), p) != wanted.end();
+      right_one = right_one || meant;
+      if (wanted.empty() ? lossless : meant) continue;
+      extra.push_back(p);
+      place = line_of(port, pfc.place);
+    }
+    if (extra.empty() || !right_one) continue;  // the data's own priority missing is the trace's to tell
+    lines.add(port.name, place,
+              fmt::format("pauses priority {}, which carries no lossless data", fmt::join(extra, ", ")));
+  }
+  lines.report(report);
+}
+
+// --- marking
+
+const config::QueueQos* data_queue(const LosslessPort& port) {
+  return port.queue < 0 ? nullptr : &port.qos->queues[static_cast<std::size_t>(port.queue)];
+}
+
+bool marks(const config::QueueQos* queue) {
+  return queue != nullptr && is_on(queue->ecn) && queue->ecn_min.known() && queue->ecn_max.known();
+}
+
+void thresholds_reversed(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::QueueQos* queue = data_queue(port);
+    // Equal thresholds are a step: DCTCP (RFC 8257, section 3.1) marks that way.
+    if (!marks(queue) || *queue->ecn_min <= *queue->ecn_max) continue;
+    lines.add(port.name, line_of(port, queue->ecn_min.place),
+              fmt::format("marking starts at {} bytes and is to be complete at {}", queue->ecn_min.value.count(),
+                          queue->ecn_max.value.count()));
+  }
+  lines.report(report);
+}
+
+// Where a group that is alone in a dynamic pool starts to pause: 2^alpha / (1 + 2^alpha) of it.
+std::optional<Bytes> pause_point(const LosslessPort& port) {
+  Bytes pool;
+  for (const config::PoolConfig& one : port.config->pools) {
+    if (one.ingress && one.size.known()) pool = std::max(pool, *one.size);
+  }
+  std::optional<Bytes> first;
+  for (const config::GroupQos& group : port.qos->groups) {
+    if (!is_on(group.lossless)) continue;
+    std::optional<Bytes> own;
+    if (group.static_limit.known()) own = *group.static_limit;
+    if (!own && group.alpha.known() && pool.count() > 0) {
+      const double share = std::exp2(*group.alpha);
+      own = Bytes(static_cast<std::int64_t>(static_cast<double>(pool.count()) * share / (1 + share)));
+    }
+    if (own && (!first || *own < *first)) first = own;
+  }
+  return first;
+}
+
+void marks_after_pausing(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::QueueQos* queue = data_queue(port);
+    const auto pause = pause_point(port);
+    if (!marks(queue) || !pause || *queue->ecn_min >= *queue->ecn_max || *queue->ecn_max < *pause) continue;
+    lines.add(port.name, line_of(port, queue->ecn_max.place),
+              fmt::format("marking is complete at {} bytes, but pausing starts at {}", queue->ecn_max.value.count(),
+                          pause->count()));
+  }
+  lines.report(report);
+}
+
+void thresholds_against_speed(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::QueueQos* queue = data_queue(port);
+    if (!marks(queue) || port.speed.count() == 0 || !queue->ecn_max.given()) continue;
+    if (*queue->ecn_min >= *queue->ecn_max) continue;
+    const Bytes delay = bandwidth_delay(port.speed);
+    if (*queue->ecn_max * 4 < delay) {
+      lines.add(port.name, queue->ecn_max.place,
+                fmt::format("at {} marking is complete at {} bytes, a small part of the {} bytes in flight",
+                            to_text(port.speed), queue->ecn_max.value.count(), delay.count()));
+    } else if (*queue->ecn_min > delay * 8) {
+      lines.add(port.name, queue->ecn_min.place,
+                fmt::format("at {} marking starts at {} bytes, many times the {} bytes in flight", to_text(port.speed),
+                            queue->ecn_min.value.count(), delay.count()));
+    }
+  }
+  lines.report(report);
+}
+
+void hardly_marks(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::QueueQos* queue = data_queue(port);
+    if (queue == nullptr || !is_on(queue->ecn) || !queue->ecn_percent.given() || *queue->ecn_percent >= 5) continue;
+    lines.add(port.name, queue->ecn_percent.place,
+              fmt::format("a full queue marks only {} % of its packets", *queue->ecn_percent));
+  }
+  lines.report(report);
+}
+
+// --- watchdog
+
+void watchdog_hasty(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::WatchdogQos& watchdog = port.qos->watchdog;
+    const config::Setting<Duration>& poll = port.config->watchdog_poll;
+    if (port.config->dialect != config::Dialect::sonic || !is_on(watchdog.on) || !watchdog.detection.given()) continue;
+    if (poll.known() && *watchdog.detection < *poll) continue;  // SONiC itself refuses that: OP011
+    const Duration rule = model::watchdog_times(model::QosSpec{}, port_count(input, port)).detection;
+    if (*watchdog.detection >= rule) continue;
+    lines.add(port.name, watchdog.detection.place,
+              fmt::format("the watchdog acts after {}, {} ports need {}", to_text(*watchdog.detection),
+                          port_count(input, port), to_text(rule)));
+  }
+  lines.report(report);
+}
+
+void watchdog_lets_through(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::WatchdogQos& watchdog = port.qos->watchdog;
+    if (!is_on(watchdog.on) || !watchdog.action.given() || *watchdog.action == model::WatchdogAction::drop) continue;
+    lines.add(port.name, watchdog.action.place, "the watchdog does not clear a stuck queue");
+  }
+  lines.report(report);
+}
+
+}  // namespace
+
+std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a table
+  static constexpr std::string_view kLeaf = "running/be-train-u001-leaf1.json";
+  return {
+      {"QO060",
+       Severity::error,
+       RuleNeeds::config,
+       "PFC headroom is too small for speed, cable and frame size",
+       "What is still under way when a pause is sent must fit: both directions of the cable, a frame at each end, the "
+       "peer's reaction. What does not fit is dropped, in the class that was to lose nothing.",
+       "SONiC HLD, dynamic headroom calculation; sonic-swss buffer_headroom_mellanox.lua; held against NVIDIA's tables",
+       "raise xoff of the profile to what the port needs",
+       {kLeaf,
+        "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": \"258048\", \"xon\": "
+        "\"19456\", \"xoff\": \"238592\"",
+        "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": \"219456\", \"xon\": "
+        "\"19456\", \"xoff\": \"200000\""},
+       headroom_short},
+      {"QO061",
+       Severity::error,
+       RuleNeeds::config,
+       "PFC headroom of another switch generation",
+       "The profile was carried over from an older switch. Spectrum-4 counts the peer's reaction in pause quanta: at "
+       "400G it needs six times what Spectrum-3 did.",
+       "sonic-buildimage pg_profile_lookup.ini of SN4700 and SN5600",
+       "use the profile that belongs to this switch",
+       {kLeaf,
+        "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": \"258048\", \"xon\": "
+        "\"19456\", \"xoff\": \"238592\"",
+        "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": \"97280\", \"xon\": "
+        "\"19456\", \"xoff\": \"77824\""},
+       headroom_of_another_chip},
+      {"QO062",
+       Severity::error,
+       RuleNeeds::config,
+       "a lossless profile reserves less than xon and xoff",
+       "The reserved size holds both the room until pausing ends and the headroom. If it is smaller, the last bytes "
+       "come from the shared pool, which may be empty just then.",
+       "SONiC HLD, dynamic headroom calculation: size = xon + xoff; sonic-buildimage ACS-SN5600 row 40000 5m has the "
+       "error",
+       "set size to xon + xoff, or configure a shared headroom pool",
+       {kLeaf,
+        "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": \"258048\", \"xon\": "
+        "\"19456\", \"xoff\": \"238592\"",
+        "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": \"238592\", \"xon\": "
+        "\"19456\", \"xoff\": \"238592\""},
+       size_against_parts},
+      {"QO063",
+       Severity::error,
+       RuleNeeds::both,
+       "buffer pools and headroom exceed the chip",
+       "The switch refuses the configuration, or gives late ports nothing: with SONiC, ports stay without a profile.",
+       "SONiC HLD, dynamic headroom calculation: accumulative headroom; vendor data sheets for the buffer",
+       "reduce the pool by what the lossless groups reserve",
+       {kLeaf, "\"ingress_lossless_pool\": {\"type\": \"ingress\", \"mode\": \"dynamic\", \"size\": \"131072000\"}",
+        "\"ingress_lossless_pool\": {\"type\": \"ingress\", \"mode\": \"dynamic\", \"size\": \"159000000\"}"},
+       beyond_the_chip},
+      {"QO064",
+       Severity::warning,
+       RuleNeeds::both,
+       "the file counts on a shorter cable than is laid",
+       "Headroom follows CABLE_LENGTH. A longer cable holds more than was set aside.",
+       "sonic-swss buffer_headroom_mellanox.lua: bytes on cable = 2 x length x speed / propagation",
+       "set CABLE_LENGTH to the cable's, rounded up",
+       {kLeaf, "\"Ethernet0\": \"10m\"", "\"Ethernet0\": \"3m\""},
+       cable_longer_than_said},
+      {"QO065",
+       Severity::warning,
+       RuleNeeds::config,
+       "more priorities can pause than carry lossless data",
+       "Every paused class spreads congestion to traffic that could have been dropped, and takes headroom from the "
+       "classes that need it.",
+       "container networking architecture for AI workloads: PFC only on the training class; sonic-buildimage: 3 and 4",
+       "enable PFC for the priorities of lossless classes alone",
+       {kLeaf,
+        "\"Ethernet0\": {\"dscp_to_tc_map\": \"ROCE\", \"tc_to_pg_map\": \"ROCE\", \"tc_to_queue_map\": \"ROCE\", "
+        "\"pfc_to_queue_map\": \"ROCE\", \"pfc_to_pg_map\": \"ROCE\", \"pfc_enable\": \"3\"",
+        "\"Ethernet0\": {\"dscp_to_tc_map\": \"ROCE\", \"tc_to_pg_map\": \"ROCE\", \"tc_to_queue_map\": \"ROCE\", "
+        "\"pfc_to_queue_map\": \"ROCE\", \"pfc_to_pg_map\": \"ROCE\", \"pfc_enable\": \"3,4\""},
+       pauses_for_nothing},
+      {"QO066",
+       Severity::error,
+       RuleNeeds::config,
+       "ECN thresholds are the wrong way round",
+       "Marking must rise from the minimum to the maximum. With both reversed the switch refuses them, marks nothing, "
+       "or marks all at once.",
+       "RFC 3168; Floyd and Jacobson, Random early detection (1993)",
+       "make the maximum threshold no smaller than the minimum",
+       {"running-nexus/be-train-u001-leaf1.cfg", "minimum-threshold 800 kbytes", "minimum-threshold 3300 kbytes"},
+       thresholds_reversed},
+      {"QO067",
+       Severity::warning,
+       RuleNeeds::config,
+       "PFC acts before ECN does",
+       "The queue pauses its senders before marking is complete, so congestion control never gets to act and pauses "
+       "spread.",
+       "DCQCN (SIGCOMM 2015), section 4: PFC threshold above the ECN thresholds",
+       "lower the maximum threshold, or raise the group's share of the pool",
+       {kLeaf, "\"xoff\": \"238592\", \"dynamic_th\": \"0\"", "\"xoff\": \"238592\", \"dynamic_th\": \"-6\""},
+       marks_after_pausing},
+      {"QO068",
+       Severity::warning,
+       RuleNeeds::config,
+       "ECN thresholds out of proportion to the port's speed",
+       "Thresholds are queue lengths in bytes. What is right at 25G marks everything at 400G; what is right at 400G "
+       "never marks at 25G.",
+       "HPCC (SIGCOMM 2019) artefact: 4 and 16 KB for each Gb/s; Huawei AI Fabric: Kmax 2 to 3 times rate x 20 us",
+       "use a profile for each speed",
+       {kLeaf, "\"green_min_threshold\": \"800000\", \"green_max_threshold\": \"3200000\"",
+        "\"green_min_threshold\": \"10000\", \"green_max_threshold\": \"40000\""},
+       thresholds_against_speed},
+      {"QO069",
+       Severity::warning,
+       RuleNeeds::config,
+       "ECN hardly ever marks on a switch",
+       "With so small a probability a queue grows to the pause threshold before senders hear of it.",
+       "published settings: 5 % (SONiC), 10 to 30 % (Huawei), 20 % (HPCC), 100 % (Cumulus, Juniper)",
+       "raise the marking probability to 5 % or more",
+       {kLeaf, "\"green_drop_probability\": \"20\"", "\"green_drop_probability\": \"1\""},
+       hardly_marks},
+      {"QO071",
+       Severity::warning,
+       RuleNeeds::config,
+       "the watchdog of a switch is too quick for its ports",
+       "It visits every port and queue in turn. With too short a time it takes ordinary congestion for a storm and "
+       "drops lossless traffic.",
+       "sonic-utilities pfcwd start_default: 200 ms for each 32 ports; sonic-net/SONiC #1535, false positives",
+       "raise detection_time to 200 ms for each 32 ports",
+       {kLeaf, "\"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"400\"",
+        "\"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"200\""},
+       watchdog_hasty},
+      {"QO072",
+       Severity::warning,
+       RuleNeeds::config,
+       "the watchdog of a switch does not clear a stuck queue",
+       "`forward` sends on into a receiver that asked for silence, `alert` leaves the storm as it is. Only `drop` "
+       "frees the ports behind.",
+       "SONiC HLD, PFC watchdog: actions drop, forward, alert",
+       "set the action to drop",
+       {kLeaf, "\"Ethernet0\": {\"action\": \"drop\"", "\"Ethernet0\": {\"action\": \"forward\""},
+       watchdog_lets_through},
+  };
+}
+
+}  // namespace weft::check

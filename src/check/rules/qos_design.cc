@@ -1,0 +1,452 @@
+// QO001 to QO029: what the cluster file asks for of its lossless classes. InfiniBand fabrics have none of this.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "check/qos/intent_qos.h"
+#include "check/rules/qos.h"
+#include "model/lossless.h"
+
+namespace weft::check {
+
+namespace {
+
+using Values = model::NamedValues<std::string>;
+
+const model::Given<std::string>* job_variable(const CheckInput& input, std::string_view name) {
+  const Values& environment = *input.spec().workload->environment;
+  const auto found =
+      std::find_if(environment.begin(), environment.end(), [&](const auto& v) { return v.first == name; });
+  return found == environment.end() ? nullptr : &found->second;
+}
+
+std::optional<int> traffic_class(const model::Given<std::string>* variable) {
+  if (variable == nullptr) return std::nullopt;
+  const auto value = parse_integer(**variable);
+  if (!value || *value < 0 || *value > 255) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+const LosslessFabric* backend_of(const std::vector<LosslessFabric>& fabrics) {
+  return fabrics.empty() || fabrics[0].kind != model::FabricKind::backend ? nullptr : &fabrics[0];
+}
+
+void job_marking(const CheckInput& input, Report& report) {
+  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  const LosslessFabric* backend = backend_of(fabrics);
+  for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
+    const model::Given<std::string>* variable = job_variable(input, name);
+    const auto value = traffic_class(variable);
+    if (backend == nullptr || !value || *value / 4 == *backend->qos.dscp) continue;
+    report.add(
+        "workload", variable->place,
+        fmt::format("`{}` {} marks DSCP {}, but the backend's lossless class has DSCP {}: use {}", name, *value,
+                    *value / 4, *backend->qos.dscp, model::traffic_class_of(static_cast<int>(*backend->qos.dscp))));
+  }
+}
+
+void job_without_ect(const CheckInput& input, Report& report) {
+  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  const LosslessFabric* backend = backend_of(fabrics);
+  for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
+    const model::Given<std::string>* variable = job_variable(input, name);
+    const auto value = traffic_class(variable);
+    if (backend == nullptr || !value || *value / 4 != *backend->qos.dscp || (*value & 3) != 0) continue;
+    report.add("workload", variable->place,
+               fmt::format("`{}` {} has DSCP {} but no ECT bits: use {}", name, *value, *value / 4, *value | 2));
+  }
+}
+
+void job_control_messages(const CheckInput& input, Report& report) {
+  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  const LosslessFabric* backend = backend_of(fabrics);
+  const model::Given<std::string>* variable = job_variable(input, "NCCL_IB_FIFO_TC");
+  const auto value = traffic_class(variable);
+  if (backend == nullptr || !value) return;
+  const std::int64_t dscp = *value / 4;
+  if (dscp == *backend->qos.dscp || dscp == *backend->qos.cnp_dscp) return;
+  report.add("workload", variable->place,
+             fmt::format("`NCCL_IB_FIFO_TC` {} marks DSCP {}, which is best effort on the backend", *value, dscp));
+}
+
+void trust_pcp(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    if (*fabric.qos.trust == model::TrustMode::dscp) continue;
+    report.at(fabric.qos.trust, place_of(fabric), fabric.name,
+              fmt::format("{} classifies by PCP, but its ports are routed and carry no VLAN tag", fabric.name));
+  }
+}
+
+const model::SwitchModel* lossy_model(const CheckInput& input, model::FabricKind kind) {
+  for (const model::DeviceGroup& group : input.cluster().groups()) {
+    if (group.kind != model::DeviceKind::network_switch || group.fabric != kind || group.tier == model::Tier::none)
+      continue;
+    if (group.count > 0 && !*group.network_switch->lossless) return group.network_switch;
+  }
+  return nullptr;
+}
+
+void nothing_pauses(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    const model::QosSpec& qos = fabric.qos;
+    const std::vector<std::int64_t>& list = *qos.pfc_priorities;
+    if (*qos.pfc == model::PfcMode::off) {
+      report.at(qos.pfc, place_of(fabric), fabric.name,
+                fmt::format("{} asks for a lossless class with priority flow control off", fabric.name));
+    } else if (std::find(list.begin(), list.end(), *qos.priority) == list.end()) {
+      report.at(qos.pfc_priorities, place_of(fabric), fabric.name,
+                fmt::format("{} carries its data on priority {}, which is not among `pfc_priorities`", fabric.name,
+                            *qos.priority));
+    }
+    if (const model::SwitchModel* model = lossy_model(input, fabric.kind)) {
+      report.at(fabric.spec.leaf, place_of(fabric), fabric.name,
+                fmt::format("{} asks for a lossless class, which {} cannot give", fabric.name, *model->name));
+    }
+  }
+}
+
+void pfc_negotiated(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    if (*fabric.qos.pfc != model::PfcMode::automatic) continue;
+    report.at(fabric.qos.pfc, place_of(fabric), fabric.name,
+              fmt::format("priority flow control of {} is left to negotiation", fabric.name));
+  }
+}
+
+// The switch of a fabric that sets most aside, as a share of its buffer.
+struct Reserved {
+  const model::SwitchModel* model = nullptr;
+  model::HeadroomTotal total;
+  bool estimated = false;
+  [[nodiscard]] bool too_much() const { return model != nullptr && total.all > *model->buffer / 2; }
+};
+
+Reserved most_reserved(const CheckInput& input, const LosslessFabric& fabric) {
+  const model::Cluster& cluster = input.cluster();
+  Reserved out;
+  for (const model::DeviceGroup& group : cluster.groups()) {
+    if (group.kind != model::DeviceKind::network_switch || group.fabric != fabric.kind || group.count == 0) continue;
+    const auto asic = model::asic_headroom(*group.network_switch->asic);
+    if (!asic || group.tier == model::Tier::none) continue;
+    model::HeadroomSum sum(*asic, *fabric.spec.switch_mtu,
+                           static_cast<std::int64_t>(fabric.qos.pfc_priorities->size()));
+    for (const model::PortId id : cluster.ports_of(group.first)) {
+      const model::Port& port = cluster.port(id);
+      if (port.fabric == fabric.kind) sum.add(port.speed(), Length(cluster.cable(port.cable).length_mm), port.lanes);
+    }
+    if (out.model == nullptr || sum.total().all > out.total.all) {
+      out = {group.network_switch, sum.total(), asic->estimated};
+    }
+  }
+  return out;
+}
+
+void too_many_priorities(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    const model::QosSpec& qos = fabric.qos;
+    std::vector<std::int64_t> extra;
+    for (const std::int64_t p : *qos.pfc_priorities) {
+      if (p != *qos.priority && p != *qos.cnp_priority) extra.push_back(p);
+    }
+    if (extra.empty() || most_reserved(input, fabric).too_much()) continue;
+    report.at(qos.pfc_priorities, place_of(fabric), fabric.name,
+              fmt::format("{} pauses priority {} too, though only {} carries lossless data", fabric.name,
+                          fmt::join(extra, ", "), *qos.priority));
+  }
+}
+
+void headroom_beyond_buffer(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    const Reserved reserved = most_reserved(input, fabric);
+    if (!reserved.too_much()) continue;
+    report.at(fabric.qos.pfc_priorities, place_of(fabric), fabric.name,
+              fmt::format("{} lossless classes on {} ports of {} reserve {}{} of its {} buffer",
+                          fabric.qos.pfc_priorities->size(), reserved.total.ports, *reserved.model->name,
+                          reserved.estimated ? "an estimated " : "", about(reserved.total.all),
+                          about(*reserved.model->buffer)));
+  }
+}
+
+void notices_paused(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    const model::QosSpec& qos = fabric.qos;
+    const std::vector<std::int64_t>& list = *qos.pfc_priorities;
+    if (std::find(list.begin(), list.end(), *qos.cnp_priority) == list.end()) continue;
+    report.at(qos.pfc_priorities, place_of(fabric), fabric.name,
+              fmt::format("congestion notifications of {} ride priority {}, which can be paused", fabric.name,
+                          *qos.cnp_priority));
+  }
+}
+
+void notices_marked_as_data(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    if (*fabric.qos.cnp_dscp != *fabric.qos.dscp) continue;
+    report.at(fabric.qos.cnp_dscp, place_of(fabric), fabric.name,
+              fmt::format("data and congestion notifications of {} both have DSCP {}", fabric.name, *fabric.qos.dscp));
+  }
+}
+
+void global_pause(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    if (!*fabric.qos.global_pause) continue;
+    report.at(fabric.qos.global_pause, place_of(fabric), fabric.name,
+              fmt::format("{} uses 802.3x pause beside priority flow control", fabric.name));
+  }
+}
+
+void shared_class(const CheckInput& input, Report& report) {
+  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  if (fabrics.size() < 2 || fabrics[1].kind != model::FabricKind::storage) return;
+  const model::QosSpec& a = fabrics[0].qos;
+  const model::QosSpec& b = fabrics[1].qos;
+  if (*a.dscp != *b.dscp && *a.priority != *b.priority) return;
+  const bool by_dscp = *a.dscp == *b.dscp;
+  report.at(
+      by_dscp ? b.dscp : b.priority, place_of(fabrics[1]), "storage",
+      fmt::format("backend and storage share {} {}", by_dscp ? "DSCP" : "priority", by_dscp ? *a.dscp : *a.priority));
+}
+
+void lossless_frontend(const CheckInput& input, Report& report) {
+  const model::FabricSpec& frontend = *input.spec().fabrics->frontend;
+  if (!input.cluster().fabric(model::FabricKind::frontend).present || !*frontend.qos->lossless) return;
+  report.at(frontend.qos->lossless, frontend.place, "frontend", "the frontend has a lossless class");
+}
+
+void priority_against_dscp(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    const model::QosSpec& qos = fabric.qos;
+    if (*qos.dscp / 8 != *qos.priority) {
+      report.at(qos.dscp, place_of(fabric), fabric.name,
+                fmt::format("NICs put DSCP {} on priority {}, the switches of {} pause priority {}", *qos.dscp,
+                            *qos.dscp / 8, fabric.name, *qos.priority));
+    } else if (*qos.cnp_dscp / 8 != *qos.cnp_priority && *qos.cnp_dscp != *qos.dscp) {
+      report.at(qos.cnp_dscp, place_of(fabric), fabric.name,
+                fmt::format("NICs put DSCP {} of notifications on priority {}, the switches of {} on {}", *qos.cnp_dscp,
+                            *qos.cnp_dscp / 8, fabric.name, *qos.cnp_priority));
+    }
+  }
+}
+
+void lossless_share(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    const std::int64_t percent = *fabric.qos.bandwidth_percent;
+    if (percent >= 30 && percent <= 95) continue;
+    report.at(fabric.qos.bandwidth_percent, place_of(fabric), fabric.name,
+              percent < 30
+                  ? fmt::format("the lossless class of {} is sure of only {} % of a link", fabric.name, percent)
+                  : fmt::format("{} % for the lossless class of {} leave routing and monitoring nothing", percent,
+                                fabric.name));
+  }
+}
+
+void switch_frames_too_small(const CheckInput& input, Report& report) {
+  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+    if (*fabric.spec.switch_mtu >= *fabric.spec.mtu) continue;
+    report.at(fabric.spec.switch_mtu, fabric.spec.place, fabric.name,
+              fmt::format("hosts of {} send frames of {} bytes, its switches pass {}", fabric.name, *fabric.spec.mtu,
+                          *fabric.spec.switch_mtu));
+  }
+}
+
+constexpr std::string_view kBackendQos =
+    "    qos: {priority: 3, dscp: 26, cnp_priority: 6, cnp_dscp: 48, ecn_percent: 20, bandwidth_percent: 60}\n";
+constexpr std::string_view kElastic = "  elastic: true\n";
+constexpr std::string_view kDesignGuide =
+    "requirement: backend and storage in separate lossless classes (RoCEv2), PFC and ECN with watchdog";
+
+}  // namespace
+
+std::vector<LosslessFabric> asked_fabrics(const CheckInput& input) {
+  std::vector<LosslessFabric> out;
+  for (const model::FabricKind kind : lossless_fabrics(input.cluster())) {
+    const model::FabricSpec& spec = *fabric_spec(input.cluster(), kind);
+    out.push_back({kind, spec, *spec.qos, std::string(model::to_text(kind))});
+  }
+  return out;
+}
+
+Place place_of(const LosslessFabric& fabric) {
+  return fabric.spec.qos.place.known() ? fabric.spec.qos.place : fabric.spec.place;
+}
+
+std::vector<model::FabricKind> lossless_fabrics(const model::Cluster& cluster) {
+  std::vector<model::FabricKind> out;
+  for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
+    if (wants_lossless(cluster, kind)) out.push_back(kind);
+  }
+  return out;
+}
+
+Bytes bandwidth_delay(BitRate speed) {
+  constexpr std::int64_t kRoundTrip = 20;  // microseconds
+  return Bytes(multiply_divide(speed.count(), kRoundTrip, 8'000'000));
+}
+
+std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"QO001",
+       Severity::error,
+       RuleNeeds::design,
+       "jobs mark their traffic for another class than the fabric's",
+       "What is not marked with the lossless DSCP rides best effort: switches drop it under load, and one lost packet "
+       "stalls a collective for the timeout of its queue pair. NCCL's own default is traffic class 0.",
+       "NVIDIA/nccl src/transport/net_ib (NCCL_IB_TC default 0); NVIDIA/nccl #2383: queue pairs on traffic class 0 "
+       "hung",
+       "set `NCCL_IB_TC` to DSCP x 4 + 2 of the backend's class, 106 for DSCP 26",
+       {"pod16.yaml", kElastic, "  elastic: true\n  environment: {NCCL_IB_TC: \"0\"}\n"},
+       job_marking},
+      {"QO002",
+       Severity::warning,
+       RuleNeeds::design,
+       "jobs mark a DSCP without the ECN-capable bits",
+       "A traffic class is the whole byte: DSCP and two ECN bits. With those at 00 a congested switch drops where it "
+       "would have marked, or lets the queue grow until it pauses.",
+       "RFC 3168 section 5; NCCL_IB_TC 106 = 26 x 4 + 2",
+       "add 2 (ECT(0)) to the traffic class",
+       {"pod16.yaml", kElastic, "  elastic: true\n  environment: {NCCL_IB_TC: \"104\"}\n"},
+       job_without_ect},
+      {"QO003",
+       Severity::warning,
+       RuleNeeds::design,
+       "NCCL's control messages ride best effort",
+       "The receiver's clear-to-send messages pace every transfer. In a lossy class they are the first to be dropped, "
+       "and the data waits for a retransmission timeout.",
+       "NVIDIA/nccl net_ib: NCCL_IB_FIFO_TC, which follows NCCL_IB_TC when it is not set",
+       "leave `NCCL_IB_FIFO_TC` out, or give it the traffic class of the data or of the notifications",
+       {"pod16.yaml", kElastic, "  elastic: true\n  environment: {NCCL_IB_FIFO_TC: \"66\"}\n"},
+       job_control_messages},
+      {"QO004",
+       Severity::error,
+       RuleNeeds::design,
+       "a routed fabric classifies by PCP",
+       "PCP sits in the VLAN tag. RoCEv2 between routed ports has none, so every packet becomes priority 0.",
+       "IEEE 802.1Q; NVIDIA mlnx_qos manual: trust dscp for RoCEv2",
+       "set `qos.trust: dscp`",
+       {"pod16.yaml", kBackendQos,
+        "    qos: {priority: 3, dscp: 26, cnp_priority: 6, cnp_dscp: 48, ecn_percent: 20, trust: pcp}\n"},
+       trust_pcp},
+      {"QO005",
+       Severity::error,
+       RuleNeeds::design,
+       "a lossless class that nothing keeps lossless",
+       "Without pauses on the data's priority a full buffer drops. RoCE retransmits from the lost packet on, and the "
+       "whole job waits.",
+       "IEEE 802.1Qbb; enterprise AI architecture: RoCE traffic must never see packet drops, PFC is not optional",
+       "turn `qos.pfc` on for the data's priority, on switches that can",
+       {"pod16.yaml", "dscp: 34, cnp_priority: 6,", "dscp: 34, pfc: off, cnp_priority: 6,"},
+       nothing_pauses},
+      {"QO006",
+       Severity::warning,
+       RuleNeeds::design,
+       "priority flow control is left to negotiation",
+       "In auto mode PFC comes up only when the NIC offers it by DCBX. Where it does not, the port is lossy and nobody "
+       "is told.",
+       "AI networking from the ground up: leaving PFC in auto means occasional packet drops",
+       "set `qos.pfc: on`",
+       {"pod16.yaml", "dscp: 34, cnp_priority: 6,", "dscp: 34, pfc: auto, cnp_priority: 6,"},
+       pfc_negotiated},
+      {"QO007",
+       Severity::warning,
+       RuleNeeds::design,
+       "more priorities can pause than carry lossless data",
+       "Every paused class spreads congestion to traffic that could have been dropped, and takes headroom from the "
+       "classes that need it.",
+       "container networking architecture for AI workloads: PFC only on the training class",
+       "list the data's priority alone in `qos.pfc_priorities`",
+       {"pod16.yaml", "dscp: 34, cnp_priority: 6,", "dscp: 34, pfc_priorities: [4, 5], cnp_priority: 6,"},
+       too_many_priorities},
+      {"QO008",
+       Severity::error,
+       RuleNeeds::design,
+       "PFC headroom takes most of the switch's buffer",
+       "Headroom is set aside for each port and lossless class and serves nothing else. Beyond half of the buffer too "
+       "little is left to absorb bursts; beyond all of it the switch refuses the configuration.",
+       "SONiC HLD, dynamic headroom calculation: accumulative headroom checked against the pool",
+       "make fewer classes lossless, or use a shared headroom pool",
+       {"pod32.yaml", "wiring: rail-optimized, oversubscription: 1:1}",
+        "wiring: rail-optimized, oversubscription: 1:1, qos: {pfc_priorities: [0, 1, 2, 3, 4, 5, 7]}}"},
+       headroom_beyond_buffer},
+      {"QO009",
+       Severity::error,
+       RuleNeeds::design,
+       "congestion notifications can be paused",
+       "Notifications tell senders to slow down. If the class they ride can be paused, they wait behind the very "
+       "congestion they report.",
+       "DCQCN (SIGCOMM 2015), section 3; NVIDIA and Juniper guides: CNP in a strict class of its own without PFC",
+       "leave `cnp_priority` out of `pfc_priorities`",
+       {"pod16.yaml", "dscp: 34, cnp_priority: 6,", "dscp: 34, pfc_priorities: [4, 6], cnp_priority: 6,"},
+       notices_paused},
+      {"QO010",
+       Severity::error,
+       RuleNeeds::design,
+       "congestion notifications are marked like data",
+       "Switches tell them apart by DSCP alone. With one DSCP both land in the data's queue.",
+       "DCQCN (SIGCOMM 2015), section 3",
+       "give notifications a DSCP of their own, usually 48",
+       {"pod16.yaml", "cnp_dscp: 48, ecn_percent: 20", "cnp_dscp: 26, ecn_percent: 20"},
+       notices_marked_as_data},
+      {"QO011",
+       Severity::error,
+       RuleNeeds::design,
+       "802.3x pause beside priority flow control",
+       "A link pause stops every class at once, notifications and routing included; and most NICs turn priority flow "
+       "control off while link pause is on.",
+       "IEEE 802.1Qbb; container networking architecture for AI workloads: disable global pause",
+       "set `qos.global_pause: false`",
+       {"pod16.yaml", "dscp: 34, cnp_priority: 6,", "dscp: 34, global_pause: true, cnp_priority: 6,"},
+       global_pause},
+      {"QO019",
+       Severity::warning,
+       RuleNeeds::design,
+       "backend and storage share a lossless class",
+       "Where the two meet, in a server's NIC or on a converged switch, a checkpoint pauses the collective it came "
+       "from.",
+       kDesignGuide,
+       "give storage a DSCP and priority of its own, for example 34 and 4",
+       {"pod16.yaml", "priority: 4, dscp: 34,", "priority: 3, dscp: 26,"},
+       shared_class},
+      {"QO020",
+       Severity::warning,
+       RuleNeeds::design,
+       "a lossless class on the frontend",
+       "The frontend carries TCP, which expects drops to find its rate. Pauses there spread one slow client to every "
+       "server of the leaf.",
+       "container networking architecture for AI workloads: no PFC or ECN classes on the frontend, queues stay lossy",
+       "remove `fabrics.frontend.qos.lossless`",
+       {"pod16.yaml", "frontend: {leaf: sn4600c,", "frontend: {leaf: sn4600c, qos: {lossless: true},"},
+       lossless_frontend},
+      {"QO021",
+       Severity::error,
+       RuleNeeds::design,
+       "NIC and switch put one DSCP on different priorities",
+       "NICs that trust DSCP use the upper three bits as the priority. If the switch pauses another one, the NIC goes "
+       "on sending and the switch's headroom overflows.",
+       "NVIDIA mlnx_qos manual: default dscp2prio is DSCP / 8; IEEE 802.1Qbb",
+       "choose `dscp` so that dscp / 8 is `priority`, and `cnp_dscp` likewise",
+       {"pod16.yaml", "dscp: 26, cnp_priority: 6", "dscp: 42, cnp_priority: 6"},
+       priority_against_dscp},
+      {"QO022",
+       Severity::warning,
+       RuleNeeds::design,
+       "the lossless class gets too little or all of a link",
+       "Below a third the class is throttled whenever anything else runs; near all of it, routing protocols and "
+       "monitoring wait until sessions time out.",
+       "IEEE 802.1Qaz; Cumulus RoCE default 50 %",
+       "set `qos.bandwidth_percent` between 30 and 95",
+       {"pod16.yaml", "bandwidth_percent: 60", "bandwidth_percent: 10"},
+       lossless_share},
+      {"QO023",
+       Severity::error,
+       RuleNeeds::design,
+       "switch ports pass smaller frames than hosts send",
+       "RDMA does not fragment and does not ask: frames that do not fit are dropped without a word.",
+       "container networking architecture for AI workloads: 9000 on VF, PF, switch ports and SVIs, validate end to end",
+       "set `switch_mtu` to 9216, or leave it out",
+       {"pod16.yaml", "    system: cumulus\n    mtu: 9000\n",
+        "    system: cumulus\n    mtu: 9000\n    switch_mtu: 4200\n"},
+       switch_frames_too_small},
+  };
+}
+
+}  // namespace weft::check

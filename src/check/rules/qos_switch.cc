@@ -1,0 +1,172 @@
+// QO090 on: what a switch's own file says about pauses, wherever its ports lead. Ports of lossless fabrics are followed
+// hop by hop in rules/qos_trace.cc; these rules also see files without a cluster and ports that should not pause.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "check/core/match.h"
+#include "check/qos/lossless_ports.h"
+#include "check/rules/qos.h"
+
+namespace weft::check {
+namespace {
+
+// Interfaces that belong to a lossless fabric of the cluster: their classes are traced.
+std::set<const config::InterfaceConfig*> traced(const CheckInput& input) {
+  std::set<const config::InterfaceConfig*> interfaces;
+  if (!input.has_cluster()) return interfaces;
+  for (const LosslessPort& port : lossless_ports(input)) interfaces.insert(port.interface);
+  return interfaces;
+}
+
+std::string name_of(const CheckInput& input, const config::SwitchConfig& config) {
+  return config.hostname.known() ? *config.hostname : input.sources().path(config.file);
+}
+
+bool pauses_anything(const config::PortQos& qos) {
+  return std::any_of(qos.pfc.begin(), qos.pfc.end(), [](const config::Setting<bool>& pfc) { return is_on(pfc); });
+}
+
+template <class Test>
+void for_ports(const CheckInput& input, Test test) {
+  for (const config::SwitchConfig& config : input.config().switches) {
+    for (const config::InterfaceConfig& interface : config.interfaces) {
+      if (interface.kind != config::InterfaceConfig::Kind::front_panel || interface.qos >= config.qos.size()) continue;
+      test(config, interface, config.qos[interface.qos]);
+    }
+  }
+}
+
+void pauses_nothing(const CheckInput& input, Report& report) {
+  Grouped lines;
+  const std::set<const config::InterfaceConfig*> known = traced(input);
+  for_ports(input, [&](const config::SwitchConfig& config, const config::InterfaceConfig& interface,
+                       const config::PortQos& qos) {
+    if (known.count(&interface) > 0 || !qos.pfc_mode.given() || *qos.pfc_mode != model::PfcMode::on) return;
+    if (pauses_anything(qos)) return;
+    lines.add(fmt::format("nothing {}", config.file), name_of(input, config), qos.pfc_mode.place,
+              fmt::format("{} has priority flow control on, but no class that pauses", interface.name));
+  });
+  lines.report(report);
+}
+
+void watchdog_off(const CheckInput& input, Report& report) {
+  Grouped lines;
+  const std::set<const config::InterfaceConfig*> known = traced(input);
+  for_ports(input, [&](const config::SwitchConfig& config, const config::InterfaceConfig& interface,
+                       const config::PortQos& qos) {
+    if (known.count(&interface) > 0 || !qos.watchdog.on.given() || *qos.watchdog.on) return;
+    lines.add(fmt::format("off {}", config.file), name_of(input, config), qos.watchdog.on.place,
+              fmt::format("the PFC watchdog is switched off at {}", interface.name));
+  });
+  lines.report(report);
+}
+
+// Marking that begins at an empty queue, or ends where no queue ever gets.
+void thresholds_out_of_reach(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    if (port.queue < 0 || port.speed.count() == 0) continue;
+    const config::QueueQos& queue = port.qos->queues[static_cast<std::size_t>(port.queue)];
+    if (queue.ecn_min.given() && queue.ecn_min.value.count() == 0) {
+      lines.add(port.name, queue.ecn_min.place,
+                "every packet of the data's queue is marked: marking starts at 0 bytes");
+    }
+    const Bytes most = bandwidth_delay(port.speed) * 16;
+    if (queue.ecn_max.given() && *queue.ecn_max > most) {
+      lines.add(
+          port.name, queue.ecn_max.place,
+          fmt::format("marking of the data's queue is full only at {}, more than 16 times what {} carries in 20us",
+                      to_text(*queue.ecn_max), to_text(port.speed)));
+    }
+  }
+  lines.report(report);
+}
+
+void watchdog_slow(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::Setting<Duration>& detection = port.qos->watchdog.detection;
+    if (!is_on(port.qos->watchdog.on) || !detection.given()) continue;
+    const Duration rule = model::watchdog_times(model::QosSpec{}, port_count(input, port)).detection;
+    if (detection.value.count() <= 4 * rule.count()) continue;
+    lines.add(port.name, detection.place,
+              fmt::format("a stuck pause lasts {} before the watchdog acts; {} would do for its ports",
+                          to_text(*detection), to_text(rule)));
+  }
+  lines.report(report);
+}
+
+// Traffic that nobody marked must be droppable: it has no congestion control of its own and pauses everyone else.
+void unmarked_is_lossless(const CheckInput& input, Report& report) {
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const config::Setting<int>& entry = port.qos->dscp_to_class[0];
+    if (!entry.given() || *entry < 0 || *entry >= config::kClasses) continue;
+    const config::Setting<int>& group = port.qos->class_to_group[static_cast<std::size_t>(*entry)];
+    if (!group.known() || *group < 0 || *group >= config::kClasses) continue;
+    if (!is_on(port.qos->groups[static_cast<std::size_t>(*group)].lossless)) continue;
+    lines.add(port.name, entry.place, fmt::format("unmarked traffic (DSCP 0) rides the lossless class {}", *entry));
+  }
+  lines.report(report);
+}
+
+}  // namespace
+
+std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"QO090",
+       Severity::error,
+       RuleNeeds::config,
+       "priority flow control is on and no class pauses",
+       "The mode of a port only allows pauses; which class may pause is said elsewhere (a network-qos policy on "
+       "NX-OS). "
+       "Without it every packet is droppable while the port reports that flow control is on.",
+       "Cisco NX-OS QoS configuration guide: network-qos policies; enterprise AI architecture, Nexus example",
+       "bind a network-qos policy with `pause pfc-cos` for the lossless class, or turn the mode off",
+       {"running/oob-leaf001.cfg", "", "interface Ethernet1/48\n  priority-flow-control mode on\n"},
+       pauses_nothing},
+      {"QO091",
+       Severity::warning,
+       RuleNeeds::config,
+       "the PFC watchdog is switched off",
+       "A NIC that hangs sends pauses for ever; the watchdog is what keeps one of them from stopping the fabric.",
+       "four-fabric hardening guide: enable the PFC watchdog; the Nexus example of the architecture guide turns it off",
+       "turn the watchdog on",
+       {"running/oob-leaf001.cfg", "", "interface Ethernet1/48\n  priority-flow-control watch-dog-interval off\n"},
+       watchdog_off},
+      {"QO093",
+       Severity::warning,
+       RuleNeeds::config,
+       "ECN thresholds are out of reach",
+       "Marking from an empty queue slows every sender down for nothing; marking that is full only beyond what the "
+       "queue can hold leaves congestion to PFC.",
+       "published thresholds lie between a fraction and ten times of the bandwidth-delay product (HPCC, SimAI, "
+       "Cumulus, SONiC, Huawei)",
+       "start near 2 KB for each Gb/s and end near four times that",
+       {"running/be-train-u001-leaf1.json", "\"green_min_threshold\": \"800000\"", "\"green_min_threshold\": \"0\""},
+       thresholds_out_of_reach},
+      {"QO094",
+       Severity::note,
+       RuleNeeds::config,
+       "the PFC watchdog is slow",
+       "While a pause is stuck, every sender that shares the path stands still; seconds of that end jobs.",
+       "sonic-utilities, pfcwd start_default: 200 ms for each 32 ports",
+       "lower the detection time",
+       {"running/sto-train-u001-leaf1.nvue", "qos pfc-watchdog robustness 2", "qos pfc-watchdog robustness 40"},
+       watchdog_slow},
+      {"QO095",
+       Severity::warning,
+       RuleNeeds::config,
+       "unmarked traffic rides a lossless class",
+       "Best-effort traffic knows nothing of DCQCN: it fills the lossless queue and pauses RDMA senders that keep "
+       "their rates.",
+       "container networking architecture for AI workloads: PFC on the training class only",
+       "map DSCP 0 to a class that may drop",
+       {"running/sto-train-u001-leaf1.nvue", "dscp 34 switch-priority 4", "dscp 0,34 switch-priority 4"},
+       unmarked_is_lossless},
+  };
+}
+
+}  // namespace weft::check

@@ -1,0 +1,564 @@
+// QO030 to QO059: what a class meets on its way through real configuration. Each rule owns some causes of the class
+// trace; only the first thing that goes wrong on a way is reported, since the rest follows from it. Where nothing but
+// the cluster file speaks, QO001 to QO029 have said it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <set>
+
+#include "base/host_range.h"
+#include "check/core/match.h"
+#include "check/qos/class_trace.h"
+#include "check/qos/intent_qos.h"
+#include "check/qos/lossless_ports.h"
+#include "check/qos/trace_ends.h"
+#include "check/rules/qos.h"
+#include "model/lossless.h"
+
+namespace weft::check {
+
+namespace {
+
+using Causes = std::initializer_list<Cause>;
+
+// The step that takes a leg out of its class: for data the first that drops, else the first that does not mark.
+const TraceStep* decisive(const TraceLeg& leg) {
+  if (leg.notice) {
+    const TraceStep* warning = leg.first(StepVerdict::warning);
+    return warning;
+  }
+  const TraceStep* lossy = leg.first(StepVerdict::lossy);
+  return lossy != nullptr ? lossy : leg.first(StepVerdict::unmarked);
+}
+
+const TraceStep* marking(const TraceLeg& leg) {
+  return leg.marked < leg.steps.size() ? &leg.steps[leg.marked] : nullptr;
+}
+
+bool only_intent(const TraceLeg& leg, const TraceStep& step) {
+  const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
+  return step.said_by == SaidBy::intent && (marked == nullptr || marked->said_by == SaidBy::intent);
+}
+
+Place place_of(const TraceStep& step) { return step.place.known() ? step.place : step.near; }
+
+// Every device that runs the file a step was decided in, so that a template for a hundred leaves is one finding.
+std::string subject_of(const CheckInput& input, const TraceStep& step) {
+  std::string own = step.device.empty() ? step.hop : step.device;
+  if (!input.has_cluster() || step.said_by == SaidBy::intent) return own;
+  const FileId file = place_of(step).file;
+  for (const config::SwitchConfig& config : input.config().switches) {
+    if (config.file != file) continue;
+    std::vector<std::string> names;
+    for (const model::DeviceId id : devices_of(input.cluster(), input.config(), config)) {
+      names.push_back(input.cluster().name_of(id));
+    }
+    if (std::find(names.begin(), names.end(), own) != names.end()) return fold_hosts(std::move(names));
+  }
+  return own;
+}
+
+// One finding for each cause (and, of class maps, each pair of DSCP and class).
+class Reporter {
+ public:
+  explicit Reporter(const CheckInput& input) : input_(input) {}
+
+  void add(const TraceLeg& leg, const TraceStep& step, const TraceStep& at, const std::string& message) {
+    const Place place = place_of(at);
+    const std::string subject = subject_of(input_, at);
+    if (!seen_.insert({place.file, place.line, place.column, subject, step.cause}).second) return;
+    std::vector<Finding::Related> related;
+    const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
+    if (marked != nullptr && place_of(*marked) != place) {
+      related.push_back({place_of(*marked), fmt::format("{}: {} {}", marked->hop, marked->what, marked->value)});
+    }
+    if (place_of(step) != place) {
+      related.push_back({place_of(step), fmt::format("{}: {} {}", step.hop, step.what, step.value)});
+    }
+    const std::string value = step.cause == Cause::class_lossy ? step.value : "";
+    found_.add(fmt::format("{} {} {}", static_cast<int>(step.cause), at.what, value), subject, place, message,
+               std::move(related));
+  }
+  void report(Report& report) const { found_.report(report); }
+
+ private:
+  const CheckInput& input_;
+  Grouped found_;
+  std::set<std::tuple<FileId, std::uint32_t, std::uint16_t, std::string, Cause>> seen_;
+};
+
+std::string told(const TraceLeg& leg, const TraceStep& step) {
+  return fmt::format("{} ({} from {} to {}, at {})", step.why, leg.notice ? "notifications" : "data", leg.from, leg.to,
+                     step.hop);
+}
+
+// The DSCP that the cluster file means for the leg's packets, -1 without one.
+int meant_dscp(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
+  if (!trace.has_fabric) return -1;
+  const model::QosSpec& qos = *fabric_spec(input.cluster(), trace.fabric)->qos;
+  return static_cast<int>(leg.notice ? *qos.cnp_dscp : *qos.dscp);
+}
+
+// The line to change: the marking where it is real and not what the cluster file means, else the step itself.
+const TraceStep& line_to_change(const CheckInput& input, const Trace& trace, const TraceLeg& leg,
+                                const TraceStep& step) {
+  const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
+  const bool wrong = trace.has_fabric && leg.dscp != meant_dscp(input, trace, leg);
+  return leg.notice && wrong && marked->said_by != SaidBy::intent ? *marked : step;
+}
+
+// Legs whose decisive step has one of the causes.
+void report_causes(const CheckInput& input, Report& report, Causes causes) {
+  Reporter reporter(input);
+  for (const Trace& trace : input.traces().all()) {
+    for (const TraceLeg& leg : trace.legs) {
+      const TraceStep* step = decisive(leg);
+      if (step == nullptr || only_intent(leg, *step)) continue;
+      if (std::find(causes.begin(), causes.end(), step->cause) == causes.end()) continue;
+      reporter.add(leg, *step, line_to_change(input, trace, leg, *step), told(leg, *step));
+    }
+  }
+  reporter.report(report);
+}
+
+// Steps with a cause wherever they are on a leg that is otherwise in its class.
+void report_steps(const CheckInput& input, Report& report, Cause cause) {
+  Reporter reporter(input);
+  for (const Trace& trace : input.traces().all()) {
+    for (const TraceLeg& leg : trace.legs) {
+      if (leg.first(StepVerdict::lossy) != nullptr) continue;
+      for (const TraceStep& step : leg.steps) {
+        if (step.cause == cause && step.said_by != SaidBy::intent) reporter.add(leg, step, step, told(leg, step));
+      }
+    }
+  }
+  reporter.report(report);
+}
+
+// --- marking against class
+
+enum class Blamed { job, nic, network };
+
+Blamed blame(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
+  const TraceStep* marked = marking(leg);
+  if (marked == nullptr || marked->said_by == SaidBy::intent) return Blamed::network;
+  if (leg.dscp == meant_dscp(input, trace, leg)) return Blamed::network;
+  return marked->what == "default ToS" ? Blamed::nic : Blamed::job;
+}
+
+// One direction alone: what comes back on another class than it went (QO043 tells of it).
+bool one_way(const Trace& trace) {
+  if (trace.legs.size() < 2) return false;
+  const TraceStep* there = trace.legs[0].first(StepVerdict::lossy);
+  const TraceStep* back = trace.legs[1].first(StepVerdict::lossy);
+  const TraceStep* only = there != nullptr ? there : back;
+  return (there == nullptr) != (back == nullptr) && only->cause == Cause::class_lossy;
+}
+
+void report_class(const CheckInput& input, Report& report, Blamed wanted) {
+  Reporter reporter(input);
+  for (const Trace& trace : input.traces().all()) {
+    if (one_way(trace)) continue;
+    for (const TraceLeg& leg : trace.legs) {
+      const TraceStep* step = decisive(leg);
+      if (leg.notice || step == nullptr || step->cause != Cause::class_lossy || only_intent(leg, *step)) continue;
+      const TraceStep* marked = marking(leg);
+      if (marked != nullptr && marked->cause == Cause::application_unmarked) continue;  // QO033
+      if (blame(input, trace, leg) != wanted) continue;
+      const TraceStep& at = wanted == Blamed::network || marked == nullptr ? *step : *marked;
+      reporter.add(leg, *step, at, told(leg, *step));
+    }
+  }
+  reporter.report(report);
+}
+
+void job_class(const CheckInput& input, Report& report) { report_class(input, report, Blamed::job); }
+
+// The NIC's own default, also where jobs do better: anything else that runs there rides it.
+void nic_class(const CheckInput& input, Report& report) {
+  report_class(input, report, Blamed::nic);
+  if (!input.has_cluster()) return;
+  std::set<const config::NicConfig*> seen;
+  for (const Finding& finding : report.findings()) {
+    for (const config::NicConfig& nic : input.config().nics) {
+      if (finding.rule->id == "QO031" && finding.subject == nic.name) seen.insert(&nic);
+    }
+  }
+  for (const model::FabricKind fabric : lossless_fabrics(input.cluster())) {
+    const std::int64_t dscp = *fabric_spec(input.cluster(), fabric)->qos->dscp;
+    for (const config::NicConfig* nic : nics_of(input.config(), fabric)) {
+      if (!nic->tos.known() || *nic->tos / 4 == dscp || !seen.insert(nic).second) continue;
+      report.add(nic->name, nic->tos.place.known() ? nic->tos.place : nic->place,
+                 fmt::format("`{}` marks DSCP {} by itself, the lossless class of {} has DSCP {}", nic->name,
+                             *nic->tos / 4, model::to_text(fabric), dscp));
+    }
+  }
+}
+
+void switch_class(const CheckInput& input, Report& report) { report_class(input, report, Blamed::network); }
+
+void direction(const CheckInput& input, Report& report) {
+  Reporter reporter(input);
+  for (const Trace& trace : input.traces().all()) {
+    if (!one_way(trace)) continue;
+    const TraceLeg& bad = trace.legs[trace.legs[0].first(StepVerdict::lossy) != nullptr ? 0 : 1];
+    const TraceStep* step = decisive(bad);
+    if (only_intent(bad, *step)) continue;
+    reporter.add(bad, *step, *step, told(bad, *step) + ", while the other direction is lossless");
+  }
+  reporter.report(report);
+}
+
+bool rdma_over_ethernet(const CheckInput& input) {
+  if (input.has_cluster()) return wants_lossless(input.cluster(), model::FabricKind::backend);
+  return !nics_of(input.config(), model::FabricKind::backend).empty() || !input.config().switches.empty();
+}
+
+void job_unmarked(const CheckInput& input, Report& report) {
+  if (!rdma_over_ethernet(input)) return;
+  const std::vector<const config::NicConfig*> nics = nics_of(input.config(), model::FabricKind::backend);
+  const bool covered = !nics.empty() && std::all_of(nics.begin(), nics.end(), [](const config::NicConfig* nic) {
+    return nic->tos.known() && *nic->tos != 0;
+  });
+  std::vector<std::string> names;
+  Place place;
+  for (const config::AppConfig& app : input.config().apps) {
+    if (!uses_nccl(app)) continue;
+    const TraceMarking marking = marking_of(input.config(), app, Flow::nccl);
+    if (*marking.traffic_class != 0) continue;
+    names.push_back(app.name);
+    if (!place.known()) place = marking.traffic_class.place;
+  }
+  if (names.empty()) return;
+  const std::string who = fold_hosts(names);
+  Finding& finding =
+      report.add(who, place,
+                 covered ? fmt::format("{}: NCCL asks for traffic class 0 and relies on the NIC's default", who)
+                         : fmt::format("{}: NCCL marks nothing, its traffic is best effort at the first switch", who));
+  if (covered) finding.severity = Severity::warning;
+  for (const config::NicConfig* nic : nics) {
+    finding.related.push_back({nic->tos.place.known() ? nic->tos.place : nic->place,
+                               fmt::format("NIC `{}`: default ToS {}", nic->name, nic->tos.known() ? *nic->tos : 0)});
+  }
+}
+
+void control_messages(const CheckInput& input, Report& report) {
+  if (!input.has_cluster() || !wants_lossless(input.cluster(), model::FabricKind::backend)) return;
+  const model::QosSpec& qos = *input.spec().fabrics->backend->qos;
+  for (const config::AppConfig& app : input.config().apps) {
+    const config::Setting<std::string>* variable = app.variable("NCCL_IB_FIFO_TC");
+    if (variable == nullptr) continue;
+    const auto value = parse_integer(variable->value);
+    if (!value || *value < 0 || *value > 255) continue;
+    if (*value / 4 == *qos.dscp || *value / 4 == *qos.cnp_dscp) continue;
+    report.add(
+        app.name, variable->place,
+        fmt::format("`NCCL_IB_FIFO_TC` {} marks DSCP {}, which is best effort on the backend", *value, *value / 4));
+  }
+}
+
+void no_ect(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::not_ecn_capable}); }
+void nic_trust(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::nic_trust}); }
+void nic_pfc(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::nic_without_pfc}); }
+void switch_trust(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::switch_trust}); }
+void port_maps(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::port_without_maps}); }
+void no_headroom(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::group_map, Cause::group_without_headroom});
+}
+void pfc_off(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::pfc_off, Cause::queue_not_paused});
+}
+void mismatch(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::priority_mismatch}); }
+void rewritten(const CheckInput& input, Report& report) {
+  Reporter reporter(input);
+  for (const Trace& trace : input.traces().all()) {
+    for (const TraceLeg& leg : trace.legs) {
+      for (const TraceStep& step : leg.steps) {
+        if (step.cause == Cause::rewritten) reporter.add(leg, step, step, told(leg, step));
+      }
+    }
+  }
+  reporter.report(report);
+}
+
+// Switch files alone: nothing marks, so nothing can be followed, but the ports that pause are known.
+template <class Judge>
+void report_ports(const CheckInput& input, Report& report, Judge judge) {
+  if (input.has_cluster() || !input.traces().all().empty()) return;
+  Grouped lines;
+  for (const LosslessPort& port : lossless_ports(input)) {
+    const auto pauses = std::find_if(port.qos->pfc.begin(), port.qos->pfc.end(), is_on);
+    if (pauses == port.qos->pfc.end() || port.queue < 0) continue;
+    judge(port, pauses->place.known() ? pauses->place : port.interface->place, lines);
+  }
+  lines.report(report);
+}
+
+void ecn_off(const CheckInput& input, Report& report) {
+  report_steps(input, report, Cause::ecn_off);
+  report_ports(input, report, [](const LosslessPort& port, const Place& pauses, Grouped& lines) {
+    const config::Setting<bool>& ecn = port.qos->queues[static_cast<std::size_t>(port.queue)].ecn;
+    if (!ecn.known() || *ecn) return;
+    lines.add(port.name, ecn.place.known() ? ecn.place : pauses,
+              fmt::format("queue {}, which pauses, does not mark", port.queue));
+  });
+}
+
+void watchdog_off(const CheckInput& input, Report& report) {
+  report_steps(input, report, Cause::watchdog_off);
+  report_ports(input, report, [](const LosslessPort& port, const Place& pauses, Grouped& lines) {
+    const config::Setting<bool>& watchdog = port.qos->watchdog.on;
+    if (!watchdog.known() || *watchdog || watchdog.given()) return;  // QO091 tells of one that was switched off
+    lines.add(port.name, pauses, "the port pauses, and nothing ends a pause that never ends");
+  });
+}
+void pfc_automatic(const CheckInput& input, Report& report) { report_steps(input, report, Cause::pfc_automatic); }
+void data_strict(const CheckInput& input, Report& report) { report_steps(input, report, Cause::data_strict); }
+void nic_ecn(const CheckInput& input, Report& report) { report_steps(input, report, Cause::nic_without_ecn); }
+void notice_lossless(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::notice_lossless, Cause::notice_with_data});
+}
+void notice_waits(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::notice_not_strict}); }
+
+}  // namespace
+
+std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a table
+  static constexpr std::string_view kJob = "running/train-job.yaml";
+  static constexpr std::string_view kNic = "running/nic-template.yaml";
+  static constexpr std::string_view kLeaf = "running/be-train-u001-leaf1.json";
+  static constexpr std::string_view kNexus = "running-nexus/be-train-u001-leaf1.cfg";
+  static constexpr std::string_view kJobClass = "                - {name: NCCL_IB_TC, value: \"106\"}\n";
+  static constexpr std::string_view kNicEcn = "ecn: {enabled: true, priority: 3}\n";
+  return {
+      {"QO030",
+       Severity::error,
+       RuleNeeds::config,
+       "a job marks its traffic for a class that switches drop",
+       "The job, the NIC and the switch each look right; but the DSCP that the job writes leads to a class without "
+       "headroom. Under load its packets are dropped, and every collective waits for retransmission timeouts.",
+       "NVIDIA/nccl #2383; IEEE 802.1Qbb",
+       "set NCCL_IB_TC (UCX_IB_TRAFFIC_CLASS) to four times the lossless DSCP plus 2, or map its DSCP to the lossless "
+       "class on every switch of the way",
+       {kJob, kJobClass, "                - {name: NCCL_IB_TC, value: \"66\"}\n"},
+       job_class},
+      {"QO031",
+       Severity::error,
+       RuleNeeds::config,
+       "the NIC marks by default for a class that is not the lossless one",
+       "Whatever does not choose a traffic class itself leaves with the NIC's default: other libraries, queue pairs "
+       "made on the GPU, storage. The operator's own default is ToS 0.",
+       "Mellanox/nic-configuration-operator README: roceOptimized defaults to ToS 0; NVIDIA/nccl #2383",
+       "set `qos.tos` to four times the lossless DSCP plus 2, 106 for DSCP 26",
+       {kNic, "tos: 106 ", "tos: 98 "},
+       nic_class},
+      {"QO032",
+       Severity::error,
+       RuleNeeds::config,
+       "a switch puts the lossless DSCP into a lossy class",
+       "Jobs and NICs mark as agreed, but this switch sorts the DSCP into a class that has no headroom. SONiC's "
+       "generic maps do so with every DSCP but 3 and 4.",
+       "sonic-net/sonic-buildimage qos_config.j2: DSCP 3 and 4 lossless, 26 in class 1",
+       "map the DSCP to the lossless class on this switch",
+       {kLeaf, "\"26\": \"3\"", "\"26\": \"1\""},
+       switch_class},
+      {"QO033",
+       Severity::error,
+       RuleNeeds::config,
+       "NCCL is left at its default traffic class 0",
+       "NCCL marks nothing unless NCCL_IB_TC says so. A default in the NIC may stand in, but not for every kind of "
+       "queue pair: those that NCCL makes on the GPU fell back to 0 and hung.",
+       "NVIDIA/nccl src/transport/net_ib: NCCL_IB_TC defaults to 0; NVIDIA/nccl #2383",
+       "set NCCL_IB_TC in the job's environment or in nccl.conf",
+       {kJob, kJobClass, ""},
+       job_unmarked},
+      {"QO034",
+       Severity::warning,
+       RuleNeeds::config,
+       "lossless traffic is not ECN-capable",
+       "A traffic class is the whole byte: DSCP and two ECN bits. With 00 there, switches cannot mark the packets, "
+       "queues grow until they pause, and pauses spread.",
+       "RFC 3168 section 5; NCCL_IB_TC 106 = 26 x 4 + 2",
+       "add 2 to the traffic class",
+       {kJob, kJobClass, "                - {name: NCCL_IB_TC, value: \"104\"}\n"},
+       no_ect},
+      {"QO035",
+       Severity::error,
+       RuleNeeds::config,
+       "the NIC classifies by PCP",
+       "Routed RoCE has no VLAN tag, so a NIC that trusts PCP puts everything on priority 0 and pauses nothing that "
+       "matters.",
+       "NVIDIA mlnx_qos manual: the default is pcp, RoCEv2 needs dscp",
+       "set trust to dscp",
+       {kNic, "trust: dscp\n        pfc: \"0,0,0,1,0,0,0,0\"", "trust: pcp\n        pfc: \"0,0,0,1,0,0,0,0\""},
+       nic_trust},
+      {"QO036",
+       Severity::error,
+       RuleNeeds::config,
+       "the NIC does not pause the priority of the lossless class",
+       "A NIC that does not obey pauses overruns its leaf's headroom; one that sends none drops what it cannot take.",
+       "IEEE 802.1Qbb; Mellanox/nic-configuration-operator, `qos.pfc`",
+       "enable PFC on the NIC for the priority that the data's DSCP means, DSCP / 8",
+       {kNic, "pfc: \"0,0,0,1,0,0,0,0\"", "pfc: \"0,0,0,0,0,0,0,0\""},
+       nic_pfc},
+      {"QO037",
+       Severity::error,
+       RuleNeeds::config,
+       "a switch port classifies by PCP",
+       "Routed RoCE has no VLAN tag: the port takes every packet for priority 0.",
+       "IEEE 802.1Q; Cumulus Linux user guide: trust l3 for RoCE",
+       "trust DSCP on the ports of the fabric",
+       {"running/sto-train-u001-leaf1.nvue", "", "nv set qos mapping default-global trust l2\n"},
+       switch_trust},
+      {"QO038",
+       Severity::error,
+       RuleNeeds::config,
+       "a port that carries RDMA has no class maps",
+       "The port was left out when classes were set up. Everything that comes in there is class 0. SONiC's command "
+       "line then accepts PFC settings for it and does nothing.",
+       "sonic-net/sonic-mgmt #25442: `config interface pfc priority` silently fails without a PORT_QOS_MAP entry",
+       "bind the same maps to every port of the fabric",
+       {kLeaf, "\"Ethernet0\": {\"dscp_to_tc_map\": \"ROCE\", ", "\"Ethernet0\": {"},
+       port_maps},
+      {"QO039",
+       Severity::error,
+       RuleNeeds::config,
+       "the lossless class has no headroom",
+       "A pause takes effect a cable's length later. Without headroom for what is still under way, a class with PFC "
+       "drops like any other.",
+       "SONiC HLD, dynamic headroom calculation; IEEE 802.1Qbb annex",
+       "map the class to a priority group with a lossless buffer profile",
+       {kLeaf, "\"Ethernet0|3\": {\"profile\": \"pg_lossless_400000_10m_profile\"}",
+        "\"Ethernet0|3\": {\"profile\": \"ingress_lossy_profile\"}"},
+       no_headroom},
+      {"QO040",
+       Severity::error,
+       RuleNeeds::config,
+       "nothing pauses on behalf of the lossless class",
+       "Its group has headroom, but no priority with PFC belongs to it: the buffer fills, nobody is told to stop, and "
+       "packets are dropped.",
+       "IEEE 802.1Qbb; SONiC PORT_QOS_MAP pfc_enable",
+       "enable PFC on the priority of the lossless class, for its group and its queue",
+       {kLeaf, "\"ROCE\": {\"3\": \"3\"}", "\"ROCE\": {\"3\": \"0\"}"},
+       pfc_off},
+      {"QO041",
+       Severity::error,
+       RuleNeeds::config,
+       "the two ends of a link pause different priorities",
+       "The receiver asks for silence on one priority while the sender has the data on another. Nobody stops.",
+       "IEEE 802.1Qbb: a pause frame names the priority",
+       "use one priority for the class on every NIC and switch",
+       {kNexus, "pause pfc-cos 3", "pause pfc-cos 4"},
+       mismatch},
+      {"QO042",
+       Severity::error,
+       RuleNeeds::config,
+       "one direction is lossless, the other is not",
+       "Bandwidth tests send one way and look fine. Reads, acknowledgements and the other half of every collective "
+       "take the lossy way back.",
+       "openucx/ucx #10325: traffic class applied in one direction only",
+       "bind the same class maps to all ports of the switch",
+       {kNexus, "",
+        "policy-map type qos OTHER-IN\n  class RDMA\n    set qos-group 0\n  class CNP\n    set qos-group 6\ninterface "
+        "Ethernet1/2\n  service-policy type qos input OTHER-IN\n"},
+       direction},
+      {"QO043",
+       Severity::warning,
+       RuleNeeds::config,
+       "a switch rewrites the DSCP on the way",
+       "The next hop, and the NIC that answers, see another class than was sent. That works only as long as every "
+       "later hop was told.",
+       "RFC 2474 section 4: a DSCP may be changed at a boundary",
+       "do not rewrite between the hosts of one fabric",
+       {"running/sto-train-u001-leaf1.nvue", "",
+        "nv set qos remark default-global rewrite l3\nnv set qos remark default-global switch-priority 4 dscp 36\n"},
+       rewritten},
+      {"QO044",
+       Severity::warning,
+       RuleNeeds::config,
+       "the queue of the lossless class does not mark",
+       "Without marks senders go on at full rate until PFC stops them, and PFC stops others too.",
+       "DCQCN (SIGCOMM 2015); sonic-net/sonic-buildimage #21891: no marks on the wire",
+       "bind an ECN profile to the queue of the lossless class on every port",
+       {kLeaf, "\"Ethernet0|3\": {\"scheduler\": \"rdma\", \"wred_profile\": \"ROCE_ECN\"}",
+        "\"Ethernet0|3\": {\"scheduler\": \"rdma\"}"},
+       ecn_off},
+      {"QO045",
+       Severity::warning,
+       RuleNeeds::config,
+       "no PFC watchdog on lossless ports",
+       "A NIC that keeps pausing stops its leaf port, then the spines that feed it, then every server that sends "
+       "there.",
+       "RDMA over commodity Ethernet at scale (SIGCOMM 2016), section 4.3",
+       "start the watchdog on every port with PFC",
+       {kLeaf,
+        "    \"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"400\", \"restoration_time\": \"400\"},\n", ""},
+       watchdog_off},
+      {"QO046",
+       Severity::warning,
+       RuleNeeds::config,
+       "a port leaves PFC to negotiation",
+       "In auto mode PFC comes up only when the NIC offers it by DCBX. Where it does not, the port is lossy and nobody "
+       "is told.",
+       "AI networking from the ground up: leaving PFC in auto means occasional packet drops",
+       "set priority-flow-control mode on",
+       {kNexus, "", "interface Ethernet1/1\n  priority-flow-control mode auto\n"},
+       pfc_automatic},
+      {"QO047",
+       Severity::error,
+       RuleNeeds::config,
+       "congestion notifications ride a class that can be paused",
+       "They report congestion to those who cause it. In a paused class they wait behind it. The operator's default "
+       "DSCP of 4 is a lossless class to SONiC's generic maps.",
+       "DCQCN (SIGCOMM 2015), section 3; nic-configuration-operator CNP_DSCP 4, sonic-buildimage qos_config.j2",
+       "mark notifications with a DSCP that every switch maps to a strict class without PFC, usually 48",
+       {kNic, "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"48\"}",
+        "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"26\"}"},
+       notice_lossless},
+      {"QO048",
+       Severity::warning,
+       RuleNeeds::config,
+       "congestion notifications wait in a weighted queue",
+       "Each notification that is late lets its sender go on at full rate. They are tiny: a strict queue costs "
+       "nothing.",
+       "Cumulus RoCE default and Juniper's validated design: notifications in a strict queue",
+       "put the queue of notifications on strict priority",
+       {kNic, "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"48\"}",
+        "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"4\"}"},
+       notice_waits},
+      {"QO049",
+       Severity::warning,
+       RuleNeeds::config,
+       "the lossless class has strict priority",
+       "A collective fills its links for seconds. In a strict queue it starves routing, monitoring and everything "
+       "else.",
+       "IEEE 802.1Qaz; Cumulus RoCE default: 50 % for the lossless class, strict for notifications alone",
+       "give the lossless class a weight instead",
+       {kLeaf, "\"rdma\": {\"type\": \"DWRR\", \"weight\": \"60\"}", "\"rdma\": {\"type\": \"STRICT\"}"},
+       data_strict},
+      {"QO050",
+       Severity::warning,
+       RuleNeeds::config,
+       "the NIC does not react to congestion",
+       "Switches mark and receivers notify, but this NIC does not slow down: only pauses do, and they hit others.",
+       "DCQCN (SIGCOMM 2015); nic-configuration-operator `qos.ecn`",
+       "enable ECN on the NIC for the priority of the lossless class",
+       {kNic, kNicEcn, "ecn: {enabled: false, priority: 3}\n"},
+       nic_ecn},
+      {"QO051",
+       Severity::warning,
+       RuleNeeds::both,
+       "NCCL's control messages of a job ride best effort",
+       "The receiver's clear-to-send messages pace every transfer. In a lossy class they are the first to be dropped, "
+       "and the data waits for a retransmission timeout.",
+       "NVIDIA/nccl net_ib: NCCL_IB_FIFO_TC, which follows NCCL_IB_TC when it is not set",
+       "leave NCCL_IB_FIFO_TC out, or give it the traffic class of the data or of the notifications",
+       {kJob, kJobClass,
+        "                - {name: NCCL_IB_TC, value: \"106\"}\n                - {name: NCCL_IB_FIFO_TC, value: "
+        "\"2\"}\n"},
+       control_messages},
+  };
+}
+
+}  // namespace weft::check

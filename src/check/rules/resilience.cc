@@ -1,0 +1,470 @@
+// RE: what a single failure of a switch, a rack, a feed or a member of the control plane takes with it. Copies of data,
+// jobs and services are in rules/resilience_data.cc.
+#include "check/rules/resilience.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "base/host_range.h"
+#include "check/core/rule_tools.h"
+#include "check/failures/failure_analysis.h"
+
+namespace weft::check {
+namespace {
+
+constexpr model::FabricKind kDataFabrics[] = {model::FabricKind::backend, model::FabricKind::storage,
+                                              model::FabricKind::frontend};
+constexpr std::int64_t kSpinesForRoce = 4;
+
+const model::FabricSpec& fabric_spec(const CheckInput& input, model::FabricKind kind) {
+  const model::FabricsSpec& fabrics = *input.spec().fabrics;
+  return kind == model::FabricKind::backend   ? *fabrics.backend
+         : kind == model::FabricKind::storage ? *fabrics.storage
+                                              : *fabrics.frontend;
+}
+
+std::string range_of(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices) {
+  std::vector<std::string> names;
+  names.reserve(devices.size());
+  for (const model::DeviceId id : devices) names.push_back(cluster.name_of(id));
+  return fold_hosts(std::move(names));
+}
+
+std::string range_of(const model::Cluster& cluster, const std::vector<model::RackId>& racks) {
+  std::vector<std::string> names;
+  names.reserve(racks.size());
+  for (const model::RackId id : racks) names.push_back(cluster.rack(id).name);
+  return fold_hosts(std::move(names));
+}
+
+// Spines of one plane: planes do not stand in for each other where a port belongs to one.
+std::uint32_t spines_of(const model::FabricPlan& plan) { return plan.spines / std::max(plan.planes, 1U); }
+
+void single_spine(const CheckInput& input, Report& report) {
+  const model::Cluster& cluster = input.cluster();
+  for (const model::FabricKind kind : kDataFabrics) {
+    const std::vector<model::DeviceId>& cut = input.failures().weakness(kind).cut_switches;
+    if (cut.empty()) continue;
+    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    report.at(fabric.spines, section(input, fabric.place), std::string(model::to_text(kind)),
+              fmt::format("without {} leaves of the {} fabric no longer reach each other", range_of(cluster, cut),
+                          model::to_text(kind)));
+  }
+}
+
+void few_spines(const CheckInput& input, Report& report) {
+  for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
+    const model::FabricPlan& plan = input.cluster().fabric(kind);
+    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    if (!plan.present || plan.tiers < 2 || plan.network != model::NetworkKind::ethernet || !*fabric.qos->lossless)
+      continue;
+    const std::uint32_t spines = spines_of(plan);
+    if (spines < 2 || spines >= kSpinesForRoce) continue;
+    report.at(fabric.spines, section(input, fabric.place), std::string(model::to_text(kind)),
+              fmt::format("{} spines: the loss of one takes {:.0f}% of a leaf's uplinks, of two {}", spines,
+                          input.failures().weakness(kind).uplink_share,
+                          spines == 2 ? "all" : fmt::format("{:.0f}%", 200.0 / spines)));
+  }
+}
+
+void one_link(const CheckInput& input, Report& report) {
+  const model::Cluster& cluster = input.cluster();
+  for (const model::FabricKind kind : kDataFabrics) {
+    std::map<int, std::vector<model::DeviceId>> by_pool;
+    for (const model::DeviceId id : input.failures().weakness(kind).single_homed) {
+      if (!cluster.group_of(id).manager) by_pool[cluster.group_of(id).pool].push_back(id);
+    }
+    for (const auto& [pool, servers] : by_pool) {
+      if (pool < 0) continue;
+      const model::PoolSpec& spec = input.spec().pools.value[static_cast<std::size_t>(pool)];
+      const model::LinksSpec& links = *spec.links;
+      const model::Given<std::int64_t>& given = kind == model::FabricKind::backend   ? links.backend
+                                                : kind == model::FabricKind::storage ? links.storage
+                                                                                     : links.frontend;
+      report.at(given, spec.place, range_of(cluster, servers),
+                fmt::format("{} server{} of pool `{}` {} one link to the {} fabric", servers.size(),
+                            servers.size() == 1 ? "" : "s", spec.name->text, servers.size() == 1 ? "has" : "have",
+                            model::to_text(kind)));
+    }
+  }
+}
+
+void one_leaf(const CheckInput& input, Report& report) {
+  const model::Cluster& cluster = input.cluster();
+  for (const model::FabricKind kind : kDataFabrics) {
+    std::map<int, std::vector<model::DeviceId>> by_pool;
+    for (const model::DeviceId id : input.failures().weakness(kind).one_switch) {
+      by_pool[cluster.group_of(id).pool].push_back(id);
+    }
+    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    for (const auto& [pool, servers] : by_pool) {
+      // A cable that the file moved is the line to change; otherwise the wiring is.
+      Place place = fabric.wiring.place.known() ? fabric.wiring.place : section(input, fabric.place);
+      for (const model::CableSpec& cable : *input.spec().cables) {
+        const std::string host = cable.from->substr(0, cable.from->find(':'));
+        if (cluster.find_device(host) == servers.front()) place = cable.place;
+      }
+      report.add(range_of(cluster, servers), place,
+                 fmt::format("every link of {} to the {} fabric ends on one switch ({})",
+                             servers.size() == 1 ? "the server" : fmt::format("each of {} servers", servers.size()),
+                             model::to_text(kind), model::text_of(cluster.fabric(kind).wiring)));
+    }
+  }
+}
+
+void far_rack(const CheckInput& input, Report& report) {
+  const std::vector<FarRack>& racks = input.failures().far_racks();
+  if (racks.empty()) return;
+  std::vector<model::RackId> ids;
+  FarRack worst = racks.front();
+  for (const FarRack& each : racks) {
+    ids.push_back(each.rack);
+    if (each.servers > worst.servers) worst = each;
+  }
+  const model::SiteSpec& site = *input.spec().site;
+  const Place place = site.service_racks.place.known() ? site.service_racks.place
+                      : site.switches.place.known()    ? site.switches.place
+                                                       : section(input, site.place);
+  report.add(range_of(input.cluster(), ids), place,
+             fmt::format("{} rack{} hold{} every leaf that some servers have: the loss of `{}` cuts off {} servers of "
+                         "other racks",
+                         racks.size(), racks.size() == 1 ? "" : "s", racks.size() == 1 ? "s" : "",
+                         input.cluster().rack(worst.rack).name, worst.servers));
+}
+
+void one_feed(const CheckInput& input, Report& report) {
+  const model::SiteSpec& site = *input.spec().site;
+  if (*site.feeds != 1) return;
+  report.at(site.feeds, section(input, site.place), "site", "the whole site hangs on one power feed");
+}
+
+void feed_takes_servers(const CheckInput& input, Report& report) {
+  const model::SiteSpec& site = *input.spec().site;
+  if (*site.feeds < 2) return;
+  for (const PowerWeakness& weak : input.failures().power().weak) {
+    const model::DeviceGroup& group = input.cluster().groups()[weak.group];
+    report.at(
+        site.feeds, section(input, site.place), range_of(input.cluster(), weak.lost),
+        fmt::format("{} of {} devices of `{}` go down with a feed: they need {} of {} supplies and feed {} carries "
+                    "{} of them",
+                    weak.lost.size(), group.count, group.name, weak.supplies.needed, weak.supplies.fitted,
+                    feed_name(weak.feed), weak.on_feed));
+  }
+}
+
+void rack_on_one_feed(const CheckInput& input, Report& report) {
+  const model::SiteSpec& site = *input.spec().site;
+  const std::vector<model::RackId>& racks = input.failures().power().one_feed;
+  std::map<int, std::vector<model::RackId>> by_pool;
+  for (const model::RackId id : racks) by_pool[input.cluster().rack(id).pool].push_back(id);
+  for (const auto& [pool, ids] : by_pool) {
+    const model::Given<std::int64_t>& given =
+        pool < 0 ? site.service_rack_pdus
+        : input.spec().pools.value[static_cast<std::size_t>(pool)].pdus_per_rack.from_file()
+            ? input.spec().pools.value[static_cast<std::size_t>(pool)].pdus_per_rack
+            : site.pdus_per_rack;
+    report.at(given, section(input, site.place), range_of(input.cluster(), ids),
+              fmt::format("{} rack{} {} one PDU, so one of {} feeds", ids.size(), ids.size() == 1 ? "" : "s",
+                          ids.size() == 1 ? "has" : "have", *site.feeds));
+  }
+}
+
+// What the PDUs of a rack carry when the feed with most of them is lost.
+Power left_after_feed(const CheckInput& input, const model::Rack& rack) {
+  const model::SiteSpec& site = *input.spec().site;
+  const std::int64_t feeds = std::min<std::int64_t>(*site.feeds, rack.pdus);
+  return *input.cluster().catalog().pdu(*site.pdu)->rating * (rack.pdus - (rack.pdus + feeds - 1) / feeds);
+}
+
+// A rack's limit follows from its PDUs with one feed lost unless the file sets it; only then can it promise too much.
+void overload_after_feed(const CheckInput& input, Report& report) {
+  const model::Cluster& cluster = input.cluster();
+  std::vector<model::RackId> racks;
+  for (const model::RackId id : input.failures().power().overloaded) {
+    if (cluster.rack(id).limit > left_after_feed(input, cluster.rack(id))) racks.push_back(id);
+  }
+  if (racks.empty()) return;
+  const model::SiteSpec& site = *input.spec().site;
+  model::RackId worst = racks.front();
+  for (const model::RackId id : racks) {
+    if (cluster.rack(id).power > cluster.rack(worst).power) worst = id;
+  }
+  const model::Rack& rack = cluster.rack(worst);
+  report.at(site.rack_power, section(input, site.place), range_of(cluster, racks),
+            fmt::format("{} rack{} draw{} more than the PDUs on the other feeds carry when one fails: `{}` {} of {}",
+                        racks.size(), racks.size() == 1 ? "" : "s", racks.size() == 1 ? "s" : "", rack.name,
+                        about(rack.power), about(left_after_feed(input, rack))));
+}
+
+bool has_control(const CheckInput& input) { return !input.failures().control().members.empty(); }
+
+void few_members(const CheckInput& input, Report& report) {
+  const model::ControlPlaneSpec& control = *input.spec().control_plane;
+  if (!has_control(input) || *control.etcd_members >= 3) return;
+  report.at(control.etcd_members, section(input, control.place), "control-plane",
+            fmt::format("{} etcd member{}: the loss of one stops the control plane", *control.etcd_members,
+                        *control.etcd_members == 1 ? "" : "s"));
+}
+
+void members_in_one_rack(const CheckInput& input, Report& report) {
+  const ControlAnalysis& control = input.failures().control();
+  if (control.members.size() < 3 || control.on_gpu_servers || control.survives(control.most_in_rack)) return;
+  const model::SiteSpec& site = *input.spec().site;
+  const model::ControlPlaneSpec& spec = *input.spec().control_plane;
+  const Place place = site.service_racks.place.known() ? site.service_racks.place
+                      : spec.pool.place.known()        ? spec.pool.place
+                                                       : section(input, spec.place);
+  report.add(
+      "control-plane", place,
+      fmt::format("{} of {} etcd members stand in rack `{}`; with it the quorum of {} is lost", control.most_in_rack,
+                  control.members.size(), input.cluster().rack(control.worst_rack).name, control.quorum));
+}
+
+void members_on_gpus(const CheckInput& input, Report& report) {
+  const ControlAnalysis& control = input.failures().control();
+  if (!control.on_gpu_servers) return;
+  const model::ControlPlaneSpec& spec = *input.spec().control_plane;
+  report.at(spec.pool, section(input, spec.place), range_of(input.cluster(), control.members),
+            fmt::format("etcd runs on GPU servers of pool `{}`", *spec.pool));
+}
+
+void no_api_limits(const CheckInput& input, Report& report) {
+  const model::ControlPlaneSpec& control = *input.spec().control_plane;
+  if (*control.api_limits || !runs_kubernetes(input.spec())) return;
+  report.at(control.api_limits, section(input, control.place), "control-plane",
+            "the API server takes any number of requests");
+}
+
+void one_ingress(const CheckInput& input, Report& report) {
+  const model::ControlPlaneSpec& control = *input.spec().control_plane;
+  if (*control.ingress_replicas >= 2 || !runs_kubernetes(input.spec())) return;
+  report.at(control.ingress_replicas, section(input, control.place), "control-plane",
+            fmt::format("{} ingress replica{}", *control.ingress_replicas, *control.ingress_replicas == 1 ? "" : "s"));
+}
+
+void one_manager(const CheckInput& input, Report& report) {
+  for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
+    for (const model::ManagerSpec& manager : *fabric_spec(input, kind).managers) {
+      if (*manager.count != 1) continue;
+      report.at(manager.count, manager.place, manager.name->text,
+                fmt::format("`{}` alone manages the {} fabric", manager.name->text, model::to_text(kind)));
+    }
+  }
+}
+
+void one_login(const CheckInput& input, Report& report) {
+  for (const model::PoolSpec& pool : *input.spec().pools) {
+    if (*pool.role != model::PoolRole::login || *pool.count != 1) continue;
+    report.at(pool.count, pool.place, pool.name->text, "one login server for all users");
+  }
+}
+
+void slow_detection(const CheckInput& input, Report& report) {
+  for (const model::FabricKind kind : kDataFabrics) {
+    const model::FabricPlan& plan = input.cluster().fabric(kind);
+    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    if (!plan.present || plan.network != model::NetworkKind::ethernet || *fabric.bfd) continue;
+    report.at(fabric.bfd, section(input, fabric.place), std::string(model::to_text(kind)),
+              fmt::format("the {} fabric finds a dead neighbour by BGP's hold time, not by BFD", model::to_text(kind)));
+  }
+}
+
+void same_seeds(const CheckInput& input, Report& report) {
+  for (const model::FabricKind kind : kDataFabrics) {
+    const model::FabricPlan& plan = input.cluster().fabric(kind);
+    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    if (!plan.present || plan.tiers < 2 || plan.network != model::NetworkKind::ethernet || *fabric.hash_seeds) continue;
+    report.at(fabric.hash_seeds, section(input, fabric.place), std::string(model::to_text(kind)),
+              fmt::format("leaves and spines of the {} fabric hash alike: after a failure flows crowd on part of the "
+                          "links that are left",
+                          model::to_text(kind)));
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"RE001",
+       Severity::error,
+       RuleNeeds::design,
+       "a single switch holds a fabric together",
+       "When it fails or is upgraded, leaves lose each other and every job that spans them ends.",
+       "resiliency matrix: single switch failure, at least two spines with ECMP",
+       "set `spines` to 4 or more (2 at the least)",
+       {"pod16.yaml", "    spines: 4\n", "    spines: 1\n"},
+       single_spine},
+      {"RE002",
+       Severity::warning,
+       RuleNeeds::design,
+       "fewer than four spines on a lossless fabric",
+       "With two spines a double failure together with congestion makes the fabric prone to PFC storms, and the loss "
+       "of "
+       "one takes half of the bandwidth.",
+       "Juniper JVD for AI data centres: a minimum of 4 spines in each fabric",
+       "set `spines: 4`",
+       {"pod16.yaml", "    spines: 4\n", "    spines: 2\n"},
+       few_spines},
+      {"RE003",
+       Severity::warning,
+       RuleNeeds::design,
+       "servers with one link to a fabric",
+       "A cable, an optic or a leaf takes them off that fabric altogether.",
+       "resiliency matrix: servers dual-homed to separate leaves",
+       "give the pool two `links` or more to the fabric",
+       {"pod16.yaml", "server: login-1u, count: 2}", "server: login-1u, count: 2, links: {frontend: 1}}"},
+       one_link},
+      {"RE004",
+       Severity::warning,
+       RuleNeeds::design,
+       "all links of a server end on one switch",
+       "The loss of that one leaf takes them all: two cables to one switch are no redundancy.",
+       "resiliency matrix: servers dual-homed to separate leaves",
+       "cable the links to different leaves: `wiring: rail-optimized`, `dual-tor` or `pairs`",
+       {"pod16.yaml", "", "\ncables:\n  - {from: \"login001:fe2\", to: \"fe-leaf001a:p50\"}\n"},
+       one_leaf},
+      {"RE005",
+       Severity::warning,
+       RuleNeeds::design,
+       "a rack takes servers of other racks with it",
+       "Every leaf that those servers have stands in one rack: a breaker, a leak or a wrong cable there cuts them off "
+       "although their own rack is well.",
+       "high availability of the control plane and fabrics: no two members of a pair in one rack or power domain",
+       "spread the leaves: more `site.service_racks`, or `switches: central`",
+       {"pod16.yaml", "  service_rack_pdus: 3\n", "  service_rack_pdus: 3\n  switches: row\n"},
+       far_rack},
+      {"RE006",
+       Severity::error,
+       RuleNeeds::design,
+       "one power feed",
+       "Its failure, or maintenance of what is above it, stops everything at once.",
+       "resiliency matrix: power unit failure, dual supplies and N+1 PDUs",
+       "bring in a second feed (`site.feeds`)",
+       {"pod16.yaml", "  feeds: 3 ", "  feeds: 1 "},
+       one_feed},
+      {"RE007",
+       Severity::warning,
+       RuleNeeds::design,
+       "a feed takes servers down",
+       "Servers with six supplies that need four do not live on one of two feeds: what looks like A/B power is not.",
+       "catalogue: supplies fitted and needed, as vendors state them (4+2 and 5+1, not 3+3)",
+       "use three feeds, servers with N+N supplies, or accept it with a suppression",
+       {"pod16.yaml", "  feeds: 3 ", "  feeds: 2 "},
+       feed_takes_servers},
+      {"RE008",
+       Severity::error,
+       RuleNeeds::design,
+       "racks on one feed",
+       "The site has more feeds, these racks do not use them: both supplies of every device hang on one.",
+       "resiliency matrix: dual supplies and N+1 PDUs in each rack",
+       "give each rack a PDU for every feed",
+       {"pod16.yaml", "  service_rack_pdus: 3\n", "  service_rack_pdus: 1\n"},
+       rack_on_one_feed},
+      {"RE009",
+       Severity::error,
+       RuleNeeds::design,
+       "racks overload their PDUs when a feed fails",
+       "The load of the dead feed moves to the others; breakers trip one after the other and the rack goes dark.",
+       "NFPA 70 and vendors' practice: size each PDU for the load with one feed lost",
+       "larger or more PDUs, fewer servers a rack, or no `rack_power` beyond what is left",
+       {"pod16.yaml", "  pdu: pdu-35kw\n", "  pdu: pdu-7kw-1ph\n  rack_power: 40kW\n"},
+       overload_after_feed},
+      {"RE010",
+       Severity::error,
+       RuleNeeds::design,
+       "fewer than three etcd members",
+       "A quorum is more than half: one or two members survive no loss at all.",
+       "resiliency matrix: three etcd members in separate fault domains; etcd documentation, failure tolerance",
+       "set `control_plane.etcd_members: 3`",
+       {"pod16.yaml", "etcd_members: 3", "etcd_members: 1"},
+       few_members},
+      {"RE011",
+       Severity::error,
+       RuleNeeds::design,
+       "the loss of one rack loses the etcd quorum",
+       "Three members in two racks survive the loss of one rack only if it is the right one.",
+       "high availability of the control plane: no two members in one rack or power domain",
+       "put the members into racks of their own (`site.service_racks: 3` or more)",
+       {"pod16.yaml", "  service_rack_pdus: 3\n", "  service_rack_pdus: 3\n  service_racks: 2\n"},
+       members_in_one_rack},
+      {"RE012",
+       Severity::warning,
+       RuleNeeds::design,
+       "the control plane runs on GPU servers",
+       "etcd needs steady disk latency; a job that fills the node delays heartbeats, and leaders change cluster-wide. "
+       "GPU servers also fail most often.",
+       "resiliency matrix: separate pool for the control plane; etcd documentation, disks",
+       "give it a pool with `role: infrastructure`",
+       {"pod16.yaml", "pool: infra, etcd_members", "pool: infer, etcd_members"},
+       members_on_gpus},
+      {"RE013",
+       Severity::warning,
+       RuleNeeds::design,
+       "the API server is not limited",
+       "One client in a loop, or thousands of pods that start together, keep everyone else out, schedulers included.",
+       "resiliency matrix: API server overload; Kubernetes API priority and fairness",
+       "set `control_plane.api_limits: true`",
+       {"pod16.yaml", "ingress_replicas: 2}", "ingress_replicas: 2, api_limits: false}"},
+       no_api_limits},
+      {"RE014",
+       Severity::warning,
+       RuleNeeds::design,
+       "one ingress replica",
+       "Its crash, or the drain of its node, cuts every user off until it is up again.",
+       "resiliency matrix: ingress pod crash, several replicas and a disruption budget",
+       "set `control_plane.ingress_replicas: 2` or more",
+       {"pod16.yaml", "ingress_replicas: 2}", "ingress_replicas: 1}"},
+       one_ingress},
+      {"RE015",
+       Severity::warning,
+       RuleNeeds::design,
+       "one fabric manager",
+       "Without it routes are not computed anew: the next link that fails stays a hole in the fabric.",
+       "NVIDIA UFM documentation, high availability: two managers that fail over",
+       "set `count: 2` on the manager",
+       {"pod16.yaml", "    spines: 4\n",
+        "    spines: 4\n    managers: [{name: fm, server: ufm-appliance-ndr, count: 1, speed: 400G}]\n"},
+       one_manager},
+      {"RE016",
+       Severity::note,
+       RuleNeeds::design,
+       "one login server",
+       "While it is down nobody submits, watches or stops a job.",
+       "life of an AI job: submission starts on a login node",
+       "add a second login server",
+       {"pod16.yaml", "server: login-1u, count: 2}", "server: login-1u, count: 1}"},
+       one_login},
+      {"RE017",
+       Severity::warning,
+       RuleNeeds::design,
+       "dead neighbours are found slowly",
+       "BGP's hold time is seconds to minutes; collectives time out before traffic moves. BFD finds the loss in well "
+       "under a second.",
+       "resiliency matrix: ECMP reroutes in less than 1 s; RFC 5880",
+       "set `bfd: true`",
+       {"pod16.yaml", "    spines: 4\n", "    spines: 4\n    bfd: false\n"},
+       slow_detection},
+      {"RE018",
+       Severity::warning,
+       RuleNeeds::design,
+       "every tier hashes alike",
+       "With one seed a spine repeats the leaf's choice, so part of its links stays idle (hash polarisation); after a "
+       "failure what is left is used even less evenly.",
+       "vendors' ECMP guides: seed by tier; RDMA over Ethernet at scale (SIGCOMM 2024)",
+       "set `hash_seeds: true`",
+       {"pod16.yaml", "    spines: 4\n", "    spines: 4\n    hash_seeds: false\n"},
+       same_seeds},
+  };
+}
+
+std::vector<Rule> resilience_rules() {  // NOLINT(readability-function-size): a table
+  std::vector<Rule> all = resilience_site_rules();
+  std::vector<Rule> more = resilience_data_rules();
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace weft::check

@@ -1,0 +1,18 @@
+// The two halves of the RE table. Internal to check/.
+#pragma once
+
+#include <vector>
+
+#include "check/core/rule.h"
+
+namespace weft::check {
+
+[[nodiscard]] std::vector<Rule> resilience_site_rules();  // fabrics, power, racks, control plane
+[[nodiscard]] std::vector<Rule> resilience_data_rules();  // storage, jobs, services
+
+// Where a finding points when the file says nothing about the section: its top.
+[[nodiscard]] inline Place section(const CheckInput& input, const Place& place) {
+  return place.known() ? place : input.spec().place;
+}
+
+}  // namespace weft::check

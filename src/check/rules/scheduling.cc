@@ -1,0 +1,458 @@
+// SC: who gets what, and how jobs are kept apart.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "check/core/rule.h"
+#include "check/core/rule_tools.h"
+
+namespace weft::check {
+namespace {
+
+void no_quota(const CheckInput& input, Report& report) {
+  for (const model::TenantSpec& tenant : input.spec().tenants.value) {
+    const model::QuotaSpec& quota = tenant.quota.value;
+    if (quota.gpus.has_value() || !quota.mig->empty()) continue;
+    report.at(tenant.quota, tenant.place, tenant.name->text,
+              fmt::format("tenant `{}` has no quota of GPUs", tenant.name->text));
+  }
+}
+
+// What all GPU servers, and all storage systems, have together.
+struct Stock {
+  std::int64_t gpus = 0;
+  std::int64_t cpus = 0;
+  Bytes memory;
+  Bytes storage;
+};
+
+Stock stock_of(const model::Cluster& cluster) {
+  Stock stock;
+  for (const model::PoolSpec& pool : cluster.spec().pools.value) {
+    const model::ServerModel* server = server_of(cluster, pool);
+    if (!is_gpu_pool(pool) || server == nullptr) continue;
+    stock.gpus += gpus_of(cluster, pool) * pool.time_slices.value;
+    stock.cpus += server->cores.value * pool.count.value;
+    stock.memory = stock.memory + server->memory.value * pool.count.value;
+  }
+  for (const model::StorageSpec& system : cluster.spec().storage.value) {
+    if (system.capacity.has_value()) stock.storage = stock.storage + system.capacity.value;
+  }
+  return stock;
+}
+
+void quota_beyond(const CheckInput& input, Report& report) {
+  const Stock stock = stock_of(input.cluster());
+  for (const model::TenantSpec& tenant : input.spec().tenants.value) {
+    const model::QuotaSpec& quota = tenant.quota.value;
+    const auto complain = [&](const Place& place, const std::string& wanted, const std::string& there) {
+      report.add(tenant.name->text, place,
+                 fmt::format("tenant `{}` may hold {}; there are {}", tenant.name->text, wanted, there));
+    };
+    if (quota.gpus.has_value() && quota.gpus.value > stock.gpus) {
+      complain(quota.gpus.place, fmt::format("{} GPUs", quota.gpus.value), std::to_string(stock.gpus));
+    }
+    if (quota.cpus.has_value() && stock.cpus > 0 && quota.cpus.value > stock.cpus) {
+      complain(quota.cpus.place, fmt::format("{} CPU cores", quota.cpus.value), std::to_string(stock.cpus));
+    }
+    if (quota.memory.has_value() && stock.memory.count() > 0 && quota.memory.value > stock.memory) {
+      complain(quota.memory.place, to_text(quota.memory.value) + " of memory", to_text(stock.memory));
+    }
+    if (quota.storage.has_value() && stock.storage.count() > 0 && quota.storage.value > stock.storage) {
+      complain(quota.storage.place, to_text(quota.storage.value) + " of storage", to_text(stock.storage));
+    }
+  }
+}
+
+void mig_quota_beyond(const CheckInput& input, Report& report) {
+  for (const model::TenantSpec& tenant : input.spec().tenants.value) {
+    for (const auto& [profile, count] : tenant.quota->mig.value) {
+      const std::int64_t there = mig_instances(input.cluster(), profile);
+      if (there == 0 || count.value <= there) continue;
+      report.add(tenant.name->text, count.place,
+                 fmt::format("tenant `{}` may hold {} instances of {}; there are {}", tenant.name->text, count.value,
+                             profile, there));
+    }
+  }
+}
+
+void mig_quota_of_nothing(const CheckInput& input, Report& report) {
+  for (const model::TenantSpec& tenant : input.spec().tenants.value) {
+    for (const auto& [profile, count] : tenant.quota->mig.value) {
+      if (count.value == 0 || mig_instances(input.cluster(), profile) > 0) continue;
+      report.add(tenant.name->text, count.place,
+                 fmt::format("tenant `{}` has a quota of {}, which no pool offers", tenant.name->text, profile));
+    }
+  }
+}
+
+void mixed_partition(const CheckInput& input, Report& report) {
+  for (const model::PartitionSpec& partition : input.spec().partitions.value) {
+    bool training = false;
+    bool inference = false;
+    for (const std::string& name : partition.pools.value) {
+      const model::PoolSpec* pool = find_pool(input.spec(), name);
+      training = training || (pool != nullptr && pool->role.value == model::PoolRole::training);
+      inference = inference || (pool != nullptr && pool->role.value == model::PoolRole::inference);
+    }
+    if (!training || !inference) continue;
+    report.at(partition.pools, partition.place, partition.name->text,
+              fmt::format("partition `{}` holds training and inference pools", partition.name->text));
+  }
+}
+
+void no_taints(const CheckInput& input, Report& report) {
+  if (!runs_kubernetes(input.spec())) return;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (!is_gpu_pool(pool) || !pool.taints->empty()) continue;
+    report.at(pool.taints, pool.place, pool.name->text,
+              fmt::format("GPU pool `{}` has no taint: any pod may land on it", pool.name->text));
+  }
+}
+
+void same_taints(const CheckInput& input, Report& report) {
+  if (!runs_kubernetes(input.spec())) return;
+  for (const model::PoolSpec& training : input.spec().pools.value) {
+    if (training.role.value != model::PoolRole::training || training.taints->empty()) continue;
+    for (const model::PoolSpec& inference : input.spec().pools.value) {
+      if (inference.role.value != model::PoolRole::inference || inference.taints.value != training.taints.value)
+        continue;
+      report.at(inference.taints, inference.place, inference.name->text,
+                fmt::format("`{}` and `{}` have the same taints: jobs of one tolerate the other", training.name->text,
+                            inference.name->text));
+    }
+  }
+}
+
+void allocator_absent(const CheckInput& input, Report& report) {
+  const model::ControlPlaneSpec& control = input.spec().control_plane.value;
+  const bool slurm_missing = control.allocator.value == model::Allocator::slurm && !runs_slurm(input.spec());
+  const bool kubernetes_missing =
+      control.allocator.value == model::Allocator::kubernetes && !runs_kubernetes(input.spec());
+  if (!slurm_missing && !kubernetes_missing) return;
+  report.at(control.allocator, control.place, "control plane",
+            fmt::format("{} is to own the GPUs, but only {} runs", slurm_missing ? "Slurm" : "Kubernetes",
+                        slurm_missing ? "Kubernetes" : "Slurm"));
+}
+
+void priorities_upside_down(const CheckInput& input, Report& report) {
+  for (const model::PrioritySpec& fixed : input.spec().priorities.value) {
+    if (fixed.preemptible.value) continue;
+    for (const model::PrioritySpec& other : input.spec().priorities.value) {
+      if (!other.preemptible.value || other.value.value < fixed.value.value) continue;
+      report.at(other.value, other.place, other.name->text,
+                fmt::format("batch class `{}` ({}) is not below `{}` ({}), which may not be preempted",
+                            other.name->text, other.value.value, fixed.name->text, fixed.value.value));
+    }
+  }
+}
+
+void no_time_limit(const CheckInput& input, Report& report) {
+  if (!runs_slurm(input.spec()) || !input.spec().partitions.from_file()) return;
+  for (const model::PartitionSpec& partition : input.spec().partitions.value) {
+    if (partition.time_limit.has_value()) continue;
+    for (const std::string& name : partition.pools.value) {
+      const model::PoolSpec* pool = find_pool(input.spec(), name);
+      if (pool == nullptr || pool->role.value != model::PoolRole::training) continue;
+      report.at(partition.time_limit, partition.place, partition.name->text,
+                fmt::format("partition `{}` has no time limit", partition.name->text));
+      break;
+    }
+  }
+}
+
+// Hosts of the pool that carry a label "key=value".
+std::int64_t hosts_with(const model::PoolSpec& pool, std::string_view constraint) {
+  const std::size_t equal = constraint.find('=');
+  const std::string_view key = constraint.substr(0, equal);
+  const std::string_view value = equal == std::string_view::npos ? std::string_view() : constraint.substr(equal + 1);
+  const auto has = [&](const model::NamedValues<std::string>& labels) {
+    return std::any_of(labels.begin(), labels.end(),
+                       [&](const auto& label) { return label.first == key && label.second.value == value; });
+  };
+  return has(pool.labels.value) ? pool.count.value : 0;
+}
+
+void over_specific(const CheckInput& input, Report& report) {
+  for (const model::PartitionSpec& partition : input.spec().partitions.value) {
+    for (const std::string& constraint : partition.constraints.value) {
+      std::int64_t all = 0;
+      std::int64_t fit = 0;
+      for (const std::string& name : partition.pools.value) {
+        const model::PoolSpec* pool = find_pool(input.spec(), name);
+        if (pool == nullptr) continue;
+        all += pool->count.value;
+        fit += hosts_with(*pool, constraint);
+      }
+      if (fit == all) continue;
+      report.at(partition.constraints, partition.place, partition.name->text,
+                fmt::format("jobs of `{}` must ask for `{}`, which {} of its {} hosts have", partition.name->text,
+                            constraint, fit, all));
+    }
+  }
+}
+
+void container_beyond_server(const CheckInput& input, Report& report) {
+  std::int64_t most = 0;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    const model::ServerModel* server = server_of(input.cluster(), pool);
+    if (is_gpu_pool(pool) && server != nullptr) most = std::max(most, server->gpus.value);
+  }
+  for (const model::TenantSpec& tenant : input.spec().tenants.value) {
+    if (most == 0 || tenant.gpus_per_container.value <= most) continue;
+    report.at(tenant.gpus_per_container, tenant.place, tenant.name->text,
+              fmt::format("a container of `{}` may ask for {} GPUs; no server has more than {}", tenant.name->text,
+                          tenant.gpus_per_container.value, most));
+  }
+}
+
+void many_pods(const CheckInput& input, Report& report) {
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (pool.role.value != model::PoolRole::training || pool.pods_per_node.value <= 1) continue;
+    report.at(pool.pods_per_node, pool.place, pool.name->text,
+              fmt::format("{} training pods a node in `{}`: each needs virtual functions of its own",
+                          pool.pods_per_node.value, pool.name->text));
+  }
+}
+
+void no_discovery(const CheckInput& input, Report& report) {
+  const model::ControlPlaneSpec& control = input.spec().control_plane.value;
+  if (!runs_kubernetes(input.spec()) || control.node_feature_discovery.value) return;
+  report.at(control.node_feature_discovery, control.place, "control plane",
+            "nodes are not labelled with their hardware: scheduling is blind");
+}
+
+void one_priority(const CheckInput& input, Report& report) {
+  const model::Spec& spec = input.spec();
+  if (spec.services->empty()) return;
+  for (const model::ServiceSpec& service : spec.services.value) {
+    if (service.priority.has_value()) continue;
+    report.at(service.priority, service.place, service.name->text,
+              fmt::format("service `{}` has no priority class", service.name->text));
+  }
+}
+
+void quota_without_claims(const CheckInput& input, Report& report) {
+  if (!runs_kubernetes(input.spec())) return;
+  for (const model::TenantSpec& tenant : input.spec().tenants.value) {
+    const model::QuotaSpec& quota = tenant.quota.value;
+    if (!quota.gpus.has_value() && quota.mig->empty()) continue;  // SC001
+    std::string missing;
+    const auto need = [&](bool there, const char* name) {
+      if (!there) missing += (missing.empty() ? "" : ", ") + std::string(name);
+    };
+    need(quota.cpus.has_value(), "cpus");
+    need(quota.memory.has_value(), "memory");
+    need(quota.storage.has_value(), "storage");
+    if (missing.empty()) continue;
+    report.at(tenant.quota, tenant.place, tenant.name->text,
+              fmt::format("the quota of `{}` leaves open: {}", tenant.name->text, missing));
+  }
+}
+
+void soft_taints(const CheckInput& input, Report& report) {
+  if (!runs_kubernetes(input.spec())) return;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (!is_gpu_pool(pool) || pool.taints->empty()) continue;
+    const bool hard = std::any_of(pool.taints->begin(), pool.taints->end(), [](const std::string& taint) {
+      return taint.ends_with(":NoSchedule") || taint.ends_with(":NoExecute");
+    });
+    if (hard) continue;
+    report.at(pool.taints, pool.place, pool.name->text,
+              fmt::format("taints of `{}` only ask pods to stay away", pool.name->text));
+  }
+}
+
+void quota_of_nothing(const CheckInput& input, Report& report) {
+  for (const model::TenantSpec& tenant : input.spec().tenants.value) {
+    const model::QuotaSpec& quota = tenant.quota.value;
+    std::string zero;
+    Place place;
+    const auto look = [&](bool none, const Place& where, const char* name) {
+      if (!none) return;
+      zero += (zero.empty() ? "" : ", ") + std::string(name);
+      if (!place.known()) place = where;
+    };
+    look(quota.cpus.has_value() && quota.cpus.value == 0, quota.cpus.place, "cpus");
+    look(quota.memory.has_value() && quota.memory->count() == 0, quota.memory.place, "memory");
+    look(quota.storage.has_value() && quota.storage->count() == 0, quota.storage.place, "storage");
+    look(quota.volume_claims.has_value() && quota.volume_claims.value == 0, quota.volume_claims.place, "volume_claims");
+    look(quota.gpus.has_value() && quota.gpus.value == 0 && quota.mig->empty(), quota.gpus.place, "gpus");
+    for (const auto& [profile, count] : quota.mig.value) look(count.value == 0, count.place, "mig");
+    if (zero.empty()) continue;
+    report.add(tenant.name->text, place, fmt::format("tenant `{}` may hold none of: {}", tenant.name->text, zero));
+  }
+}
+
+}  // namespace
+
+std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"SC001",
+       Severity::warning,
+       RuleNeeds::design,
+       "a tenant has no quota",
+       "One team's batch can then take every GPU and starve another's production service.",
+       "enterprise AI architecture, resource quotas for multi-tenancy",
+       "set `tenants[].quota.gpus` or `.mig`",
+       {"pod16.yaml", "    quota: {gpus: 96, cpus: 2048, memory: 16TB, storage: 200TB, volume_claims: 20}\n", ""},
+       no_quota},
+      {"SC002",
+       Severity::warning,
+       RuleNeeds::design,
+       "a quota is larger than the cluster",
+       "A limit that can never be reached limits nothing.",
+       "kubernetes-sigs/kueue issues 4329 and 3887: admitted quota that cannot be placed",
+       "lower the quota to what the tenant may really hold",
+       {"pod16.yaml", "quota: {gpus: 96,", "quota: {gpus: 9600,"},
+       quota_beyond},
+      {"SC003",
+       Severity::warning,
+       RuleNeeds::design,
+       "a MIG quota is larger than what exists",
+       "Jobs within their quota then wait for slices that do not exist.",
+       "kubernetes-sigs/kueue issue 4329: admitted quota that cannot be placed",
+       "lower the quota or add instances to a pool's `mig`",
+       {"pod16.yaml", "mig: {1g.10gb: 56}", "mig: {1g.10gb: 5600}"},
+       mig_quota_beyond},
+      {"SC004",
+       Severity::error,
+       RuleNeeds::design,
+       "a quota names a MIG profile that no pool has",
+       "Every job that asks for it stays pending for ever.",
+       "enterprise AI architecture, MIG profiles and quotas",
+       "use a profile of a pool's `mig`",
+       {"pod16.yaml", "mig: {1g.10gb: 56}", "mig: {2g.20gb: 12}"},
+       mig_quota_of_nothing},
+      {"SC005",
+       Severity::error,
+       RuleNeeds::design,
+       "training and inference share a partition",
+       "A training job that lands on an inference node disturbs both; they need other limits, priorities and MIG "
+       "layouts.",
+       "common mistakes of enterprise teams: not separating inference and training pools",
+       "make a partition for each",
+       {"pod16.yaml", "pools: [train], time_limit", "pools: [train, infer], time_limit"},
+       mixed_partition},
+      {"SC006",
+       Severity::warning,
+       RuleNeeds::design,
+       "a GPU pool has no taint",
+       "Pods without a GPU fill the most expensive nodes, and training lands on inference nodes.",
+       "enterprise AI architecture: taints and tolerations are not optional",
+       "set `taints: [\"nvidia.com/gpu=training:NoSchedule\"]` or the like",
+       {"pod16.yaml", "    taints: [\"nvidia.com/gpu=training:NoSchedule\"]\n", ""},
+       no_taints},
+      {"SC007",
+       Severity::warning,
+       RuleNeeds::design,
+       "training and inference pools have the same taint",
+       "A toleration for one is a toleration for the other: the pools are apart on paper only.",
+       "enterprise AI architecture: nvidia.com/gpu=training and =inference",
+       "give each role a value of its own",
+       {"pod16.yaml", "nvidia.com/gpu=training:NoSchedule", "nvidia.com/gpu=inference:NoSchedule"},
+       same_taints},
+      {"SC008",
+       Severity::error,
+       RuleNeeds::design,
+       "the owner of the GPUs does not run",
+       "GPUs need one source of truth. When the named allocator is not there, the other one hands them out without "
+       "anyone's accounting.",
+       "AI cluster architecture guide, pitfalls: Kubernetes and Slurm double-scheduling GPUs",
+       "set `control_plane.allocator` to a scheduler that `kind` includes",
+       {"pod16.yaml", "control_plane: {kind: both,", "control_plane: {kind: kubernetes,"},
+       allocator_absent},
+      {"SC009",
+       Severity::warning,
+       RuleNeeds::design,
+       "batch is not below inference",
+       "Preemption goes by value: a batch class at or above the inference class is never asked to give way.",
+       "enterprise AI architecture, priority classes: inference 1000000, training 500000, batch 100000",
+       "lower its `value`",
+       {"pod16.yaml", "name: training-high, value: 500000", "name: training-high, value: 5000000"},
+       priorities_upside_down},
+      {"SC010",
+       Severity::warning,
+       RuleNeeds::design,
+       "a training partition has no time limit",
+       "Backfill needs to know when jobs end; without a limit nothing can be started in the gaps.",
+       "Slurm backfill documentation; AI cluster architecture guide: backfill against fragmentation",
+       "set `time_limit`",
+       {"pod16.yaml", "pools: [train], time_limit: 7d, ", "pools: [train], "},
+       no_time_limit},
+      {"SC011",
+       Severity::warning,
+       RuleNeeds::design,
+       "constraints fragment a partition",
+       "Jobs wait for the few hosts with the label while equal hosts stand idle.",
+       "AI cluster architecture guide, pitfalls: fragmentation from overly specific constraints",
+       "drop the constraint, or label every host of the partition",
+       {"pod16.yaml", "pools: [train], time_limit", "pools: [train], constraints: [\"stepping=b1\"], time_limit"},
+       over_specific},
+      {"SC012",
+       Severity::warning,
+       RuleNeeds::design,
+       "a container may ask for more GPUs than a server has",
+       "Such a pod stays pending for ever, with a message about no single node.",
+       "enterprise AI architecture, limit ranges",
+       "set `gpus_per_container` to the GPUs of a server at most",
+       {"pod16.yaml", "    partitions: [train]\n", "    partitions: [train]\n    gpus_per_container: 16\n"},
+       container_beyond_server},
+      {"SC013",
+       Severity::note,
+       RuleNeeds::design,
+       "several training pods share a node",
+       "Each pod needs VFs, addresses and rank mapping of its own; one pod a node keeps large jobs simple.",
+       "container networking architecture for AI workloads, Kubernetes sizing: one training pod a node",
+       "set `pods_per_node: 1` unless jobs are small",
+       {"pod16.yaml", "    spares: 1\n", "    spares: 1\n    pods_per_node: 8\n"},
+       many_pods},
+      {"SC014",
+       Severity::warning,
+       RuleNeeds::design,
+       "node feature discovery is off",
+       "Without labels for GPU model, driver, RDMA and NUMA, GPU-aware scheduling is a coin flip.",
+       "common mistakes of enterprise teams: skipping NFD",
+       "set `control_plane.node_feature_discovery: true`",
+       {"pod16.yaml", "allocator: slurm,", "allocator: slurm, node_feature_discovery: false,"},
+       no_discovery},
+      {"SC015",
+       Severity::warning,
+       RuleNeeds::design,
+       "a service has no priority class",
+       "It competes with batch on equal terms and is the first to wait after a failure.",
+       "enterprise AI architecture, priority classes",
+       "set `priority` to a class with `preemptible: false`",
+       {"pod16.yaml", "     priority: inference-critical, timeout", "     timeout"},
+       one_priority},
+      {"SC016",
+       Severity::note,
+       RuleNeeds::design,
+       "a quota is not complete",
+       "GPUs are not the only thing that runs out: one data loader without a memory or storage limit stops a node.",
+       "enterprise AI architecture, resource quotas: GPU, memory, CPU, storage, claims",
+       "set cpus, memory and storage, too",
+       {"pod16.yaml", "quota: {gpus: 96, cpus: 2048, memory: 16TB, storage: 200TB,", "quota: {gpus: 96, cpus: 2048,"},
+       quota_without_claims},
+      {"SC017",
+       Severity::warning,
+       RuleNeeds::design,
+       "a taint keeps nobody away",
+       "PreferNoSchedule is a wish: when other nodes are full, any pod lands on the GPUs.",
+       "Kubernetes documentation, taints and tolerations",
+       "use the effect NoSchedule",
+       {"pod16.yaml", "nvidia.com/gpu=training:NoSchedule", "nvidia.com/gpu=training:PreferNoSchedule"},
+       soft_taints},
+      {"SC018",
+       Severity::warning,
+       RuleNeeds::design,
+       "a quota of nothing",
+       "No pod of the tenant can start, and the message speaks of quota, not of a slip in a file.",
+       "Kubernetes documentation, resource quotas",
+       "leave the key out, or give an amount",
+       {"pod16.yaml", "cpus: 2048,", "cpus: 0,"},
+       quota_of_nothing},
+  };
+}
+
+}  // namespace weft::check

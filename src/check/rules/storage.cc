@@ -1,0 +1,348 @@
+// ST: storage systems, their fabric and their volumes as designed.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "check/core/rule.h"
+#include "check/core/rule_tools.h"
+#include "design/sizing.h"
+
+namespace weft::check {
+namespace {
+
+constexpr std::int64_t kManyFiles = 10'000'000;
+constexpr int kPosixRead = 2;  // GB/s a node, the lower rule of the guides
+
+const model::FabricSpec& fabric_of(const CheckInput& input) { return input.spec().fabrics->storage.value; }
+
+bool holds(const model::StorageSpec& system, model::VolumePurpose purpose) {
+  return std::any_of(system.volumes->begin(), system.volumes->end(),
+                     [&](const model::VolumeSpec& volume) { return volume.purpose.value == purpose; });
+}
+
+// Of the systems with volumes for this purpose; of all but the cold ones where no volume says what it is for.
+model::ByteRate total(const model::Spec& spec, model::Given<model::ByteRate> model::StorageSpec::*rate,
+                      model::VolumePurpose purpose) {
+  model::ByteRate stated{};
+  model::ByteRate all{};
+  bool any = false;
+  for (const model::StorageSpec& system : spec.storage.value) {
+    if (system.tier.value != model::StorageTier::cold) all.per_second = all.per_second + (system.*rate)->per_second;
+    if (!holds(system, purpose)) continue;
+    any = true;
+    stated.per_second = stated.per_second + (system.*rate)->per_second;
+  }
+  return any ? stated : all;
+}
+
+void none_at_all(const CheckInput& input, Report& report) {
+  if (input.cluster().gpu_count() == 0 || !input.spec().storage->empty()) return;
+  report.at(input.spec().storage, input.spec().place, "storage", "GPUs, and no storage system to feed them");
+}
+
+std::int64_t gpu_servers(const CheckInput& input) {
+  std::int64_t servers = 0;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    if (is_gpu_pool(pool)) servers += pool.count.value;
+  }
+  return servers;
+}
+
+void too_slow(const CheckInput& input, Report& report) {
+  const model::Spec& spec = input.spec();
+  const std::int64_t servers = gpu_servers(input);
+  if (spec.storage->empty() || servers == 0) return;
+  const model::ByteRate read = total(spec, &model::StorageSpec::read, model::VolumePurpose::dataset);
+  const model::ByteRate write = total(spec, &model::StorageSpec::write, model::VolumePurpose::checkpoint);
+  const Bytes posix = Bytes(std::int64_t{kPosixRead} * 1'000'000'000) * servers;
+  Bytes wanted_read = posix;
+  Bytes wanted_write{};
+  std::string rule = fmt::format("{} GB/s a node", kPosixRead);
+  for (const design::ThroughputNeed& need :
+       design::storage_needs(input.cluster().gpu_count(), servers, spec.workload->data.value)) {
+    if (need.rule.find("SuperPOD") == std::string::npos) continue;  // the rule that follows the declared data class
+    if (need.read > wanted_read) {
+      wanted_read = need.read;
+      rule = need.rule;
+    }
+    wanted_write = std::max(wanted_write, need.write);
+  }
+  const model::StorageSpec& first = spec.storage->front();
+  if (read.per_second < wanted_read) {
+    report.at(first.read, first.place, "storage",
+              fmt::format("storage reads {}/s for {} GPU servers; {} asks for {}/s", to_text(read.per_second), servers,
+                          rule, to_text(wanted_read)));
+  } else if (write.per_second < wanted_write) {
+    report.at(first.write, first.place, "storage",
+              fmt::format("storage writes {}/s for {} GPU servers; the data class asks for {}/s",
+                          to_text(write.per_second), servers, to_text(wanted_write)));
+  }
+}
+
+void slow_checkpoint(const CheckInput& input, Report& report) {
+  const model::WorkloadSpec& work = input.spec().workload.value;
+  if (!work.checkpoint.has_value() || work.checkpoint_time->count() <= 0) return;
+  model::ByteRate write{};
+  const model::StorageSpec* where = nullptr;
+  for (const model::StorageSpec& system : input.spec().storage.value) {
+    for (const model::VolumeSpec& volume : system.volumes.value) {
+      if (volume.purpose.value != model::VolumePurpose::checkpoint || where == &system) continue;
+      write.per_second = write.per_second + system.write->per_second;
+      where = &system;
+    }
+  }
+  if (where == nullptr) return;
+  const double needed =
+      static_cast<double>(work.checkpoint->count()) * 1e9 / static_cast<double>(work.checkpoint_time->count());
+  if (needed <= static_cast<double>(write.per_second.count())) return;
+  report.at(
+      work.checkpoint_time, work.place, where->name->text,
+      fmt::format("a checkpoint of {} in {} needs {:.0f} GB/s; `{}` writes {}/s", to_text(work.checkpoint.value),
+                  to_text(work.checkpoint_time.value), needed / 1e9, where->name->text, to_text(write.per_second)));
+}
+
+void no_checkpoint_volume(const CheckInput& input, Report& report) {
+  const model::Spec& spec = input.spec();
+  bool training = false;
+  for (const model::PoolSpec& pool : spec.pools.value)
+    training = training || pool.role.value == model::PoolRole::training;
+  if (!training || spec.storage->empty()) return;
+  for (const model::StorageSpec& system : spec.storage.value) {
+    for (const model::VolumeSpec& volume : system.volumes.value) {
+      if (volume.purpose.value == model::VolumePurpose::checkpoint) return;
+    }
+  }
+  report.add("storage", spec.storage->front().place, "no volume is for checkpoints");
+}
+
+void one_stripe(const CheckInput& input, Report& report) {
+  for (const model::StorageSpec& system : input.spec().storage.value) {
+    if (system.kind.value == model::StorageKind::object || system.targets.value < 4) continue;
+    if (system.stripe_count.value > 1) continue;
+    report.at(system.stripe_count, system.place, system.name->text,
+              fmt::format("files of `{}` lie on one of {} targets each", system.name->text, system.targets.value));
+  }
+}
+
+void metadata_in_one_place(const CheckInput& input, Report& report) {
+  for (const model::StorageSpec& system : input.spec().storage.value) {
+    for (const model::VolumeSpec& volume : system.volumes.value) {
+      if (!volume.files.has_value() || volume.files.value < kManyFiles || system.metadata_striping.value) continue;
+      report.at(system.metadata_striping, system.place, volume.name->text,
+                fmt::format("`{}` holds {} files and directories are not spread over metadata servers",
+                            volume.name->text, volume.files.value));
+    }
+  }
+}
+
+void one_metadata_server(const CheckInput& input, Report& report) {
+  for (const model::StorageSpec& system : input.spec().storage.value) {
+    for (const model::VolumeSpec& volume : system.volumes.value) {
+      if (!volume.files.has_value() || volume.files.value < kManyFiles || system.metadata_servers.value != 1) continue;
+      report.at(system.metadata_servers, system.place, volume.name->text,
+                fmt::format("one metadata server for the {} files of `{}`", volume.files.value, volume.name->text));
+    }
+  }
+}
+
+void over_full(const CheckInput& input, Report& report) {
+  for (const model::StorageSpec& system : input.spec().storage.value) {
+    if (!system.capacity.has_value() || system.capacity->count() == 0) continue;
+    double bytes = 0;
+    for (const model::VolumeSpec& volume : system.volumes.value) {
+      bytes += static_cast<double>(volume.size->count()) * static_cast<double>(volume.replicas.value);
+    }
+    const auto capacity = static_cast<double>(system.capacity->count());
+    if (bytes <= 0.9 * capacity) continue;
+    report.at(system.capacity, system.place, system.name->text,
+              fmt::format("volumes of `{}` fill {:.0f} % of its {}, copies counted", system.name->text,
+                          100.0 * bytes / capacity, to_text(system.capacity.value)));
+  }
+}
+
+void bonded(const CheckInput& input, Report& report) {
+  const model::FabricSpec& fabric = fabric_of(input);
+  if (!input.cluster().fabric(model::FabricKind::storage).present || !fabric.bond.value) return;
+  report.at(fabric.bond, fabric.place, "storage", "storage ports are bonded with LACP instead of using multipath");
+}
+
+void small_frames(const CheckInput& input, Report& report) {
+  const model::FabricSpec& fabric = fabric_of(input);
+  const bool ethernet = fabric.network.value == model::NetworkKind::ethernet;
+  if (!input.cluster().fabric(model::FabricKind::storage).present || !ethernet || fabric.mtu.value >= 8900) return;
+  report.at(fabric.mtu, fabric.place, "storage",
+            fmt::format("storage MTU is {} bytes; NVMe-oF and parallel file systems want 9000", fabric.mtu.value));
+}
+
+void all_paths_active(const CheckInput& input, Report& report) {
+  for (const model::StorageSpec& system : input.spec().storage.value) {
+    if (system.multipath.value == model::Multipath::active_standby || system.kind.value == model::StorageKind::object)
+      continue;
+    report.at(system.multipath, system.place, system.name->text,
+              fmt::format("`{}` uses all paths at once: its controllers must serve them alike", system.name->text));
+  }
+}
+
+void scratch_too_small(const CheckInput& input, Report& report) {
+  const model::WorkloadSpec& work = input.spec().workload.value;
+  if (!work.working_set.has_value()) return;
+  for (const model::PoolSpec& pool : input.spec().pools.value) {
+    const model::ServerModel* server = server_of(input.cluster(), pool);
+    if (pool.role.value != model::PoolRole::training || server == nullptr) continue;
+    if (server->local_nvme.value >= work.working_set.value) continue;
+    report.at(work.working_set, work.place, pool.name->text,
+              fmt::format("a node of `{}` has {} of local NVMe for a working set of {}", pool.name->text,
+                          to_text(server->local_nvme.value), to_text(work.working_set.value)));
+  }
+}
+
+void oversubscribed(const CheckInput& input, Report& report) {
+  const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::storage);
+  if (!plan.present || plan.tiers < 2) return;
+  if (plan.oversubscription.numerator <= 2 * plan.oversubscription.denominator) return;
+  report.at(fabric_of(input).oversubscription, fabric_of(input).place, "storage",
+            fmt::format("storage leaves are oversubscribed {}; checkpoints of all nodes at once need 2:1 or better",
+                        to_text(plan.oversubscription)));
+}
+
+}  // namespace
+
+std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a table
+  return {
+      {"ST001",
+       Severity::error,
+       RuleNeeds::design,
+       "there is no storage system",
+       "Storage as an afterthought is the most common reason for idle GPUs: training needs parallel streaming reads "
+       "that no general-purpose array gives.",
+       "common mistakes of enterprise teams: treating storage as an afterthought",
+       "describe a storage system under `storage:` and size it with `weft show storage`",
+       {"pod32.yaml",
+        "storage:\n  - name: scratch\n    kind: nvmeof\n    pool: store\n    volumes:\n"
+        "      - {name: datasets, purpose: dataset, size: 500TB, read_only: true, snapshots: 4h, "
+        "replicate_to: archive}\n"
+        "  - name: archive\n    kind: nvmeof\n    pool: vault\n    volumes:\n"
+        "      - {name: checkpoints, purpose: checkpoint, size: 200TB, replicas: 2, replicate_to: scratch}\n",
+        "storage: []\n"},
+       none_at_all},
+      {"ST002",
+       Severity::error,
+       RuleNeeds::design,
+       "storage cannot feed the GPUs",
+       "GPU utilisation at 40 % because storage cannot keep up is the usual first complaint. The floor is 2 GB/s of "
+       "POSIX bandwidth a node; the declared data class may ask for more.",
+       "AI cluster architecture guide, capacity sheet (2 to 3 GB/s a training node); DGX SuperPOD H100 table 6",
+       "add storage servers, choose faster ones, or correct `workload.data`; `weft show storage` has the figures",
+       {"pod16.yaml", "    kind: nvmeof\n    pool: flash\n", "    kind: nvmeof\n    pool: flash\n    read: 1GB/s\n"},
+       too_slow},
+      {"ST003",
+       Severity::warning,
+       RuleNeeds::design,
+       "checkpoints cannot be written in the time planned",
+       "While ranks wait for a checkpoint, every GPU of the job stands still; a checkpoint that takes longer than "
+       "planned is taken less often, and a failure then costs more.",
+       "MLPerf Storage checkpoint sizes; checkpoint bandwidth = size / time",
+       "raise the write throughput of the system that holds checkpoints, or `workload.checkpoint_time`",
+       {"pod16.yaml", "  checkpoint_time: 90s\n", "  checkpoint_time: 2s\n"},
+       slow_checkpoint},
+      {"ST004",
+       Severity::warning,
+       RuleNeeds::design,
+       "no volume is for checkpoints",
+       "Checkpoints beside the training data compete with its reads and are lost with it.",
+       "storage resiliency requirements: separate paths and volumes for training data and checkpoints",
+       "add a volume with `purpose: checkpoint`, on another system than the dataset's if there is one",
+       {"pod16.yaml", "{name: checkpoints, purpose: checkpoint,", "{name: checkpoints, purpose: scratch,"},
+       no_checkpoint_volume},
+      {"ST005",
+       Severity::warning,
+       RuleNeeds::design,
+       "large files lie on one target",
+       "A file on one target is read at the speed of one server, by every node of the job at once.",
+       "AI cluster architecture guide: stripe large training data across 8 to 16 targets",
+       "raise `stripe_count`",
+       {"pod16.yaml", "    kind: nvmeof\n    pool: flash\n",
+        "    kind: nvmeof\n    pool: flash\n    stripe_count: 1\n"},
+       one_stripe},
+      {"ST006",
+       Severity::warning,
+       RuleNeeds::design,
+       "a large directory sits on one metadata server",
+       "Data loaders open millions of small files; when one server answers for a directory, the others idle and the "
+       "whole job waits for it.",
+       "AI cluster architecture guide, pitfalls: metadata hot spots; directory sharding, metadata striping",
+       "turn `metadata_striping` on, or pack samples into larger files",
+       {"pod16.yaml", "    metadata_servers: 2\n", "    metadata_servers: 2\n    metadata_striping: false\n"},
+       metadata_in_one_place},
+      {"ST007",
+       Severity::warning,
+       RuleNeeds::design,
+       "one metadata server for many files",
+       "It bounds the file opens of the whole cluster, and nothing takes over when it fails.",
+       "AI cluster architecture guide: metadata IOPS sized for loaders",
+       "set `metadata_servers` to 2 or more",
+       {"pod16.yaml", "    metadata_servers: 2\n", "    metadata_servers: 1\n"},
+       one_metadata_server},
+      {"ST008",
+       Severity::warning,
+       RuleNeeds::design,
+       "volumes fill the system",
+       "Parallel file systems and flash slow down when nearly full, and a checkpoint that finds no room ends the job.",
+       "operators' practice: keep a tenth free; capacity = sum of volumes times copies",
+       "add capacity or make volumes smaller",
+       {"pod16.yaml", "purpose: dataset, size: 300TB,", "purpose: dataset, size: 2200TB,"},
+       over_full},
+      {"ST009",
+       Severity::warning,
+       RuleNeeds::design,
+       "storage ports are bonded",
+       "NVMe-oF and RDMA clients choose paths themselves (ANA, multi-rail). A bond hides the paths from them and puts "
+       "both on one switch pair.",
+       "container networking architecture for AI workloads, storage: do not LACP the storage RDMA NICs",
+       "set `fabrics.storage.bond: false` and use multipath",
+       {"pod16.yaml", "    system: cumulus\n", "    system: cumulus\n    bond: true\n"},
+       bonded},
+      {"ST010",
+       Severity::warning,
+       RuleNeeds::design,
+       "the storage network does not carry jumbo frames",
+       "A read of a megabyte becomes seven hundred frames instead of a hundred and twenty, on both ends and in every "
+       "queue between.",
+       "container networking architecture for AI workloads: MTU 9000 from NIC to target",
+       "set `fabrics.storage.mtu` to 9000",
+       {"pod16.yaml", "    system: cumulus\n    mtu: 9000\n", "    system: cumulus\n    mtu: 1500\n"},
+       small_frames},
+      {"ST011",
+       Severity::note,
+       RuleNeeds::design,
+       "all storage paths are used at once",
+       "Where controllers are asymmetric (ANA optimised and not), half of the requests take the long way inside the "
+       "array and latency becomes unpredictable.",
+       "container networking architecture for AI workloads: active/active only with symmetric access",
+       "use `multipath: active-standby` unless the array serves all paths alike",
+       {"pod16.yaml", "    kind: nvmeof\n    pool: flash\n",
+        "    kind: nvmeof\n    pool: flash\n    multipath: round-robin\n"},
+       all_paths_active},
+      {"ST012",
+       Severity::warning,
+       RuleNeeds::design,
+       "node-local scratch is smaller than the working set",
+       "What does not fit is read again over the network in every epoch.",
+       "AI cluster architecture guide: at least 1:1 NVMe scratch to the active working set",
+       "choose servers with more local NVMe, or shard the data set",
+       {"pod16.yaml", "  data: better\n", "  data: better\n  working_set: 100TB\n"},
+       scratch_too_small},
+      {"ST013",
+       Severity::warning,
+       RuleNeeds::design,
+       "the storage network is oversubscribed beyond 2:1",
+       "Checkpoints leave all nodes at the same moment; incast on thin uplinks pauses the lossless class and with it "
+       "the reads of everyone else.",
+       "DGX SuperPOD: storage fabric near 4:3 towards servers, 1:1 towards storage",
+       "set `fabrics.storage.oversubscription` to 2:1 or better",
+       {"superpod-h100-4su.yaml", "oversubscription: 4:3 ", "oversubscription: 3:1 "},
+       oversubscribed},
+  };
+}
+
+}  // namespace weft::check

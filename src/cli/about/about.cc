@@ -1,0 +1,91 @@
+// weft completion, man, help and version: what weft says of itself.
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "cli/framework/completion.h"
+#include "cli/framework/context.h"
+#include "cli/framework/help.h"
+#include "cli/framework/man.h"
+
+namespace weft::cli {
+namespace {
+
+Exit run_completion(Context& context) {
+  const CompletionValues values = completion_values();
+  const std::string shell = context.arguments().word(0);
+  if (shell == "zsh") return context.deliver(zsh_completion(values));
+  if (shell == "fish") return context.deliver(fish_completion(values));
+  return context.deliver(bash_completion(values));
+}
+
+Exit run_man(Context& context) { return context.deliver(man_page()); }
+
+Exit run_version(Context& context) { return context.deliver(version_text()); }
+
+Exit run_help(Context& context) {
+  const std::vector<std::string>& words = context.arguments().words();
+  if (words.empty()) return context.deliver(main_help());
+  std::string name = words[0];
+  for (std::size_t i = 1; i < words.size(); ++i) name += " " + words[i];
+  if (const Command* command = find_command(name)) return context.deliver(command_help(*command));
+  if (!commands_of_group(name).empty()) return context.deliver(group_help(name));
+  std::vector<std::string_view> known;
+  for (const Topic& topic : all_topics()) {
+    if (topic.name == name) return context.deliver(topic_help(topic));
+    known.push_back(topic.name);
+  }
+  for (const Command& command : all_commands()) known.push_back(command.name);
+  return context.misused("there is no command or topic " + in_backticks(name),
+                         {did_you_mean(name, known), "`weft help` lists them"});
+}
+
+Command help_command() {
+  Command command;
+  command.name = "help";
+  command.summary = "Explain weft, a command or a topic";
+  command.usage = "[COMMAND | TOPIC]";
+  command.examples = {{"weft help show", "How to use a command"}, {"weft help exit-codes", "What exit codes mean"}};
+  command.arguments = {{.name = "COMMAND",
+                        .help = "a command, or one of the topics exit-codes, environment, formats",
+                        .required = false,
+                        .repeatable = true,
+                        .open = true}};
+  command.run = run_help;
+  return command;
+}
+
+}  // namespace
+
+std::vector<Command> about_commands() {
+  Command completion;
+  completion.name = "completion";
+  completion.summary = "Print a completion script for a shell";
+  completion.usage = "SHELL";
+  completion.examples = {
+      {"weft completion bash > ~/.local/share/bash-completion/completions/weft", "For bash"},
+      {"weft completion zsh > \"${fpath[1]}/_weft\"", "For zsh"},
+      {"weft completion fish > ~/.config/fish/completions/weft.fish", "For fish"},
+  };
+  completion.arguments = {
+      {.name = "SHELL", .help = "bash, zsh or fish", .choices = choices_named({"bash", "zsh", "fish"})}};
+  completion.options = {file_option()};
+  completion.run = run_completion;
+
+  Command man;
+  man.name = "man";
+  man.summary = "Print the manual page, weft(1), in roff";
+  man.examples = {{"weft man | man -l -", "Read it"}, {"weft man -f /usr/local/share/man/man1/weft.1", "Install it"}};
+  man.usage = "[OPTIONS]";
+  man.options = {file_option()};
+  man.run = run_man;
+
+  Command version;
+  version.name = "version";
+  version.summary = "Print the version";
+  version.examples = {{"weft version", "Which weft this is"}};
+  version.run = run_version;
+
+  return {completion, man, help_command(), version};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,325 @@
+// weft diff.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "check/core/match.h"
+#include "cli/design/render_jobs.h"
+#include "cli/framework/context.h"
+#include "render/core/manifest.h"
+#include "render/core/rollout.h"
+#include "render/core/target.h"
+
+namespace weft::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownPerFile = 20;  // in a table; machine formats have all
+constexpr std::size_t kShownValue = 60;
+
+// Where the old text of each rendered file is found.
+struct Against {
+  std::string folder;                         // of a rendered tree, or of files laid out like one
+  std::map<std::string, std::string> device;  // running configuration of a device: device name to path
+  std::optional<render::Manifest> manifest;
+};
+
+bool is_switch_target(std::string_view target) {
+  return target == "sonic" || target == "nvue" || target == "nxos" || target == "eos";
+}
+
+// Compares each file as it is rendered and keeps only what differs.
+class DiffSink : public render::FileSink {
+ public:
+  DiffSink(const Against& against, std::vector<render::ChangedFile>& changed) : against_(against), changed_(changed) {}
+
+  void begin(std::string_view target) { target_ = target; }
+  void add(render::RenderedFile file) override {
+    seen_.insert(file.path);
+    const auto running = against_.device.find(file.device);
+    const bool is_running = running != against_.device.end() && is_switch_target(target_);
+    if (!is_running && against_.folder.empty()) return;  // nothing to hold it against
+    const Result<std::string> old =
+        read_file(is_running ? running->second : against_.folder + "/" + file.path, 1U << 30U);
+    if (old.ok() && *old == file.content) return;
+    note(file, old, is_running);
+  }
+  void remark(std::string /*text*/) override {}
+
+  [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
+
+ private:
+  void note(const render::RenderedFile& file, const Result<std::string>& old, bool running) {
+    render::ChangedFile changed;
+    changed.stage = file.stage;
+    render::FileChanges& changes = changed.changes;
+    changes.path = file.path;
+    changes.target = target_;
+    changes.device = file.device;
+    changes.apply = file.apply;
+    changes.kind = old.ok() ? render::ChangeKind::changed : render::ChangeKind::added;
+    if (old.ok()) {
+      changes.changes = render::compare_texts(target_, file.path, *old, file.content, file.risk, {.running = running});
+      if (changes.changes.empty()) return;  // layout alone
+      for (const render::Change& change : changes.changes) changes.risk = std::max(changes.risk, change.risk);
+    } else {
+      changes.risk = file.risk;
+    }
+    changed_.push_back(std::move(changed));
+  }
+
+  const Against& against_;
+  std::vector<render::ChangedFile>& changed_;
+  std::set<std::string> seen_;
+  std::string target_;
+};
+
+void note_removed(const render::Manifest& manifest, const std::set<std::string>& seen,
+                  const std::vector<std::string>& targets, std::vector<render::ChangedFile>& changed) {
+  for (const render::ManifestEntry& entry : manifest.files) {
+    const bool rendered = std::find(targets.begin(), targets.end(), entry.target) != targets.end();
+    if (!rendered || seen.contains(entry.path)) continue;
+    render::ChangedFile file;
+    file.stage = entry.stage;
+    file.changes.path = entry.path;
+    file.changes.target = entry.target;
+    file.changes.device = entry.device;
+    file.changes.kind = render::ChangeKind::removed;
+    file.changes.risk = entry.risk;
+    changed.push_back(std::move(file));
+  }
+}
+
+// A path is a rendered tree, a folder laid out like one, or what devices run; DEVICE=FILE is always the last.
+bool read_against(Context& context, const model::Loaded& loaded, const std::string& argument, Against& against) {
+  const std::size_t equals = argument.find('=');
+  if (equals != std::string::npos &&
+      loaded.cluster->find_device(argument.substr(0, equals)) != model::kNone<model::DeviceId>) {
+    against.device[argument.substr(0, equals)] = argument.substr(equals + 1);
+    return true;
+  }
+  std::error_code failed;
+  if (!fs::exists(argument, failed)) {
+    context.failed(Error{ErrorCode::not_found, "there is no such file or folder", argument});
+    return false;
+  }
+  const std::string manifest_path = argument + "/" + std::string(render::kManifestName);
+  if (fs::exists(manifest_path, failed)) {
+    const Result<std::string> text = read_file(manifest_path, 1U << 30U);
+    if (!text.ok()) {
+      context.failed(text.error());
+      return false;
+    }
+    Result<render::Manifest> manifest = render::read_manifest(*text, manifest_path);
+    if (!manifest.ok()) {
+      context.failed(manifest.error());
+      return false;
+    }
+    against.manifest = std::move(*manifest);
+    against.folder = argument;
+    return true;
+  }
+  // Running configuration: recognised by what it holds, a switch's by its host name.
+  Sources sources;
+  Diagnostics diagnostics;
+  config::ConfigSet set;
+  config::read_config(argument, sources, set, diagnostics);
+  for (const config::SwitchConfig& one : set.switches) {
+    for (const model::DeviceId device : check::devices_of(*loaded.cluster, set, one)) {
+      against.device[loaded.cluster->name_of(device)] = set.file(one.file)->path;
+    }
+  }
+  if (fs::is_directory(argument, failed)) {
+    if (against.device.empty()) against.folder = argument;
+    return true;
+  }
+  if (!against.device.empty()) return true;
+  context.failed(Error{ErrorCode::invalid_input,
+                       "not the configuration of a device of this cluster; DEVICE=FILE names it", argument});
+  return false;
+}
+
+std::string shortened(const std::string& text) {
+  return text.size() <= kShownValue ? text : text.substr(0, kShownValue - 3) + "...";
+}
+
+std::string subject_of(const render::FileChanges& file) { return file.device.empty() ? file.target : file.device; }
+
+TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool all) {
+  TableSection table;
+  table.key = "changes";
+  table.title = "Changes";
+  table.columns = {{.key = "device", .title = "Device"}, {.key = "file", .title = "File", .wide = true},
+                   {.key = "change", .title = "Change"}, {.key = "where", .title = "Where"},
+                   {.key = "before", .title = "Before"}, {.key = "after", .title = "After"},
+                   {.key = "risk", .title = "Risk"},     {.key = "effect", .title = "What applying it does"}};
+  for (const render::ChangedFile& file : changed) {
+    const render::FileChanges& f = file.changes;
+    if (f.kind != render::ChangeKind::changed) {
+      table.rows.push_back({subject_of(f), f.path, render::to_text(f.kind), f.path, Cell(), Cell(),
+                            render::to_text(f.risk),
+                            f.kind == render::ChangeKind::added ? "a new file" : "no longer part of the cluster"});
+      continue;
+    }
+    for (std::size_t i = 0; i < f.changes.size(); ++i) {
+      if (!all && i == kShownPerFile) {
+        table.rows.push_back({subject_of(f), f.path, "...",
+                              fmt::format("{} more changes of {}", f.changes.size() - i, f.path), Cell(), Cell(),
+                              render::to_text(f.risk), Cell()});
+        break;
+      }
+      const render::Change& change = f.changes[i];
+      table.rows.push_back({subject_of(f), f.path, render::to_text(change.kind),
+                            all ? change.where : shortened(change.where),
+                            all ? change.before : shortened(change.before),
+                            all ? change.after : shortened(change.after), render::to_text(change.risk), change.effect});
+    }
+  }
+  return table;
+}
+
+std::string lines_of(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += (out.empty() ? "" : "; ") + line;
+  return out;
+}
+
+TableSection steps_table(const std::vector<render::RolloutStep>& steps) {
+  TableSection table;
+  table.key = "steps";
+  table.title = "A safe order";
+  table.columns = {{.key = "step", .title = "Step", .align = Column::Align::right},
+                   {.key = "stage", .title = "Stage"},
+                   {.key = "subject", .title = "Device"},
+                   {.key = "changes", .title = "Changes", .align = Column::Align::right},
+                   {.key = "risk", .title = "Risk"},
+                   {.key = "before", .title = "Before"},
+                   {.key = "apply", .title = "Apply"},
+                   {.key = "after", .title = "After"}};
+  for (const render::RolloutStep& step : steps) {
+    table.rows.push_back({std::int64_t{step.number}, render::to_text(step.stage), step.subject,
+                          static_cast<std::int64_t>(step.changes), render::to_text(step.risk), lines_of(step.before),
+                          lines_of(step.apply), lines_of(step.after)});
+  }
+  return table;
+}
+
+Exit run_diff(Context& context) {
+  const Arguments& arguments = context.arguments();
+  render::RenderOptions options;
+  std::vector<const render::RenderTarget*> targets;
+  if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
+  const std::unique_ptr<model::Loaded> loaded = context.open_cluster(arguments.word(0));
+  std::vector<model::JobSpec> jobs;
+  const bool readable = loaded->cluster != nullptr && read_jobs(context, *loaded, jobs);
+  if (!context.report(*loaded) || !readable) return Exit::usage;
+  Against against;
+  for (std::size_t i = 1; i < arguments.words().size(); ++i) {
+    if (!read_against(context, *loaded, arguments.word(i), against)) return Exit::usage;
+  }
+
+  const render::RenderPlan plan(*loaded->cluster);
+  const render::RenderInput input{*loaded->cluster, plan, options, jobs};
+  std::vector<render::ChangedFile> changed;
+  DiffSink sink(against, changed);
+  std::vector<std::string> rendered;
+  for (const render::RenderTarget* target : targets) {
+    // A tree that was rendered in part is compared in part.
+    const bool in_tree = !against.manifest || !arguments.values("target").empty() ||
+                         std::find(against.manifest->targets.begin(), against.manifest->targets.end(), target->name) !=
+                             against.manifest->targets.end();
+    if (!in_tree || !target->applies(input)) continue;
+    context.detail(fmt::format("comparing {}", target->name));
+    rendered.emplace_back(target->name);
+    sink.begin(target->name);
+    target->render(input, sink);
+  }
+  if (against.manifest) {
+    // A target that no longer applies takes its files with it.
+    for (const std::string& name : against.manifest->targets) {
+      const bool chosen =
+          arguments.values("target").empty() ||
+          std::any_of(targets.begin(), targets.end(), [&](const render::RenderTarget* t) { return t->name == name; });
+      if (chosen) rendered.push_back(name);
+    }
+    note_removed(*against.manifest, sink.seen(), rendered, changed);
+  }
+
+  const std::vector<render::RolloutStep> steps = render::plan_rollout(plan, changed);
+  std::stable_sort(changed.begin(), changed.end(), [](const render::ChangedFile& a, const render::ChangedFile& b) {
+    return subject_of(a.changes) < subject_of(b.changes);
+  });
+  const OutputFormat format = context.output_format();
+  const bool all = arguments.has("all") || (format != OutputFormat::table && format != OutputFormat::wide);
+  Document document;
+  document.kind = "diff";
+  if (!changed.empty()) {
+    document.sections.emplace_back(changes_table(changed, all));
+    document.sections.emplace_back(steps_table(steps));
+  }
+  std::size_t risky = 0;
+  for (const render::RolloutStep& step : steps) risky += step.risk == render::Risk::traffic ? 1U : 0U;
+  const auto counted = [](std::size_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  document.notes.push_back(changed.empty()
+                               ? "No difference."
+                               : fmt::format("{} changed; {}, {} with traffic at stake.",
+                                             counted(changed.size(), "file"), counted(steps.size(), "step"), risky));
+  return context.deliver(document, changed.empty() ? Exit::ok : Exit::findings);
+}
+
+}  // namespace
+
+Command diff_command() {
+  Command command;
+  command.name = "diff";
+  command.summary = "Show what rendering anew would change, and a safe order";
+  command.usage = "CLUSTER AGAINST... [--target NAME]... [OPTIONS]";
+  command.description = {
+      "Renders the cluster in memory and compares it, by meaning and not by layout, with a tree that `weft render` "
+      "wrote, "
+      "with a folder of configuration, or with what devices run now (recognised by host name, or DEVICE=FILE). Of a "
+      "running configuration only the tables and sections that weft writes are compared.",
+      "Every change says what applying it does to traffic. The order at the end is safe: out-of-band first, then one "
+      "switch at a time with its drain before and its check after, then what runs on top.",
+      "Exit code 0 when nothing differs, 1 when something does."};
+  command.examples = {
+      {"weft diff cluster.yaml out/", "Against the tree of an earlier render"},
+      {"weft diff cluster.yaml running/ --target sonic", "Against configurations fetched from switches"},
+      {"weft diff cluster.yaml be-spine001=config_db.json", "Against one switch"},
+  };
+  command.arguments = {
+      cluster_argument(),
+      {.name = "AGAINST", .help = "a rendered tree, a folder, or DEVICE=FILE", .hint = Hint::file, .repeatable = true}};
+  command.options = {
+      {.name = "target",
+       .letter = 't',
+       .value = "NAME",
+       .help = "compare this target only, or a group such as kubernetes",
+       .repeatable = true},
+      {.name = "job",
+       .letter = 'j',
+       .value = "FILE",
+       .help = "a job file that was rendered too",
+       .hint = Hint::file,
+       .repeatable = true},
+      {.name = "set",
+       .value = "KEY=VALUE",
+       .help = "a choice that the cluster file does not make; see `weft render --list`",
+       .repeatable = true},
+      {.name = "all", .help = "every change of every file, not the first 20"},
+      output_option(),
+      file_option(),
+      catalog_option(),
+  };
+  command.run = run_diff;
+  return command;
+}
+
+}  // namespace weft::cli

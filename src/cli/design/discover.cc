@@ -1,0 +1,59 @@
+// weft discover: what the host that it runs on has.
+#include "hostprobe/discover.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "check/live/comparison.h"
+#include "cli/framework/context.h"
+#include "config/live_facts.h"
+
+namespace weft::cli {
+namespace {
+
+Exit run_discover(Context& context) {
+  const Arguments& arguments = context.arguments();
+  hostprobe::ProbeRoot root;
+  if (arguments.has("root")) root.root = arguments.value("root");
+  config::HostFacts facts = hostprobe::discover_host(root);
+  if (arguments.has("host")) facts.host = arguments.value("host");
+  std::unique_ptr<model::Loaded> loaded;
+  if (!arguments.word(0).empty()) {
+    loaded = context.open_cluster(arguments.word(0));
+    if (!context.report(*loaded)) return Exit::usage;
+  }
+  for (const std::string& reason : facts.not_read) context.detail("not read: " + reason);
+  if (arguments.value("output") == "json") return context.deliver(config::write_host_facts(facts));
+  const model::Cluster* cluster = loaded == nullptr ? nullptr : loaded->cluster.get();
+  return context.deliver(check::discover_document(facts, cluster));
+}
+
+}  // namespace
+
+Command discover_command() {
+  Command command;
+  command.name = "discover";
+  command.summary = "Show what this host has, and which network it is on";
+  command.usage = "[CLUSTER] [OPTIONS]";
+  command.description = {
+      "Reads /sys and /proc and asks drivers for their counters; changes nothing. With a cluster file, and a host name "
+      "that is in it, each interface is held against the design; without one its network is guessed, and the answer "
+      "says how sure that is.",
+      "With -o json the result is a host file for `weft check --live`."};
+  command.examples = {{"weft discover", "What is here"},
+                      {"weft discover cluster.yaml", "Which network each interface belongs to"},
+                      {"weft discover -o json -f train001.host.json", "For `weft check --live`"}};
+  Argument cluster = cluster_argument();
+  cluster.required = false;
+  command.arguments = {cluster};
+  command.options = {
+      {.name = "host", .value = "NAME", .help = "name of this host in the design; default: its own"},
+      {.name = "root", .value = "FOLDER", .help = "read /sys and /proc below this folder instead", .hint = Hint::file},
+      output_option(),
+      catalog_option(),
+      file_option()};
+  command.run = run_discover;
+  return command;
+}
+
+}  // namespace weft::cli

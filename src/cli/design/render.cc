@@ -1,0 +1,161 @@
+// weft render.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/design/render_jobs.h"
+#include "cli/design/render_tree.h"
+
+namespace weft::cli {
+namespace {
+
+// --output names the folder here, not a format: machines read the manifest.
+Exit deliver_table(Context& context, const Document& document, Exit outcome = Exit::ok) {
+  return context.deliver(write(document, {.format = OutputFormat::table, .color = context.colors_result()}), outcome);
+}
+
+Exit list_targets(Context& context) {
+  TableSection table;
+  table.key = "targets";
+  table.title = "Targets";
+  table.columns = {{.key = "target", .title = "Target"},
+                   {.key = "consumer", .title = "Read by"},
+                   {.key = "summary", .title = "What it writes"}};
+  for (const render::RenderTarget& target : render::all_targets())
+    table.rows.push_back({target.name, target.consumer, target.summary});
+  TableSection choices;
+  choices.key = "choices";
+  choices.title = "Choices for --set";
+  choices.columns = {{.key = "key", .title = "Key"},
+                     {.key = "values", .title = "Values, the default first"},
+                     {.key = "summary", .title = "What it decides"}};
+  for (const render::RenderChoice& choice : render::render_choices()) {
+    std::string values;
+    for (const std::string_view value : choice.values) values += (values.empty() ? "" : " | ") + std::string(value);
+    choices.rows.push_back({choice.key, values, choice.summary});
+  }
+  Document document;
+  document.kind = "targets";
+  document.sections.emplace_back(std::move(table));
+  document.sections.emplace_back(std::move(choices));
+  return deliver_table(context, document);
+}
+
+Document summary_of(const render::Manifest& manifest, const std::string& folder) {
+  TableSection table;
+  table.key = "targets";
+  table.title = "Rendered";
+  table.columns = {{.key = "target", .title = "Target"},
+                   {.key = "files", .title = "Files", .align = Column::Align::right},
+                   {.key = "bytes", .title = "Bytes", .align = Column::Align::right},
+                   {.key = "consumer", .title = "Read by"}};
+  std::int64_t all = 0;
+  for (const std::string& name : manifest.targets) {
+    std::int64_t files = 0;
+    std::int64_t bytes = 0;
+    for (const render::ManifestEntry& entry : manifest.files) {
+      if (entry.target != name) continue;
+      ++files;
+      bytes += static_cast<std::int64_t>(entry.bytes);
+    }
+    all += files;
+    table.rows.push_back({name, files, bytes, render::find_targets(name).front()->consumer});
+  }
+  Document document;
+  document.kind = "render";
+  document.sections.emplace_back(std::move(table));
+  document.notes.push_back(
+      fmt::format("{} file{} in {}; {}/{} says who reads each, how it is applied and in which order.", all,
+                  all == 1 ? "" : "s", folder, folder, render::kManifestName));
+  for (const std::string& remark : manifest.remarks) document.notes.push_back(remark);
+  for (const std::string& missing : manifest.left_out) document.notes.push_back("left out: " + missing);
+  return document;
+}
+
+Exit run_render(Context& context) {
+  const Arguments& arguments = context.arguments();
+  if (arguments.has("list")) return list_targets(context);
+  render::RenderOptions options;
+  std::vector<const render::RenderTarget*> targets;
+  if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
+  if (arguments.word(0).empty()) return context.misused("which cluster?", {usage_of(context.command())});
+  if (!arguments.has("output"))
+    return context.misused("render into which folder? Give -o DIR", {usage_of(context.command())});
+  const std::unique_ptr<model::Loaded> loaded = context.open_cluster(arguments.word(0));
+  std::vector<model::JobSpec> jobs;
+  const bool readable = loaded->cluster != nullptr && read_jobs(context, *loaded, jobs);
+  if (!context.report(*loaded) || !readable) return Exit::usage;
+
+  const render::RenderPlan plan(*loaded->cluster);
+  const render::RenderInput input{*loaded->cluster, plan, options, jobs};
+  RenderRequest request;
+  request.targets = std::move(targets);
+  for (const model::JobSpec& job : jobs) {
+    request.jobs.emplace_back(job.name->text, loaded->sources.text(job.place.file));
+  }
+  request.folder = arguments.value("output");
+  request.force = arguments.has("force");
+  request.progress = [&](const render::RenderTarget& target) {
+    context.detail(fmt::format("rendering {}", target.name));
+  };
+  const Result<render::Manifest> manifest = render_tree(input, request);
+  if (!manifest.ok()) return context.failed(manifest.error());
+  return deliver_table(context, summary_of(*manifest, request.folder),
+                       manifest->left_out.empty() ? Exit::ok : Exit::partial);
+}
+
+}  // namespace
+
+Command render_command() {
+  Command command;
+  command.name = "render";
+  command.summary = "Write every configuration the cluster runs on";
+  command.usage = "CLUSTER -o DIR [--target NAME]... [--job FILE]... [OPTIONS]";
+  command.description = {
+      "Renders the compiled cluster into a tree of files: switches, hosts, Kubernetes, Slurm, storage, monitoring, "
+      "automation. The tree is complete or absent: it is written aside and moved into place. manifest.json in it says "
+      "of "
+      "every file who reads it, where it goes, how it is put into effect, what that does to traffic, and in which "
+      "order.",
+      "Secrets are never written: files refer to a Secret, a Vault path or a file that a generator in the tree makes.",
+      "Exit code 3 when something of the cluster could not be rendered; the notes at the end say what."};
+  command.examples = {
+      {"weft render cluster.yaml -o out/", "Everything"},
+      {"weft render cluster.yaml -o out/ --target sonic --target slurm", "Some of it"},
+      {"weft render cluster.yaml -o out/ --job train.yaml --set job=pytorchjob", "With a training job"},
+      {"weft render --list", "What there is"},
+  };
+  Argument cluster = cluster_argument();
+  cluster.required = false;
+  command.arguments = {cluster};
+  command.options = {
+      {.name = "output",
+       .letter = 'o',
+       .value = "DIR",
+       .help = "the folder to write; replaced as a whole",
+       .hint = Hint::file},
+      {.name = "target",
+       .letter = 't',
+       .value = "NAME",
+       .help = "render this target only, or a group such as kubernetes",
+       .repeatable = true},
+      {.name = "job",
+       .letter = 'j',
+       .value = "FILE",
+       .help = "a job file to render too",
+       .hint = Hint::file,
+       .repeatable = true},
+      {.name = "set",
+       .value = "KEY=VALUE",
+       .help = "a choice that the cluster file does not make; see --list",
+       .repeatable = true},
+      {.name = "force", .help = "replace the folder even if it holds files that weft did not make"},
+      {.name = "list", .help = "list the targets and the choices, and stop"},
+      file_option(),
+      catalog_option(),
+  };
+  command.run = run_render;
+  return command;
+}
+
+}  // namespace weft::cli

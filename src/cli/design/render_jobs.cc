@@ -1,0 +1,62 @@
+#include "cli/design/render_jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/yaml.h"
+
+namespace weft::cli {
+
+bool read_render_options(Context& context, render::RenderOptions& options) {
+  for (const std::string& assignment : context.arguments().values("set")) {
+    const Status status = options.set(assignment);
+    if (status.ok()) continue;
+    context.failed(status.error());
+    return false;
+  }
+  return true;
+}
+
+// Every target that was named, in the table's order; all of them when none was.
+bool chosen_targets(Context& context, std::vector<const render::RenderTarget*>& chosen) {
+  const std::vector<std::string>& names = context.arguments().values("target");
+  for (const std::string& name : names) {
+    if (!render::find_targets(name).empty()) continue;
+    std::vector<std::string_view> known;
+    for (const render::RenderTarget& target : render::all_targets()) known.push_back(target.name);
+    context.misused(fmt::format("there is no target `{}`", name),
+                    {did_you_mean(name, known), "`weft render --list` lists them"});
+    return false;
+  }
+  for (const render::RenderTarget& target : render::all_targets()) {
+    const bool wanted = names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+                          const auto found = render::find_targets(name);
+                          return std::find(found.begin(), found.end(), &target) != found.end();
+                        });
+    if (wanted) chosen.push_back(&target);
+  }
+  return true;
+}
+
+// Jobs in the order of the command line. False when one cannot be used; the reasons are in the diagnostics.
+bool read_jobs(Context& context, model::Loaded& loaded, std::vector<model::JobSpec>& jobs) {
+  for (const std::string& path : context.arguments().values("job")) {
+    const Result<std::string> text = read_file(path);
+    if (!text.ok()) {
+      context.failed(text.error());
+      return false;
+    }
+    const FileId file = loaded.sources.add(path, *text);
+    const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
+    if (!root) continue;
+    std::optional<model::JobSpec> job = model::read_job(*root, loaded.diagnostics);
+    if (!job) continue;
+    model::resolve(*job, *loaded.cluster, loaded.diagnostics);
+    jobs.push_back(std::move(*job));
+  }
+  return !loaded.diagnostics.has_errors();
+}
+
+}  // namespace weft::cli

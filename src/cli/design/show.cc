@@ -1,0 +1,280 @@
+// weft show: the views of a compiled cluster.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "cli/design/yaml_json.h"
+#include "cli/framework/context.h"
+#include "design/bom.h"
+#include "design/checklist.h"
+#include "design/pictures.h"
+#include "design/sizing.h"
+#include "design/views.h"
+
+namespace weft::cli {
+namespace {
+
+using MaybeFabric = std::optional<model::FabricKind>;
+
+// One of `document` and `picture`, or neither for the view that run_show knows itself.
+struct View {
+  const char* name;
+  const char* help;
+  Document (*document)(const model::Cluster&, MaybeFabric) = nullptr;
+  std::string (*picture)(const model::Cluster&) = nullptr;
+  bool by_fabric = false;
+};
+
+template <Document (*Make)(const model::Cluster&)>
+Document whole(const model::Cluster& cluster, MaybeFabric /*fabric*/) {
+  return Make(cluster);
+}
+
+template <model::FabricKind Fabric>
+std::string drawn(const model::Cluster& cluster) {
+  return design::fabric_svg(cluster, Fabric);
+}
+
+constexpr const char* kEffective = "effective";
+constexpr const char* kBom = "bom";
+
+const std::vector<View>& views() {
+  static const std::vector<View> all = {
+      {"summary", "what the cluster is made of (also without VIEW)", whole<design::summary_view>},
+      {kEffective, "the file with every default written out"},
+      {"racks", "racks with their load and power", whole<design::racks_view>},
+      {"nodes", "servers with rack, pool and addresses", whole<design::nodes_view>},
+      {"switches", "switches with tier, rack and ports", design::switches_view, nullptr, true},
+      {"cables", "one row a cable: both ends, type, length, speed", design::cables_view, nullptr, true},
+      {"ports", "one row a cabled port", design::ports_view, nullptr, true},
+      {"addresses", "one row an address", design::addresses_view, nullptr, true},
+      {"subnets", "the IP plan", whole<design::subnets_view>},
+      {"domains", "failure domains: what goes down together", whole<design::failure_domains_view>},
+      {kBom, "bill of materials, in the order in which to buy (--prices)"},
+      {"storage", "storage throughput against what the GPUs need", whole<design::storage_view>},
+      {"vf", "virtual functions of each pool", whole<design::vf_view>},
+      {"mig", "how GPUs are partitioned", whole<design::mig_view>},
+      {"svg-racks", "picture of the racks", nullptr, design::racks_svg},
+      {"svg-backend", "picture of the backend", nullptr, drawn<model::FabricKind::backend>},
+      {"svg-storage", "picture of the storage network", nullptr, drawn<model::FabricKind::storage>},
+      {"svg-frontend", "picture of the frontend", nullptr, drawn<model::FabricKind::frontend>},
+      {"svg-oob", "picture of the out-of-band network", nullptr, drawn<model::FabricKind::oob>},
+  };
+  return all;
+}
+
+const View* find_view(std::string_view name) {
+  for (const View& view : views()) {
+    if (view.name == name) return &view;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> view_names(bool (*wanted)(const View&)) {
+  std::vector<std::string> names;
+  for (const View& view : views()) {
+    if (wanted(view)) names.emplace_back(view.name);
+  }
+  return names;
+}
+
+std::vector<std::string> fabric_names() {
+  std::vector<std::string> names;
+  names.reserve(model::kFabrics);
+  for (int i = 0; i < model::kFabrics; ++i) names.emplace_back(model::to_text(static_cast<model::FabricKind>(i)));
+  return names;
+}
+
+MaybeFabric chosen_fabric(const Arguments& arguments) {
+  const std::vector<std::string> names = fabric_names();
+  const auto found = std::find(names.begin(), names.end(), arguments.value("fabric"));
+  if (found == names.end()) return std::nullopt;
+  return static_cast<model::FabricKind>(found - names.begin());
+}
+
+struct Request {
+  const View* view = nullptr;  // null: the line was wrong, and that has been said
+  std::string path;
+};
+
+// [VIEW] CLUSTER, in a line that may have forgotten one or exchanged them.
+Request read_words(Context& context) {
+  const Arguments& arguments = context.arguments();
+  const std::string first = arguments.word(0);
+  const std::string second = arguments.word(1);
+  const bool effective = arguments.has("effective");
+  if (arguments.words().empty()) {
+    context.misused("missing CLUSTER", {usage_of(context.command())});
+    return {};
+  }
+  if (arguments.words().size() == 1) {
+    if (find_view(first) != nullptr) {
+      context.misused("missing CLUSTER", {fmt::format("usage: weft show {} CLUSTER", first)});
+      return {};
+    }
+    return {find_view(effective ? kEffective : "summary"), first};
+  }
+  const View* view = find_view(first);
+  if (view == nullptr && find_view(second) != nullptr) {
+    context.misused("the view comes before the file", {fmt::format("weft show {} {}", second, printable(first, 60))});
+    return {};
+  }
+  if (view == nullptr) {
+    const std::vector<std::string> names = view_names([](const View&) { return true; });
+    context.misused("there is no view " + in_backticks(first),
+                    {did_you_mean(first, {names.begin(), names.end()}), "the views are " + listed(names)});
+    return {};
+  }
+  if (effective && view->name != std::string_view(kEffective)) {
+    context.misused(fmt::format("--effective is a view of its own, not an option of `{}`", view->name));
+    return {};
+  }
+  return {view, second};
+}
+
+// Whether the options fit the view; says so when not.
+bool options_fit(Context& context, const View& view) {
+  const Arguments& arguments = context.arguments();
+  if (arguments.has("fabric") && !view.by_fabric) {
+    const std::vector<std::string> names = view_names([](const View& each) { return each.by_fabric; });
+    context.misused(fmt::format("--fabric does not apply to `{}`", view.name), {"it applies to " + listed(names)});
+    return false;
+  }
+  if (arguments.has("prices") && view.name != std::string_view(kBom)) {
+    context.misused(fmt::format("--prices applies to `bom`, not to `{}`", view.name));
+    return false;
+  }
+  if (arguments.has("output") && view.picture != nullptr) {
+    context.misused(fmt::format("`{}` is an SVG picture: --output does not apply", view.name),
+                    {"to write it to a file: -f FILE"});
+    return false;
+  }
+  if (view.name == std::string_view(kEffective) && context.output_format() == OutputFormat::csv) {
+    context.misused("`effective` is a nested file: it can be yaml, json or ndjson, not csv");
+    return false;
+  }
+  const std::vector<std::string>& catalogs = arguments.values("catalog");
+  const auto stdin_uses =
+      std::count(catalogs.begin(), catalogs.end(), "-") + (arguments.value("prices") == "-" ? 1 : 0);
+  if (stdin_uses > 1 || (stdin_uses == 1 && arguments.words().back() == "-")) {
+    context.misused("only one file can come from standard input");
+    return false;
+  }
+  return true;
+}
+
+// Prices into `loaded`'s diagnostics; nothing when the file cannot be used.
+std::optional<design::Prices> open_prices(model::Loaded& loaded, const std::string& path) {
+  Result<std::string> text = read_file(path);
+  if (!text.ok()) {
+    loaded.read_error = text.error().text();
+    return std::nullopt;
+  }
+  const FileId file = loaded.sources.add(path == "-" ? "standard input" : path, std::move(text).value());
+  const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
+  if (!root.has_value()) return std::nullopt;
+  return design::read_prices(*root, *loaded.catalog, loaded.diagnostics);
+}
+
+Exit show_effective(Context& context, const model::Cluster& cluster) {
+  const std::string text = model::write_effective(cluster.spec());
+  const OutputFormat format = context.output_format();
+  if (format != OutputFormat::json && format != OutputFormat::ndjson) return context.deliver(text);
+  Sources sources;
+  Diagnostics diagnostics;
+  const std::optional<YamlNode> root = parse_yaml(sources, sources.add("effective", text), diagnostics);
+  CHECK(root.has_value(), "the effective file is not YAML");
+  return context.deliver(yaml_to_json(*root, format == OutputFormat::ndjson));
+}
+
+Exit run_show(Context& context) {
+  const Request request = read_words(context);
+  if (request.view == nullptr || !options_fit(context, *request.view)) return Exit::usage;
+  const View& view = *request.view;
+  const std::unique_ptr<model::Loaded> loaded = context.open_cluster(request.path);
+  std::optional<design::Prices> prices;
+  if (context.arguments().has("prices") && loaded->catalog != nullptr) {
+    prices = open_prices(*loaded, context.arguments().value("prices"));
+  }
+  if (!context.report(*loaded)) return Exit::usage;
+  CHECK(loaded->cluster != nullptr, "no cluster and no reason why");
+  const model::Cluster& cluster = *loaded->cluster;
+  if (view.picture != nullptr) return context.deliver(view.picture(cluster));
+  if (view.document != nullptr) return context.deliver(view.document(cluster, chosen_fabric(context.arguments())));
+  if (view.name == std::string_view(kEffective)) return show_effective(context, cluster);
+  const design::Prices* price_list = prices.has_value() ? &*prices : nullptr;
+  return context.deliver(design::bom_view(cluster, design::make_bom(cluster, price_list), price_list));
+}
+
+Exit run_checklist(Context& context) {
+  const std::unique_ptr<model::Loaded> loaded = context.open_cluster(context.arguments().word(0));
+  if (!context.report(*loaded)) return Exit::usage;
+  CHECK(loaded->cluster != nullptr, "no cluster and no reason why");
+  const std::vector<design::ChecklistItem> items = design::checklist(*loaded->cluster);
+  const bool all_done = std::none_of(items.begin(), items.end(), [](const design::ChecklistItem& item) {
+    return item.state == design::ItemState::not_done;
+  });
+  return context.deliver(design::checklist_view(*loaded->cluster), all_done ? Exit::ok : Exit::findings);
+}
+
+}  // namespace
+
+Command show_command() {
+  Command command;
+  command.name = "show";
+  command.summary = "Show what a cluster file means, down to the cable";
+  command.usage = "[VIEW] CLUSTER [OPTIONS]";
+  command.description = {
+      "Reads the cluster file, fills in what it leaves open, checks it and compiles it. What is wrong with the file is "
+      "on standard error, with line and column; then the exit code is 2."};
+  command.examples = {
+      {"weft show cluster.yaml", "What the cluster is made of"},
+      {"weft show cables cluster.yaml --fabric backend -o csv -f cables.csv", "Backend cables for a spreadsheet"},
+      {"weft show bom cluster.yaml --prices prices.yaml", "Bill of materials with prices and lead times"},
+      {"weft show effective cluster.yaml | less", "The file with every default written out"},
+      {"weft show svg-racks cluster.yaml -f racks.svg", "A picture of the racks"},
+      {"weft show nodes cluster.yaml -o json | jq -r '.nodes[].host'", "Host names for a script"},
+  };
+  Argument view = {
+      .name = "VIEW", .help = "what to show [default: summary]", .hint = Hint::file, .required = false, .open = true};
+  for (const View& each : views()) view.choices.push_back({each.name, each.help});
+  Argument cluster = cluster_argument();
+  cluster.required = false;  // as VIEW may be left out, read_words() counts them
+  command.arguments = {view, cluster};
+  command.options = {
+      output_option(),
+      {.name = "fabric",
+       .value = "FABRIC",
+       .help = "only this network, in the views " + listed(view_names([](const View& each) { return each.by_fabric; })),
+       .choices = choices_named(fabric_names())},
+      {.name = "prices", .value = "FILE", .help = "price file for `bom`; see `weft schema prices`", .hint = Hint::file},
+      {.name = "effective", .help = "the same as the view `effective`"},
+      catalog_option(),
+      file_option(),
+  };
+  command.run = run_show;
+  return command;
+}
+
+Command checklist_command() {
+  Command command;
+  command.name = "checklist";
+  command.summary = "Hold a cluster file against the five-phase plan";
+  command.usage = "CLUSTER [OPTIONS]";
+  command.description = {
+      "Design, procurement, infrastructure, platform, observability: each item is done, not done, or cannot be known "
+      "from the file, and says why. What only people can know may be stated in the file under `checklist:`. The exit "
+      "code is 1 while an item is not done."};
+  command.examples = {{"weft checklist cluster.yaml", "What is done and what is not"},
+                      {"weft checklist cluster.yaml -o json", "The same for a script"}};
+  command.arguments = {cluster_argument()};
+  command.options = {output_option(), catalog_option(), file_option()};
+  command.run = run_checklist;
+  return command;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,210 @@
+// weft trace: follow a packet's class, a packet's way between fabrics, and the way back to a dead device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/utf8.h"
+#include "check/failures/lifeline.h"
+#include "check/qos/class_trace.h"
+#include "check/reach/reachability.h"
+#include "cli/framework/context.h"
+
+namespace weft::cli {
+namespace {
+
+struct Read {
+  std::unique_ptr<model::Loaded> loaded;
+  config::ConfigSet config;
+};
+
+// The cluster file, where there is one, and the files of --config. Null when something cannot be used; that is said.
+std::unique_ptr<Read> read_all(Context& context, bool cluster_needed) {
+  const std::string path = context.arguments().word(0);
+  const std::vector<std::string>& files = context.arguments().values("config");
+  if (path.empty() && (cluster_needed || files.empty())) {
+    context.misused(cluster_needed ? "missing CLUSTER" : "give a CLUSTER, or --config", {usage_of(context.command())});
+    return nullptr;
+  }
+  auto read = std::make_unique<Read>();
+  read->loaded = path.empty() ? context.open_catalog() : context.open_cluster(path);
+  read_configs(files, *read->loaded, read->config);
+  context.remark_problems(read->config.problems, read->loaded->sources);
+  if (!context.report(*read->loaded)) return nullptr;
+  return read;
+}
+
+// A whole number within bounds, or `otherwise` when the option was not given. False when it is neither.
+bool read_number(Context& context, const char* option, int low, int high, int& number) {
+  if (!context.arguments().has(option)) return true;
+  const std::string text = context.arguments().value(option);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= low && number <= high) return true;
+  context.misused(fmt::format("--{} takes a number from {} to {}, not {}", option, low, high, in_backticks(text)));
+  return false;
+}
+
+check::Flow flow_named(const std::string& name) {
+  if (name == "ucx") return check::Flow::ucx;
+  if (name == "nvmeof") return check::Flow::nvmeof;
+  return check::Flow::nccl;
+}
+
+Exit run_class(Context& context) {
+  check::TraceRequest request;
+  request.from = context.arguments().value("from");
+  request.to = context.arguments().value("to");
+  request.flow = flow_named(context.arguments().value("flow"));
+  if (!read_number(context, "rail", 1, 64, request.rail) || !read_number(context, "dscp", 0, 63, request.dscp)) {
+    return Exit::usage;
+  }
+  const std::unique_ptr<Read> read = read_all(context, false);
+  if (read == nullptr) return Exit::usage;
+  const Sources& sources = read->loaded->sources;
+  const Result<check::Trace> trace = check::trace_class(read->loaded->cluster.get(), read->config, sources, request);
+  if (!trace.ok()) return context.failed(trace.error());
+  const bool broken = std::any_of(trace->legs.begin(), trace->legs.end(), [](const check::TraceLeg& leg) {
+    const check::StepVerdict verdict = leg.verdict();
+    return verdict != check::StepVerdict::ok && verdict != check::StepVerdict::unknown;
+  });
+  return context.deliver(check::trace_document(*trace, sources), broken ? Exit::findings : Exit::ok);
+}
+
+int protocol_named(const std::string& name) {
+  if (name == "icmp") return 1;
+  if (name == "tcp") return 6;
+  if (name == "udp") return 17;
+  return -1;
+}
+
+Exit run_reach(Context& context) {
+  const Arguments& arguments = context.arguments();
+  int port = -1;
+  if (!read_number(context, "port", 0, 65535, port)) return Exit::usage;
+  if (arguments.has("from") != arguments.has("to")) {
+    return context.misused("--from and --to go together", {"without them the whole matrix is shown"});
+  }
+  const std::unique_ptr<Read> read = read_all(context, true);
+  if (read == nullptr) return Exit::usage;
+  const check::Reachability reachability(read->loaded->cluster.get(), read->config, read->loaded->sources);
+  if (!arguments.has("from")) {
+    const bool clean = reachability.violations().empty();
+    return context.deliver(check::reachability_document(reachability), clean ? Exit::ok : Exit::findings);
+  }
+  const Result<Document> document = check::trace_reach(reachability, arguments.value("from"), arguments.value("to"),
+                                                       protocol_named(arguments.value("protocol")), port);
+  if (!document.ok()) return context.failed(document.error());
+  return context.deliver(*document);
+}
+
+Exit run_recovery(Context& context) {
+  const std::unique_ptr<Read> read = read_all(context, true);
+  if (read == nullptr) return Exit::usage;
+  const model::Cluster& cluster = *read->loaded->cluster;
+  const std::string name = context.arguments().value("to");
+  if (name.empty()) return context.misused("missing --to PLACE", {usage_of(context.command())});
+  const model::DeviceId device = cluster.find_device(name);
+  if (device == model::kNone<model::DeviceId>) {
+    return context.misused("there is no device " + in_backticks(name),
+                           {"`weft show nodes` and `weft show switches` list them"});
+  }
+  const check::Lifeline lifeline(cluster);
+  return context.deliver(check::recovery_document(cluster, lifeline, device));
+}
+
+Argument optional_cluster() {
+  Argument cluster = cluster_argument();
+  cluster.required = false;
+  return cluster;
+}
+
+Command class_command() {
+  Command command;
+  command.name = "trace class";
+  command.summary = "Follow a packet's class of service hop by hop";
+  command.usage = "[CLUSTER] [--from PLACE --to PLACE] [--config PATH]... [OPTIONS]";
+  command.description = {
+      "Data and congestion notifications, both ways: what the application marks, what the NIC makes of it, how each "
+      "switch classifies, queues, pauses and marks; which file and line decides; and at which hop the packet stops "
+      "being lossless or ECN-marked. What has no configuration is taken from the cluster file.",
+      "The exit code is 1 when it does not stay lossless and marked."};
+  command.examples = {
+      {"weft trace class cluster.yaml --from train001 --to train032 --flow nccl", "As designed"},
+      {"weft trace class cluster.yaml --config configs/", "With real configuration"},
+      {"weft trace class --config nic.yaml --config leaf.json", "Files alone: NIC, switches in this order, NIC"}};
+  command.arguments = {optional_cluster()};
+  command.options = {
+      {.name = "from", .value = "PLACE", .help = "the sender; default: a server of the fabric"},
+      {.name = "to", .value = "PLACE", .help = "the receiver"},
+      {.name = "flow",
+       .value = "FLOW",
+       .help = "whose traffic",
+       .fallback = "nccl",
+       .choices = {{"nccl", "collectives, on the backend"},
+                   {"ucx", "UCX, on the backend"},
+                   {"nvmeof", "NVMe over RDMA, on the storage network"}}},
+      {.name = "rail", .value = "N", .help = "rail, from 1", .fallback = "1"},
+      {.name = "dscp", .value = "N", .help = "DSCP of the data, instead of what application and NIC mark"},
+      config_option(),
+      output_option(),
+      catalog_option(),
+      file_option()};
+  command.run = run_class;
+  return command;
+}
+
+Command reach_command() {
+  Command command;
+  command.name = "trace reach";
+  command.summary = "Show what can reach what across the four fabrics";
+  command.usage = "CLUSTER [--from PLACE --to PLACE] [--config PATH]... [OPTIONS]";
+  command.description = {
+      "Sets of packets are pushed through VLANs, VRFs, routes, access lists and forwarding hosts until nothing new "
+      "arrives. Without --from and --to: the matrix of zones, and for each pair that should be apart and is not, one "
+      "packet and its path with the lines that let it pass (exit code 1 then).",
+      "PLACE is a device (train001), a port (infra001:bmc), a zone (backend, storage, frontend, oob, jump, site) or an "
+      "IPv4 address."};
+  command.examples = {
+      {"weft trace reach cluster.yaml", "The whole matrix"},
+      {"weft trace reach cluster.yaml --from train001 --to infra001:bmc --protocol tcp --port 443", "One question"}};
+  command.arguments = {cluster_argument()};
+  command.options = {{.name = "from", .value = "PLACE", .help = "where packets start"},
+                     {.name = "to", .value = "PLACE", .help = "where they are to arrive"},
+                     {.name = "protocol",
+                      .value = "NAME",
+                      .help = "only this protocol",
+                      .fallback = "any",
+                      .choices = choices_named({"any", "icmp", "tcp", "udp"})},
+                     {.name = "port", .value = "N", .help = "only this destination port"},
+                     config_option(),
+                     output_option(),
+                     catalog_option(),
+                     file_option()};
+  command.run = run_reach;
+  return command;
+}
+
+Command recovery_command() {
+  Command command;
+  command.name = "trace recovery";
+  command.summary = "Show the way to a device when the other networks are down";
+  command.usage = "CLUSTER --to PLACE [OPTIONS]";
+  command.description = {
+      "From outside over jump host and out-of-band switches to its BMC or console, and what each "
+      "step leans on: power, services, vendor and software line."};
+  command.examples = {{"weft trace recovery cluster.yaml --to be-spine001", "How to reach a spine that hangs"}};
+  command.arguments = {cluster_argument()};
+  command.options = {{.name = "to", .value = "PLACE", .help = "the device to reach"},
+                     config_option(),
+                     output_option(),
+                     catalog_option(),
+                     file_option()};
+  command.run = run_recovery;
+  return command;
+}
+
+}  // namespace
+
+std::vector<Command> trace_commands() { return {class_command(), reach_command(), recovery_command()}; }
+
+}  // namespace weft::cli

@@ -1,0 +1,143 @@
+// Commands as data. One table says what each command is called, takes and does; parsing, --help, shell completion and
+// the manual page are all made from it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/framework/io.h"
+
+namespace weft::cli {
+
+class Context;
+
+// What a shell can offer for a value that has no fixed choices.
+enum class Hint { none, file, gpu, server, network_switch, item, rule };
+
+struct Choice {
+  std::string name{};
+  std::string help{};
+};
+
+struct Option {
+  std::string name{};   // without dashes
+  char letter = 0;      // of the short form; 0 for none
+  std::string value{};  // what help calls its value; empty for a switch, which has none
+  std::string help{};
+  std::string fallback{};  // the default, for help
+  std::vector<Choice> choices{};
+  Hint hint = Hint::none;
+  bool repeatable = false;
+  std::string section{};  // heading it stands under in help; those without one come first
+};
+
+struct Argument {
+  std::string name{};
+  std::string help{};
+  std::vector<Choice> choices{};
+  Hint hint = Hint::none;
+  bool required = true;
+  bool repeatable = false;
+  bool open = false;  // the choices are not the only values it takes: the command checks them itself
+};
+
+struct Example {
+  std::string line{};
+  std::string meaning{};
+};
+
+struct Command {
+  std::string name{};                      // "show", or two words where commands form a group: "catalog show"
+  std::string summary{};                   // one line, a verb first, no full stop
+  std::string usage{};                     // what follows the name in the usage line
+  std::vector<std::string> description{};  // paragraphs
+  std::vector<Example> examples{};
+  std::vector<Argument> arguments{};
+  std::vector<Option> options{};  // global ones aside
+  Exit (*run)(Context&) = nullptr;
+  bool group_default = false;  // also what the group's name alone means
+
+  // "catalog" of "catalog show"; "" of a command that stands alone.
+  [[nodiscard]] std::string_view group() const;
+  [[nodiscard]] std::string_view last_word() const;
+};
+
+// A page of `weft help` that is not about a command.
+struct Topic {
+  std::string name{};
+  std::string summary{};
+  std::vector<Choice> entries{};  // a word and what it means
+  std::vector<std::string> remarks{};
+};
+
+[[nodiscard]] const std::vector<Command>& all_commands();
+[[nodiscard]] const std::vector<Option>& global_options();
+[[nodiscard]] const std::vector<Topic>& all_topics();
+
+[[nodiscard]] const Command* find_command(std::string_view name);
+// The commands of a group, in table order; empty when there is no such group.
+[[nodiscard]] std::vector<const Command*> commands_of_group(std::string_view group);
+// The option of the command, or the global one.
+[[nodiscard]] const Option* find_option(const Command& command, std::string_view name);
+[[nodiscard]] const Option* find_option(const Command& command, char letter);
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<Choice>& choices);
+[[nodiscard]] std::vector<Choice> choices_named(const std::vector<std::string>& names);
+// The options under each heading, headings in the order in which they first appear, "Options" for those without one.
+struct OptionSection {
+  std::string title;
+  std::vector<Option> options;
+};
+[[nodiscard]] std::vector<OptionSection> sections_of(const std::vector<Option>& options);
+// "usage: weft show [VIEW] CLUSTER [OPTIONS]"
+[[nodiscard]] std::string usage_of(const Command& command);
+// "a, b or c"
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
+
+// Options that several commands share.
+[[nodiscard]] Option output_option();
+[[nodiscard]] Option file_option();
+[[nodiscard]] Option catalog_option();
+[[nodiscard]] Option config_option();
+[[nodiscard]] Argument cluster_argument();
+
+// The tables of each command_*.cc.
+[[nodiscard]] Command design_command();
+[[nodiscard]] Command show_command();
+[[nodiscard]] Command checklist_command();
+[[nodiscard]] Command check_command();
+[[nodiscard]] Command render_command();
+[[nodiscard]] Command diff_command();
+[[nodiscard]] Command rules_command();
+[[nodiscard]] Command explain_command();
+[[nodiscard]] std::vector<Command> trace_commands();
+[[nodiscard]] Command failures_command();
+[[nodiscard]] Command discover_command();
+[[nodiscard]] Command sim_traffic_command();
+[[nodiscard]] Command sim_collective_command();
+[[nodiscard]] Command sim_life_command();
+[[nodiscard]] Command sim_models_command();
+[[nodiscard]] Command sim_nccl_command();
+[[nodiscard]] Command sched_pack_command();
+[[nodiscard]] Command sim_compare_command();
+[[nodiscard]] Command sim_sweep_command();
+[[nodiscard]] Command sim_workload_command();
+[[nodiscard]] Command sched_replay_command();
+[[nodiscard]] Command sched_explain_command();
+[[nodiscard]] Command sched_status_command();
+[[nodiscard]] Command oob_sim_command();
+[[nodiscard]] Command oob_status_command();
+[[nodiscard]] Command oob_power_command();
+[[nodiscard]] Command rescue_command();
+[[nodiscard]] std::vector<Command> oob_care_commands();  // inventory, sensors, events, users, settings, audit
+[[nodiscard]] Command oob_console_command();
+[[nodiscard]] Command oob_backup_command();
+[[nodiscard]] Command oob_drift_command();
+[[nodiscard]] Command oob_restore_command();
+[[nodiscard]] Command oob_rotate_command();
+[[nodiscard]] Command oob_journal_command();
+[[nodiscard]] std::vector<Command> catalog_commands();
+[[nodiscard]] Command schema_command();
+[[nodiscard]] std::vector<Command> about_commands();  // completion, man, help, version
+
+}  // namespace weft::cli

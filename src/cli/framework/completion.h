@@ -1,0 +1,46 @@
+// Shell completion scripts, made from the command tables. The three scripts work alike: walk the words typed so far to
+// find the command, the option that waits for its value and the position, then offer what the tables say.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/framework/command.h"
+
+namespace weft::cli {
+
+// Ids of the built-in catalogue, by what they may stand for.
+struct CompletionValues {
+  std::vector<std::string> gpus;
+  std::vector<std::string> servers;  // GPU servers
+  std::vector<std::string> switches;
+  std::vector<std::string> items;
+  std::vector<std::string> rules{};
+};
+
+[[nodiscard]] CompletionValues completion_values();
+
+[[nodiscard]] std::string bash_completion(const CompletionValues& values);
+[[nodiscard]] std::string zsh_completion(const CompletionValues& values);
+[[nodiscard]] std::string fish_completion(const CompletionValues& values);
+
+// What to offer for one value.
+struct Candidates {
+  std::vector<Choice> words;
+  bool files = false;
+};
+[[nodiscard]] Candidates candidates_for(const Option& option, const CompletionValues& values);
+[[nodiscard]] Candidates candidates_for(const Argument& argument, const CompletionValues& values);
+// Options of all commands that take a value, each name once.
+[[nodiscard]] std::vector<Option> options_with_value();
+// The first words of a line: commands, and groups once.
+[[nodiscard]] std::vector<Choice> first_words();
+[[nodiscard]] std::vector<std::string> group_names();
+// "--output" and "-o", or one of them.
+[[nodiscard]] std::vector<std::string> spellings(const Option& option);
+// `text` with the first `what` in it replaced.
+[[nodiscard]] std::string replaced(std::string_view text, std::string_view what, std::string_view with);
+[[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
+
+}  // namespace weft::cli

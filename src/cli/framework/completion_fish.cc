@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include "cli/framework/completion.h"
+
+namespace weft::cli {
+namespace {
+
+// __weft_words prints the words typed so far that are neither options nor their values; __weft_at tells whether they
+// begin with a command and how many more follow.
+constexpr std::string_view kStart = R"(# fish completion for weft, made by `weft completion fish`
+function __weft_words
+    set -l tokens (commandline -opc)
+    set -l waiting 0
+    for token in $tokens[2..-1]
+        if test $waiting -eq 1
+            set waiting 0
+            continue
+        end
+        switch $token
+            case @OPTIONS@
+                set waiting 1
+            case '-*'
+            case '*'
+                echo -- $token
+        end
+    end
+end
+
+# __weft_at POSITION [WORD...]: the words are these, and POSITION (or, for '*', any number of) further ones.
+function __weft_at
+    set -l words (__weft_words)
+    set -l wanted $argv[2..-1]
+    set -l length (count $wanted)
+    set -l more (math (count $words) - $length)
+    if test $more -lt 0
+        return 1
+    end
+    if test $length -gt 0
+        set -l first $words[1..$length]
+        if test "$first" != "$wanted"
+            return 1
+        end
+    end
+    test "$argv[1]" = '*'; or test "$argv[1]" -eq $more
+end
+
+complete -c weft -f
+)";
+
+std::string shell_word(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+std::string start() {
+  std::vector<std::string> options;
+  for (const Option& option : options_with_value()) {
+    for (const std::string& spelling : spellings(option)) options.push_back(spelling);
+  }
+  return replaced(kStart, "@OPTIONS@", joined(options, " "));
+}
+
+std::string condition(std::string_view position, std::string_view command) {
+  const std::string text = fmt::format("__weft_at {}{}{}", position, command.empty() ? "" : " ", command);
+  return "-n " + shell_word(text);
+}
+
+void append_words(std::string& out, const std::string& when, const std::vector<Choice>& words) {
+  for (const Choice& choice : words) {
+    out += fmt::format("complete -c weft {} -a {}", when, shell_word(choice.name));
+    if (!choice.help.empty()) out += " -d " + shell_word(choice.help);
+    out += '\n';
+  }
+}
+
+void append_option(std::string& out, const std::string& when, const Option& option, const CompletionValues& values) {
+  out += "complete -c weft";
+  if (!when.empty()) out += " " + when;
+  out += " -l " + option.name;
+  if (option.letter != 0) out += fmt::format(" -s {}", option.letter);
+  const Candidates candidates = candidates_for(option, values);
+  if (!option.value.empty()) out += candidates.files ? " -r -F" : " -x";
+  if (!candidates.words.empty()) out += " -a " + shell_word(joined(names_of(candidates.words), " "));
+  out += " -d " + shell_word(option.help) + "\n";
+}
+
+void append_command(std::string& out, const Command& command, const CompletionValues& values) {
+  for (const Option& option : command.options) append_option(out, condition("'*'", command.name), option, values);
+  for (std::size_t i = 0; i < command.arguments.size(); ++i) {
+    const Argument& argument = command.arguments[i];
+    const std::string when = condition(argument.repeatable ? "'*'" : std::to_string(i), command.name);
+    const Candidates candidates = candidates_for(argument, values);
+    append_words(out, when, candidates.words);
+    if (candidates.files) out += fmt::format("complete -c weft {} -F\n", when);
+  }
+}
+
+}  // namespace
+
+std::string fish_completion(const CompletionValues& values) {
+  std::string out = start();
+  for (const Option& option : global_options()) append_option(out, {}, option, values);
+  append_words(out, condition("0", ""), first_words());
+  for (const std::string& group : group_names()) {
+    std::vector<Choice> words;
+    for (const Command* command : commands_of_group(group)) {
+      words.push_back({std::string(command->last_word()), command->summary});
+    }
+    append_words(out, condition("0", group), words);
+  }
+  for (const Command& command : all_commands()) append_command(out, command, values);
+  return out;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,187 @@
+#include "cli/framework/context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/diagnostic.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "base/wildcard.h"
+#include "check/core/match.h"
+#include "design/checklist.h"
+
+namespace weft::cli {
+namespace {
+
+// The model does not know which checklist items exist; a misspelt one would silently state nothing.
+void check_checklist_ids(model::Loaded& loaded) {
+  if (!loaded.spec.has_value()) return;
+  const std::vector<std::string_view> known = design::checklist_ids();
+  for (const auto& [id, state] : loaded.spec->checklist.value) {
+    if (std::find(known.begin(), known.end(), id) != known.end()) continue;
+    loaded.diagnostics.error(state.place, "there is no checklist item " + in_backticks(id), did_you_mean(id, known),
+                             id.size());
+  }
+}
+
+Diagnostics errors_of(const Diagnostics& diagnostics) {
+  Diagnostics errors;
+  for (Diagnostic& diagnostic : diagnostics.sorted()) {
+    if (diagnostic.severity == Severity::error) errors.add(std::move(diagnostic));
+  }
+  return errors;
+}
+
+bool is_machine_format(OutputFormat format) { return format != OutputFormat::table && format != OutputFormat::wide; }
+
+}  // namespace
+
+Exit exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_input:
+    case ErrorCode::not_found:
+      return Exit::usage;
+    case ErrorCode::conflict:
+    case ErrorCode::refused:
+      return Exit::refused;
+    case ErrorCode::unavailable:
+    case ErrorCode::timeout:
+    case ErrorCode::internal:
+      break;
+  }
+  return Exit::unavailable;
+}
+
+Context::Context(Io& io, const Command& command, const Arguments& arguments)
+    : io_(io), command_(command), arguments_(arguments) {
+  quiet_ = arguments.has("quiet");
+  verbose_ = arguments.has("verbose") && !quiet_;
+}
+
+Exit Context::misused(std::string_view problem, const std::vector<std::string>& hints) {
+  std::string text = fmt::format("weft {}: {}\n", command_.name, problem);
+  for (const std::string& hint : hints) {
+    if (!hint.empty()) text += fmt::format("  {}\n", hint);
+  }
+  io_.write_err(text);
+  return Exit::usage;
+}
+
+Exit Context::failed(const Error& error) {
+  std::string text = "weft: " + error.text();
+  if (!text.ends_with('\n')) text += '\n';  // some carry rendered diagnostics
+  io_.write_err(text);
+  return exit_code_of(error.code);
+}
+
+void Context::remark(std::string_view text) {
+  if (!quiet_) io_.write_err(fmt::format("weft: {}\n", text));
+}
+
+void Context::detail(std::string_view text) {
+  if (verbose_) remark(text);
+}
+
+Exit Context::deliver(std::string_view text, Exit outcome) {
+  const std::string path = find_option(command_, "file") != nullptr ? arguments_.value("file") : std::string();
+  if (path.empty() || path == "-") {
+    const Status written = io_.write_out(text);
+    if (!written.ok()) return failed(written.error());
+    return outcome;
+  }
+  const Status written = write_file(path, text);
+  if (!written.ok()) {
+    Error error = written.error();
+    if (error.code == ErrorCode::refused) error.code = ErrorCode::unavailable;  // by the system, not by weft
+    return failed(error);
+  }
+  detail(fmt::format("wrote {}, {} bytes", path, text.size()));
+  return outcome;
+}
+
+Exit Context::deliver(const Document& document, Exit outcome) {
+  OutputStyle style;
+  style.format = output_format();
+  style.color = !is_machine_format(style.format) && colors_result();
+  return deliver(write(document, style), outcome);
+}
+
+bool Context::colors_result() const {
+  const bool to_file = find_option(command_, "file") != nullptr && arguments_.has("file");
+  return colored(io_.out_is_terminal && !to_file);
+}
+
+OutputFormat Context::output_format() const {
+  const std::string name = arguments_.value("output");
+  if (name == "wide") return OutputFormat::wide;
+  if (name == "json") return OutputFormat::json;
+  if (name == "yaml") return OutputFormat::yaml;
+  if (name == "ndjson") return OutputFormat::ndjson;
+  if (name == "csv") return OutputFormat::csv;
+  return OutputFormat::table;
+}
+
+std::unique_ptr<model::Loaded> Context::open_catalog() const {
+  return model::load_catalog(arguments_.values("catalog"));
+}
+
+std::unique_ptr<model::Loaded> Context::open_cluster(const std::string& path) const {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<model::Loaded> loaded = model::load_cluster(path, arguments_.values("catalog"));
+  check_checklist_ids(*loaded);
+  if (verbose_ && loaded->cluster != nullptr) {
+    const auto spent = std::chrono::steady_clock::now() - start;
+    const model::Cluster& cluster = *loaded->cluster;
+    io_.write_err(fmt::format("weft: {}: {} devices, {} ports, {} cables, compiled in {} ms\n", path,
+                              cluster.devices().size(), cluster.ports().size(), cluster.cables().size(),
+                              std::chrono::duration_cast<std::chrono::milliseconds>(spent).count()));
+  }
+  return loaded;
+}
+
+void Context::remark_problems(const Diagnostics& problems, const Sources& sources) {
+  if (quiet_ || problems.error_count() + problems.warning_count() == 0) return;
+  io_.write_err(render_all(problems, sources, colored(io_.err_is_terminal)));
+}
+
+void read_configs(const std::vector<std::string>& paths, model::Loaded& loaded, config::ConfigSet& config) {
+  Diagnostics found;
+  for (const std::string& path : paths) config::read_config(path, loaded.sources, config, found);
+  for (const config::ConfigSet::File& file : config.files) {
+    if (file.applies_to.empty() || loaded.cluster == nullptr) continue;
+    const std::span<const model::Device> devices = loaded.cluster->devices();
+    const bool any = std::any_of(devices.begin(), devices.end(), [&](const model::Device& device) {
+      const auto id = static_cast<model::DeviceId>(&device - devices.data());
+      return wildcard_match(file.applies_to, loaded.cluster->name_of(id));
+    });
+    if (!any) {
+      loaded.diagnostics.error({}, fmt::format("no device of the cluster is called {}", in_backticks(file.applies_to)),
+                               "`weft show switches` and `weft show nodes` list them");
+    }
+  }
+  for (Diagnostic& diagnostic : found.sorted()) {
+    const bool about_a_line = diagnostic.place.known() && diagnostic.place.line > 0;
+    (about_a_line ? config.problems : loaded.diagnostics).add(std::move(diagnostic));
+  }
+}
+
+bool Context::report(const model::Loaded& loaded) {
+  const Diagnostics& all = loaded.diagnostics;
+  const Diagnostics shown = quiet_ ? errors_of(all) : all;
+  if (shown.error_count() + shown.warning_count() > 0) {
+    io_.write_err(render_all(shown, loaded.sources, colored(io_.err_is_terminal)));
+  }
+  if (!loaded.read_error.empty()) io_.write_err(fmt::format("weft: {}\n", loaded.read_error));
+  return loaded.read_error.empty() && !all.has_errors();
+}
+
+bool Context::colored(bool is_terminal) const {
+  const std::string when = arguments_.value("color");
+  if (when == "always") return true;
+  if (when == "never") return false;
+  return is_terminal && io_.environment("NO_COLOR").empty() && io_.environment("TERM") != "dumb";
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,181 @@
+#include "cli/framework/help.h"
+
+#include <algorithm>
+
+#include "base/document.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;      // of a help page
+constexpr std::size_t kMaxHeading = 26;  // wider headings get a line of their own
+
+// Breaks `text` at blanks into lines of at most `width` columns. Text in backticks stays whole where it can.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const std::size_t blank = text.find(' ');
+    const std::string_view word = text.substr(0, blank);
+    text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
+    if (word.empty()) continue;
+    if (!lines.back().empty() && display_width(lines.back()) + 1 + display_width(word) > width) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+  }
+  return lines;
+}
+
+// Headings on the left, their texts on the right.
+void append_entries(std::string& out, const std::vector<Choice>& entries) {
+  std::size_t column = 0;
+  for (const Choice& entry : entries) {
+    if (entry.name.size() <= kMaxHeading) column = std::max(column, entry.name.size());
+  }
+  const std::size_t indent = column + 4;
+  for (const Choice& entry : entries) {
+    out += "  " + entry.name;
+    std::size_t at = entry.name.size() + 2;
+    for (const std::string& line : wrapped(entry.help, kWidth - indent)) {
+      if (line.empty()) continue;
+      if (at + 2 > indent) {
+        out += '\n';
+        at = 0;
+      }
+      out.append(indent - at, ' ');
+      out += line;
+      at = indent + kWidth;  // whatever follows begins a line
+    }
+    out += '\n';
+  }
+}
+
+void append_section(std::string& out, std::string_view title, const std::vector<Choice>& entries) {
+  if (entries.empty()) return;
+  out += "\n";
+  out += title;
+  out += ":\n";
+  append_entries(out, entries);
+}
+
+void append_paragraph(std::string& out, std::string_view text) {
+  out += '\n';
+  for (const std::string& line : wrapped(text, kWidth)) out += line + "\n";
+}
+
+void append_examples(std::string& out, const std::vector<Example>& examples) {
+  out += "Examples:\n";
+  for (const Example& example : examples) {
+    out += "  # " + example.meaning + "\n";
+    out += "  " + example.line + "\n";
+  }
+}
+
+std::vector<Choice> option_entries(const std::vector<Option>& options) {
+  std::vector<Choice> entries;
+  entries.reserve(options.size());
+  for (const Option& option : options) entries.push_back({option_heading(option), option_text(option)});
+  return entries;
+}
+
+std::vector<Choice> argument_entries(const Command& command) {
+  std::vector<Choice> entries;
+  for (const Argument& argument : command.arguments) entries.push_back({argument.name, argument.help});
+  return entries;
+}
+
+}  // namespace
+
+std::string option_heading(const Option& option) {
+  std::string text = option.letter != 0 ? std::string{'-', option.letter, ',', ' '} : std::string("    ");
+  text += "--" + option.name;
+  return option.value.empty() ? text : text + " " + option.value;
+}
+
+std::string option_text(const Option& option) {
+  std::string text = option.help;
+  if (!option.choices.empty()) text += ": " + listed(names_of(option.choices));
+  if (!option.fallback.empty()) text += " [default: " + option.fallback + "]";
+  return text;
+}
+
+const std::string& about_weft() {
+  static const std::string about =
+      "weft designs AI clusters. One cluster file describes servers, storage and four physically separate networks "
+      "(backend, storage, frontend, out-of-band); weft works out every switch, port, cable, address and rack of it.";
+  return about;
+}
+
+const std::vector<Example>& main_examples() {
+  static const std::vector<Example> examples = {
+      {"weft design --gpus 256 --gpu h100-sxm -f cluster.yaml", "Size a cluster of 256 GPUs and write its file"},
+      {"weft show cluster.yaml", "See what it is made of"},
+      {"weft show cables cluster.yaml -o csv -f cables.csv", "Hand the cabling crew its list"},
+      {"weft checklist cluster.yaml", "What is still to be done"},
+  };
+  return examples;
+}
+
+std::vector<Choice> command_list() {
+  std::vector<Choice> entries;
+  for (const Command& command : all_commands()) entries.push_back({command.name, command.summary});
+  return entries;
+}
+
+std::string main_help() {
+  std::string out;
+  append_examples(out, main_examples());
+  append_paragraph(out, about_weft());
+  out += "\nUsage: weft COMMAND [ARGUMENTS] [OPTIONS]\n";
+  append_section(out, "Commands", command_list());
+  append_section(out, "Options of every command", option_entries(global_options()));
+  std::vector<Choice> topics;
+  for (const Topic& topic : all_topics()) topics.push_back({topic.name, topic.summary});
+  append_section(out, "Topics", topics);
+  out += "\n`weft help COMMAND` and `weft help TOPIC` say more.\n";
+  return out;
+}
+
+std::string command_help(const Command& command) {
+  std::string out;
+  append_examples(out, command.examples);
+  std::string usage = usage_of(command);
+  usage[0] = 'U';
+  out += "\n" + usage + "\n";
+  append_paragraph(out, command.summary + ".");
+  for (const std::string& paragraph : command.description) append_paragraph(out, paragraph);
+  append_section(out, "Arguments", argument_entries(command));
+  for (const Argument& argument : command.arguments) {
+    const bool explained = std::any_of(argument.choices.begin(), argument.choices.end(),
+                                       [](const Choice& choice) { return !choice.help.empty(); });
+    if (explained) append_section(out, argument.name, argument.choices);
+  }
+  for (const OptionSection& section : sections_of(command.options)) {
+    append_section(out, section.title, option_entries(section.options));
+  }
+  append_section(out, "Options of every command", option_entries(global_options()));
+  return out;
+}
+
+std::string group_help(std::string_view group) {
+  std::string out;
+  std::vector<Choice> entries;
+  std::vector<Example> examples;
+  for (const Command* command : commands_of_group(group)) {
+    entries.push_back({command->name, command->summary});
+    if (!command->examples.empty()) examples.push_back(command->examples.front());
+  }
+  append_examples(out, examples);
+  append_section(out, "Commands", entries);
+  return out;
+}
+
+std::string topic_help(const Topic& topic) {
+  std::string out = topic.summary + ":\n";
+  append_entries(out, topic.entries);
+  for (const std::string& remark : topic.remarks) append_paragraph(out, remark);
+  return out;
+}
+
+std::string version_text() { return "weft " WEFT_VERSION "\n"; }
+
+}  // namespace weft::cli

@@ -1,0 +1,28 @@
+// Help for people, made from the command tables. Pages begin with examples.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/framework/command.h"
+
+namespace weft::cli {
+
+[[nodiscard]] std::string main_help();
+[[nodiscard]] std::string command_help(const Command& command);
+[[nodiscard]] std::string group_help(std::string_view group);
+[[nodiscard]] std::string topic_help(const Topic& topic);
+[[nodiscard]] std::string version_text();  // "weft 0.1.0\n"
+
+// What weft is, in a paragraph.
+[[nodiscard]] const std::string& about_weft();
+[[nodiscard]] const std::vector<Example>& main_examples();
+// The commands as `weft help` lists them, a group as one; and each one's summary.
+[[nodiscard]] std::vector<Choice> command_list();
+// "-o, --output FORMAT"
+[[nodiscard]] std::string option_heading(const Option& option);
+// The help text with choices and default.
+[[nodiscard]] std::string option_text(const Option& option);
+
+}  // namespace weft::cli

@@ -1,0 +1,26 @@
+// What a command is given of the world besides its arguments: two streams, the environment, and whether people watch.
+// main.cc fills it with the process's own; tests with strings.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace weft::cli {
+
+// stdout carries the result, stderr the talk.
+struct Io {
+  std::function<Status(std::string_view)> write_out;
+  std::function<void(std::string_view)> write_err;
+  std::function<std::string(const char*)> environment;  // "" when unset
+  std::function<std::string()> today;                   // YYYY-MM-DD, UTC
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+};
+
+// `weft help exit-codes` explains each.
+enum class Exit { ok = 0, findings = 1, usage = 2, partial = 3, refused = 4, unavailable = 5 };
+
+}  // namespace weft::cli

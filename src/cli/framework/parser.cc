@@ -1,0 +1,288 @@
+#include "cli/framework/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/check.h"
+#include "base/diagnostic.h"
+#include "base/utf8.h"
+
+namespace weft::cli {
+namespace {
+
+bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+bool is_number(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) != 0;
+}
+
+// Stands in for the command while none is known: every option there is. An option of one name means the same in every
+// command (a test holds the tables to that), so this is enough to tell values from words.
+const Command& any_command() {
+  static const Command any = [] {
+    Command command;
+    for (const Command& each : all_commands()) {
+      for (const Option& option : each.options) {
+        if (find_option(command, option.name) == nullptr) command.options.push_back(option);
+      }
+    }
+    return command;
+  }();
+  return any;
+}
+
+std::vector<std::string_view> command_words() {
+  std::vector<std::string_view> words;
+  for (const Command& command : all_commands())
+    words.push_back(command.group().empty() ? command.name : command.group());
+  return words;
+}
+
+std::vector<std::string_view> option_names(const Command& command) {
+  std::vector<std::string_view> names;
+  for (const Option& option : command.options) names.push_back(option.name);
+  for (const Option& option : global_options()) names.push_back(option.name);
+  return names;
+}
+
+bool looks_like_file(std::string_view word) {
+  return word.ends_with(".yaml") || word.ends_with(".yml") || word.find('/') != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string Arguments::value(std::string_view option) const {
+  const std::vector<std::string>& all = values(option);
+  return all.empty() ? std::string() : all.back();
+}
+
+const std::vector<std::string>& Arguments::values(std::string_view option) const {
+  static const std::vector<std::string> none;
+  CHECK(command_ != nullptr && find_option(*command_, option) != nullptr, "a command asks for an option it lacks");
+  const auto found = values_.find(option);
+  return found == values_.end() ? none : found->second;
+}
+
+class LineParser {
+ public:
+  explicit LineParser(const std::vector<std::string>& words) : words_(words) {}
+
+  ParsedLine parse() {
+    note_early_exits();
+    take_command();
+    if (line_.problem.empty() && line_.command != nullptr) {
+      line_.arguments.command_ = line_.command;
+      scan(*line_.command);
+      check_arguments();
+    } else if (line_.problem.empty() && line_.command == nullptr) {
+      scan(any_command());  // finds options that nobody has
+    }
+    return std::move(line_);
+  }
+
+ private:
+  // --help and --version count wherever they stand, even when the rest of the line is wrong.
+  void note_early_exits() {
+    for (const std::string& word : words_) {
+      if (word == "--") return;
+      line_.wants_help = line_.wants_help || word == "--help" || word == "-h";
+      line_.wants_version = line_.wants_version || word == "--version" || word == "-V";
+    }
+  }
+
+  void take_command() {
+    const std::vector<std::size_t> places = plain_words();
+    if (places.empty()) return;
+    const std::string& first = words_[places[0]];
+    const std::vector<const Command*> group = commands_of_group(first);
+    if (group.empty()) {
+      line_.command = find_command(first);
+      if (line_.command == nullptr) return unknown_command(first);
+      command_words_ = {places[0]};
+      return;
+    }
+    if (places.size() == 1) return take_group_default(first, group, places[0]);
+    const std::string& second = words_[places[1]];
+    line_.command = find_command(first + " " + second);
+    command_words_ = {places[0], places[1]};
+    if (line_.command != nullptr) return;
+    std::vector<std::string_view> candidates;
+    candidates.reserve(group.size());
+    for (const Command* command : group) candidates.push_back(command->last_word());
+    fail(fmt::format("`{}` has no command {}", first, in_backticks(second)));
+    hint(did_you_mean(second, candidates));
+    hint("its commands are " + listed({candidates.begin(), candidates.end()}));
+  }
+
+  void take_group_default(const std::string& name, const std::vector<const Command*>& group, std::size_t place) {
+    for (const Command* command : group) {
+      if (command->group_default) line_.command = command;
+    }
+    if (line_.command == nullptr) line_.group = name;
+    command_words_ = {place};
+  }
+
+  void unknown_command(const std::string& word) {
+    fail("unknown command " + in_backticks(word));
+    if (looks_like_file(word)) {
+      hint(fmt::format("to see what it describes: weft show {}", printable(word, 60)));
+    } else {
+      hint(did_you_mean(word, command_words()));
+    }
+    hint("`weft help` lists the commands");
+  }
+
+  // Places of the first words that are neither options nor their values.
+  [[nodiscard]] std::vector<std::size_t> plain_words() const {
+    std::vector<std::size_t> places;
+    bool options_over = false;
+    for (std::size_t i = 0; i < words_.size() && places.size() < 2; ++i) {
+      const std::string& word = words_[i];
+      if (options_over || !is_option(word)) {
+        places.push_back(i);
+      } else if (word == "--") {
+        options_over = true;
+      } else if (takes_next(any_command(), word)) {
+        ++i;
+      }
+    }
+    return places;
+  }
+
+  // Whether the value of the option (or of the last of several letters) is the next word.
+  static bool takes_next(const Command& command, std::string_view word) {
+    if (word.starts_with("--")) {
+      const Option* option = find_option(command, word.substr(2));
+      return option != nullptr && !option->value.empty();
+    }
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      const Option* option = find_option(command, word[i]);
+      if (option == nullptr) return false;
+      if (!option->value.empty()) return i + 1 == word.size();
+    }
+    return false;
+  }
+
+  void scan(const Command& command) {
+    bool options_over = false;
+    for (at_ = 0; at_ < words_.size() && line_.problem.empty(); ++at_) {
+      const std::string& word = words_[at_];
+      const bool names_command = std::find(command_words_.begin(), command_words_.end(), at_) != command_words_.end();
+      if (names_command) continue;
+      if (options_over || !is_option(word)) {
+        line_.arguments.words_.push_back(word);
+      } else if (word == "--") {
+        options_over = true;
+      } else if (word.starts_with("--")) {
+        take_long(command, word);
+      } else {
+        take_letters(command, word);
+      }
+    }
+  }
+
+  void take_long(const Command& command, const std::string& word) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(2, equals == std::string::npos ? std::string::npos : equals - 2);
+    const Option* option = find_option(command, name);
+    if (option == nullptr) {
+      fail("unknown option " + in_backticks("--" + name));
+      const std::string_view near = nearest(name, option_names(command));
+      if (!near.empty()) hint(fmt::format("did you mean `--{}`?", near));
+      return;
+    }
+    if (option->value.empty()) {
+      if (equals != std::string::npos) return fail(fmt::format("--{} takes no value", name));
+      return store(*option, {});
+    }
+    if (equals != std::string::npos) return store(*option, word.substr(equals + 1));
+    take_next(command, *option, "--" + name);
+  }
+
+  void take_letters(const Command& command, const std::string& word) {
+    for (std::size_t i = 1; i < word.size() && line_.problem.empty(); ++i) {
+      const Option* option = find_option(command, word[i]);
+      const std::string shown = i == 1 && word.size() > 2 ? word : fmt::format("-{}", word[i]);
+      if (option == nullptr) return unknown_letter(command, word[i], shown);
+      if (option->value.empty()) {
+        store(*option, {});
+      } else if (i + 1 < word.size()) {
+        return store(*option, word.substr(i + (word[i + 1] == '=' ? 2 : 1)));
+      } else {
+        return take_next(command, *option, fmt::format("-{}", word[i]));
+      }
+    }
+  }
+
+  void unknown_letter(const Command& command, char letter, const std::string& shown) {
+    fail("unknown option " + in_backticks(shown));
+    // -long for --long, and -o for -f: what other programs would accept.
+    if (shown.size() > 2 && find_option(command, shown.substr(1)) != nullptr) {
+      hint(fmt::format("did you mean `-{}`?", shown));
+    } else if (letter == 'o' && find_option(command, "file") != nullptr) {
+      hint("to write the result to a file: -f FILE");
+    }
+  }
+
+  void take_next(const Command& command, const Option& option, const std::string& shown) {
+    const bool there = at_ + 1 < words_.size();
+    const std::string next = there ? words_[at_ + 1] : std::string();
+    const std::string next_name = next.substr(0, next.find('='));
+    const bool is_other = is_option(next) && !is_number(next) &&
+                          (next == "--" || (next_name.starts_with("--") && find_option(command, next_name.substr(2))) ||
+                           (next.size() == 2 && find_option(command, next[1]) != nullptr));
+    if (!there || is_other) return fail(fmt::format("{} needs a value, {}", shown, option.value));
+    ++at_;
+    store(option, next);
+  }
+
+  void store(const Option& option, const std::string& value) {
+    line_.wants_help = line_.wants_help || option.name == "help";
+    line_.wants_version = line_.wants_version || option.name == "version";
+    if (!option.choices.empty()) check_choice("--" + option.name, value, option.choices);
+    const bool meant_file = option.name == "output" && value.find_first_of("./") != std::string::npos;
+    if (!line_.problem.empty() && meant_file) line_.hints = {"to write the result to a file: -f FILE"};
+    line_.arguments.values_[option.name].push_back(value);
+  }
+
+  void check_choice(const std::string& what, const std::string& value, const std::vector<Choice>& choices) {
+    const std::vector<std::string> names = names_of(choices);
+    if (std::find(names.begin(), names.end(), value) != names.end()) return;
+    fail(fmt::format("{}: {} is not one of {}", what, in_backticks(value), listed(names)));
+    hint(did_you_mean(value, {names.begin(), names.end()}));
+  }
+
+  void check_arguments() {
+    if (!line_.problem.empty()) return;
+    const std::vector<Argument>& wanted = line_.command->arguments;
+    const std::vector<std::string>& given = line_.arguments.words_;
+    for (std::size_t i = 0; i < wanted.size() && line_.problem.empty(); ++i) {
+      if (i < given.size()) {
+        if (!wanted[i].choices.empty() && !wanted[i].open) check_choice(wanted[i].name, given[i], wanted[i].choices);
+      } else if (wanted[i].required) {
+        fail("missing " + wanted[i].name);
+        hint(usage_of(*line_.command));
+      }
+    }
+    const bool more_allowed = !wanted.empty() && wanted.back().repeatable;
+    if (line_.problem.empty() && given.size() > wanted.size() && !more_allowed) {
+      fail("unexpected argument " + in_backticks(given[wanted.size()]));
+      hint(usage_of(*line_.command));
+    }
+  }
+
+  void fail(std::string problem) { line_.problem = std::move(problem); }
+  void hint(std::string text) {
+    if (!text.empty()) line_.hints.push_back(std::move(text));
+  }
+
+  const std::vector<std::string>& words_;
+  std::vector<std::size_t> command_words_;  // places of the words that name the command
+  std::size_t at_ = 0;
+  ParsedLine line_;
+};
+
+ParsedLine parse_line(const std::vector<std::string>& words) { return LineParser(words).parse(); }
+
+}  // namespace weft::cli

@@ -1,0 +1,45 @@
+// From the words of a command line to a command and its arguments. Options may stand anywhere before "--"; a long one
+// takes its value as --name VALUE or --name=VALUE, a short one as -n VALUE or -nVALUE, and switches may share a dash.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/framework/command.h"
+
+namespace weft::cli {
+
+class Arguments {
+ public:
+  // Whether the option was given. Asking for one that the command does not have is a mistake of ours.
+  [[nodiscard]] bool has(std::string_view option) const { return !values(option).empty(); }
+  // The last value given, or "".
+  [[nodiscard]] std::string value(std::string_view option) const;
+  // Every value given, in order; a switch counts as one empty value.
+  [[nodiscard]] const std::vector<std::string>& values(std::string_view option) const;
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  // The n-th positional argument, or "".
+  [[nodiscard]] std::string word(std::size_t n) const { return n < words_.size() ? words_[n] : std::string(); }
+
+ private:
+  friend class LineParser;
+  const Command* command_ = nullptr;
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;
+  std::vector<std::string> words_;
+};
+
+struct ParsedLine {
+  const Command* command = nullptr;  // null when no command was named
+  std::string group;                 // the group whose name stood alone and which has no default
+  Arguments arguments;
+  bool wants_help = false;
+  bool wants_version = false;
+  std::string problem;             // what is wrong with the line; the rest is filled as far as it is understood
+  std::vector<std::string> hints;  // "did you mean ...?"
+};
+
+[[nodiscard]] ParsedLine parse_line(const std::vector<std::string>& words);
+
+}  // namespace weft::cli

@@ -1,0 +1,190 @@
+#include "cli/framework/run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "cli/framework/command.h"
+#include "cli/framework/help.h"
+
+namespace weft::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// A run inside this process, with streams and environment of the test's choice.
+struct Session {
+  std::string out;
+  std::string err;
+  bool terminal = false;
+  bool out_is_full = false;
+  std::map<std::string, std::string> variables;
+
+  Exit run(const std::vector<std::string>& words) {
+    out.clear();
+    err.clear();
+    Io io;
+    io.write_out = [this](std::string_view text) -> Status {
+      if (out_is_full) return Error{ErrorCode::unavailable, "cannot write: No space left on device", "standard output"};
+      out += text;
+      return {};
+    };
+    io.write_err = [this](std::string_view text) { err += text; };
+    io.environment = [this](const char* name) { return variables.contains(name) ? variables[name] : std::string(); };
+    io.out_is_terminal = terminal;
+    io.err_is_terminal = terminal;
+    return run_weft(words, io);
+  }
+};
+
+std::string broken_file() {
+  std::string path = testing::TempDir() + "/weft_broken.yaml";
+  std::ofstream(path) << "weft: 1\nnaem: x\n";
+  return path;
+}
+
+constexpr const char* kEscape = "\x1b[";
+
+TEST(RunTest, NoWordsPrintHelp) {
+  Session session;
+  EXPECT_EQ(session.run({}), Exit::ok);
+  EXPECT_EQ(session.out, main_help());
+  EXPECT_THAT(session.err, IsEmpty());
+}
+
+TEST(RunTest, HelpOfEveryCommandBeginsWithExamples) {
+  for (const Command& command : all_commands()) {
+    Session session;
+    EXPECT_EQ(session.run({"help", command.name}), Exit::ok);
+    EXPECT_THAT(session.out, StartsWith("Examples:\n  # "));
+    EXPECT_THAT(session.out, HasSubstr("\nUsage: weft " + command.name));
+    for (const Option& option : command.options) EXPECT_THAT(session.out, HasSubstr("--" + option.name));
+    for (const Option& option : global_options()) EXPECT_THAT(session.out, HasSubstr("--" + option.name));
+    EXPECT_THAT(session.out, Not(HasSubstr(" \n")));
+    const std::string by_word = session.out;
+    const std::vector<std::string> words =
+        command.group().empty()
+            ? std::vector<std::string>{command.name, "--help"}
+            : std::vector<std::string>{std::string(command.group()), std::string(command.last_word()), "--help"};
+    EXPECT_EQ(session.run(words), Exit::ok);
+    EXPECT_EQ(session.out, by_word);
+  }
+}
+
+TEST(RunTest, HelpTopics) {
+  Session session;
+  for (const Topic& topic : all_topics()) {
+    EXPECT_EQ(session.run({"help", topic.name}), Exit::ok);
+    EXPECT_THAT(session.out, StartsWith(topic.summary));
+  }
+  EXPECT_EQ(session.run({"help", "exit-code"}), Exit::usage);
+  EXPECT_THAT(session.out, IsEmpty());
+  EXPECT_EQ(session.err,
+            "weft help: there is no command or topic `exit-code`\n"
+            "  did you mean `exit-codes`?\n"
+            "  `weft help` lists them\n");
+}
+
+TEST(RunTest, FullDiskIsSaid) {
+  Session session;
+  session.out_is_full = true;
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{}, {"version"}, {"--version"}, {"help", "show"}, {"man"}, {"catalog"}}) {
+    EXPECT_EQ(session.run(words), Exit::unavailable);
+    EXPECT_EQ(session.err, "weft: standard output: cannot write: No space left on device\n");
+  }
+}
+
+TEST(RunTest, ColorFollowsTerminalVariablesAndOption) {
+  const std::string path = broken_file();
+  Session session;
+  EXPECT_EQ(session.run({"show", path}), Exit::usage);
+  EXPECT_THAT(session.err, Not(HasSubstr(kEscape)));
+  session.run({"show", path, "--color", "always"});
+  EXPECT_THAT(session.err, HasSubstr(kEscape));
+
+  session.terminal = true;
+  session.run({"show", path});
+  EXPECT_THAT(session.err, HasSubstr(kEscape));
+  session.run({"show", path, "--color=never"});
+  EXPECT_THAT(session.err, Not(HasSubstr(kEscape)));
+  session.variables["NO_COLOR"] = "1";
+  session.run({"show", path});
+  EXPECT_THAT(session.err, Not(HasSubstr(kEscape)));
+  session.run({"show", path, "--color", "always"});
+  EXPECT_THAT(session.err, HasSubstr(kEscape));
+  session.variables = {{"NO_COLOR", ""}, {"TERM", "xterm"}};
+  session.run({"show", path});
+  EXPECT_THAT(session.err, HasSubstr(kEscape));
+  session.variables = {{"TERM", "dumb"}};
+  session.run({"show", path});
+  EXPECT_THAT(session.err, Not(HasSubstr(kEscape)));
+}
+
+TEST(RunTest, MachineFormatsAreNeverColored) {
+  Session session;
+  session.terminal = true;
+  EXPECT_EQ(session.run({"catalog", "list", "gpus"}), Exit::ok);
+  EXPECT_THAT(session.out, HasSubstr(kEscape));
+  for (const char* format : {"json", "yaml", "ndjson", "csv"}) {
+    EXPECT_EQ(session.run({"catalog", "list", "gpus", "--color", "always", "-o", format}), Exit::ok);
+    EXPECT_THAT(session.out, Not(HasSubstr(kEscape))) << format;
+  }
+}
+
+TEST(RunTest, DesignRefusesNonsense) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "say how large: --gpus N, --servers N or --power POWER"},
+      {{"--gpus", "8", "--servers", "1"}, "--gpus, --servers and --power exclude each other: give one"},
+      {{"--gpus", "0"}, "--gpus: `0` is not a whole number of at least 1"},
+      {{"--gpus", "-8"}, "--gpus: `-8` is not a whole number of at least 1"},
+      {{"--gpus", "many"}, "--gpus: `many` is not a whole number of at least 1"},
+      {{"--gpus", "99999999999999999999"}, "--gpus: `99999999999999999999` is not a whole number of at least 1"},
+      {{"--gpus", "8", "--inference", "101"}, "--inference: `101` is not a whole number from 0 to 100"},
+      {{"--gpus", "8", "--planes", "0"}, "--planes: `0` is not a whole number from 1 to 8"},
+      {{"--gpus", "8", "--oversubscription", "0:0"}, "--oversubscription: "},
+      {{"--gpus", "8", "--data", "great"}, "--data: `great` is not one of good, better or best"},
+      {{"--power", "2 bananas"}, "--power: "},
+      {{"--power", "0W"}, "--power: must be more than nothing"},
+      {{"--gpus", "8", "--name", "a: b"}, "--name: "},
+      {{"--gpus", "8", "--server="}, "--server: is empty"},
+  };
+  for (const auto& [options, problem] : cases) {
+    std::vector<std::string> words = {"design"};
+    words.insert(words.end(), options.begin(), options.end());
+    Session session;
+    EXPECT_EQ(session.run(words), Exit::usage) << problem;
+    EXPECT_THAT(session.err, StartsWith("weft design: " + problem));
+    EXPECT_THAT(session.out, IsEmpty());
+  }
+}
+
+TEST(RunTest, ShowSaysWhatIsMissing) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"show"}, "weft show: missing CLUSTER\n  usage: weft show [VIEW] CLUSTER [OPTIONS]\n"},
+      {{"show", "racks"}, "weft show: missing CLUSTER\n  usage: weft show racks CLUSTER\n"},
+      {{"show", "c.yaml", "racks"}, "weft show: the view comes before the file\n  weft show racks c.yaml\n"},
+      {{"show", "racks", "c.yaml", "--fabric", "oob"},
+       "weft show: --fabric does not apply to `racks`\n  it applies to switches, cables, ports or addresses\n"},
+      {{"show", "racks", "c.yaml", "--prices", "p.yaml"}, "weft show: --prices applies to `bom`, not to `racks`\n"},
+      {{"show", "racks", "c.yaml", "--effective"},
+       "weft show: --effective is a view of its own, not an option of `racks`\n"},
+      {{"show", "--effective", "c.yaml", "-o", "csv"},
+       "weft show: `effective` is a nested file: it can be yaml, json or ndjson, not csv\n"},
+      {{"show", "bom", "-", "--prices", "-"}, "weft show: only one file can come from standard input\n"},
+  };
+  for (const auto& [words, text] : cases) {
+    Session session;
+    EXPECT_EQ(session.run(words), Exit::usage);
+    EXPECT_EQ(session.err, text);
+    EXPECT_THAT(session.out, IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,87 @@
+// weft oob events: the event logs of a whole cluster, and clearing them.
+#include "base/quantity.h"
+#include "cli/framework/option_reader.h"
+#include "cli/oob/care.h"
+#include "oob/bmc/ask_all.h"
+#include "oob/manage/events_view.h"
+
+namespace weft::cli {
+namespace {
+
+// A date, or how long ago. False after the reader was told what is wrong.
+std::optional<std::int64_t> since(OptionReader& reader, std::int64_t now_ms) {
+  const std::string text = reader.arguments().value("since");
+  if (text.empty()) return std::nullopt;
+  if (const auto date = oob::parse_event_time(text)) return date;
+  const Result<Duration> ago = parse_duration(text);
+  if (ago.ok()) return now_ms - ago->count() / 1'000'000;
+  reader.bad("since", "it is neither a date nor a time", "2026-01-31, 2026-01-31T08:00:00Z, 12h or 7d");
+  return std::nullopt;
+}
+
+oob::Health least(const Context& context) {
+  const std::string name = context.arguments().value("level");
+  if (name == "critical") return oob::Health::critical;
+  return name == "warning" ? oob::Health::warning : oob::Health::unknown;
+}
+
+Exit clear(Context& context, OobSetup& setup) {
+  const std::vector<std::uint32_t> targets = spoken_to(context, setup);
+  if (const std::optional<Exit> stop = setup.permit(context, "events.clear", targets, kCareLimit)) return *stop;
+  const ActionTerms terms = setup.terms();
+  const Result<std::vector<oob::DeviceEnding>> endings =
+      oob::clear_logs(setup.fleet(), targets, setup.state() + "/events", terms.reason, terms.dry_run);
+  if (!endings.ok()) return context.failed(endings.error());
+  return context.deliver(oob::endings_document(setup.inventory(), "oob-events-clear", *endings), outcome_of(*endings));
+}
+
+Exit run_events(Context& context) {
+  Exit code = Exit::ok;
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  if (setup == nullptr) return code;
+  const bool clearing = context.arguments().has("clear");
+  if (clearing && (context.arguments().has("since") || context.arguments().has("level")))
+    return context.misused("a log is cleared as a whole: --clear goes with neither --since nor --level");
+  if (clearing) return clear(context, *setup);
+  OptionReader reader(context.arguments());
+  const std::int64_t now_ms = setup->clock().wall_ms();
+  const oob::EventFilter filter{since(reader, now_ms), least(context)};
+  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  oob::EventFleet fleet(filter, now_ms);
+  const std::vector<oob::Unreached> unreached = oob::ask_all(
+      setup->fleet(), spoken_to(context, *setup), [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->events(); },
+      [&](std::uint32_t target, const std::vector<oob::LogEvent>& events) { fleet.add(target, events); });
+  return context.deliver(oob::events_document(setup->inventory(), fleet, unreached), outcome_of(false, unreached));
+}
+
+}  // namespace
+
+Command oob_events_command() {
+  Command command;
+  command.name = "oob events";
+  command.summary = "Read the event logs of all machines, or clear them";
+  command.usage = "CLUSTER [HOSTS] [--since TIME] [--level LEVEL] [--clear] [OPTIONS]";
+  command.description = {
+      "Equal events are told once, with the machines that have them and how often; newest first. BMCs whose clock was "
+      "not set when they logged are named.",
+      "--clear saves each log to STATE/events/DEVICE-DATE.json before it clears it. An event that a BMC logs in the "
+      "moment between the last look and the clearing is not seen."};
+  command.examples = {{"weft oob events pod16.yaml --since 24h --level warning", "What went wrong since yesterday"},
+                      {"weft oob events pod16.yaml train001 --clear --reason 'DIMM replaced' --yes", "Begin anew"}};
+  command.arguments = {cluster_argument(), oob_hosts_argument()};
+  command.options = joined(joined({{.name = "since", .value = "WHEN", .help = "a date, or a time ago: 12h, 7d"},
+                                   {.name = "level",
+                                    .value = "LEVEL",
+                                    .help = "this severe and worse",
+                                    .choices = choices_named({"ok", "warning", "critical"})},
+                                   {.name = "clear", .help = "save the logs here, then clear them there"},
+                                   output_option(),
+                                   file_option(),
+                                   catalog_option()},
+                                  oob_action_options()),
+                           oob_options());
+  command.run = run_events;
+  return command;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,359 @@
+#include "cli/oob/input.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "base/host_range.h"
+#include "cli/framework/option_reader.h"
+#include "oob/bmc/connector.h"
+
+namespace weft::cli {
+namespace {
+
+oob::SystemClock* stopped_by_signal = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+// The first signal winds the command up: sessions are closed, what is unproven is written down. The second ends it.
+extern "C" void on_signal(int signal) {
+  if (stopped_by_signal != nullptr) stopped_by_signal->stop();
+  (void)std::signal(signal, SIG_DFL);
+}
+
+void listen_for_signals(oob::SystemClock* clock) {
+  stopped_by_signal = clock;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, clock != nullptr ? on_signal : SIG_DFL);
+  (void)std::signal(SIGPIPE, SIG_IGN);
+}
+
+std::string user_name(const Io& io) {
+  std::string name = std::to_string(::getuid());
+  passwd entry{};
+  std::array<char, 4096> space{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(::getuid(), &entry, space.data(), space.size(), &found) == 0 && found != nullptr)
+    name = found->pw_name;
+  const std::string before = io.environment("SUDO_USER");
+  return before.empty() || before == name ? name : fmt::format("{}({})", before, name);
+}
+
+std::string user_at_host(const Io& io) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) return user_name(io);
+  return user_name(io) + "@" + host.data();
+}
+
+std::string default_state(const Io& io) {
+  if (std::string given = io.environment("WEFT_STATE"); !given.empty()) return given;
+  if (const std::string base = io.environment("XDG_STATE_HOME"); !base.empty()) return base + "/weft";
+  const std::string home = io.environment("HOME");
+  return (home.empty() ? std::string("/var/lib") : home + "/.local/state") + "/weft";
+}
+
+// Servers that have a cable to the switch.
+std::size_t servers_on(const model::Cluster& cluster, model::DeviceId device) {
+  std::set<std::uint32_t> servers;
+  for (const model::PortId port : cluster.ports_of(device)) {
+    const model::PortId peer = cluster.peer_of(port);
+    if (peer == model::kNone<model::PortId>) continue;
+    const model::DeviceId other = cluster.port(peer).device;
+    if (cluster.group_of(other).kind == model::DeviceKind::server) servers.insert(model::index_of(other));
+  }
+  return servers.size();
+}
+
+// What else feels it: one line a device, the heaviest few.
+std::vector<std::string> burdens(const model::Cluster& cluster, const oob::Inventory& inventory,
+                                 const std::vector<std::uint32_t>& targets) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> lines;
+  std::size_t more = 0;
+  for (const std::uint32_t i : targets) {
+    const oob::Target& target = inventory.targets()[i];
+    const std::vector<std::uint32_t> children = target.role == oob::Role::chassis || target.role == oob::Role::pdu
+                                                    ? inventory.children(i)
+                                                    : std::vector<std::uint32_t>{};
+    const std::size_t servers = target.role == oob::Role::network_switch ? servers_on(cluster, target.device) : 0;
+    if (children.empty() && servers == 0) continue;
+    if (lines.size() == kShown) {
+      ++more;
+      continue;
+    }
+    lines.push_back(servers > 0
+                        ? fmt::format("  {} carries links of {} servers ({})", target.name, servers, target.fabric)
+                        : fmt::format("  {} is the only power of {} devices", target.name, children.size()));
+  }
+  if (more > 0) lines.push_back(fmt::format("  and {} more such devices", more));
+  return lines;
+}
+
+std::optional<FileId> add_endpoints(Context& context, model::Loaded& loaded, const std::string& path, Exit& code) {
+  Result<std::string> text = read_file(path);
+  if (text.ok()) return loaded.sources.add(path, std::move(text).value());
+  code = context.failed(text.error());
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string oob_state_folder(const Context& context) {
+  const std::string given = context.arguments().value("state");
+  return given.empty() ? default_state(context.io()) : given;
+}
+
+std::string oob_journal_path(const std::string& state) { return state + "/journal.ndjson"; }
+
+std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::vector<Option> oob_options() {
+  const std::string section = "Reaching the controllers";
+  return {
+      {.name = "endpoints",
+       .value = "FILE",
+       .help = "where devices really answer, if not where the cluster file says",
+       .hint = Hint::file,
+       .section = section},
+      {.name = "credentials",
+       .value = "REFERENCE",
+       .help = "file:PATH, env:NAME, command:PROGRAM or vault:PATH",
+       .fallback = "the cluster file's",
+       .section = section},
+      {.name = "ca",
+       .value = "FILE",
+       .help = "certificates that prove those of the BMCs",
+       .hint = Hint::file,
+       .section = section},
+      {.name = "insecure", .help = "take any certificate", .section = section},
+      {.name = "fanout",
+       .value = "N",
+       .help = "devices spoken to at the same time",
+       .fallback = std::to_string(oob::kDefaultFanOut),
+       .section = section},
+      {.name = "timeout",
+       .value = "TIME",
+       .help = "longest time for one request",
+       .fallback = "10s",
+       .section = section},
+      {.name = "state",
+       .value = "DIR",
+       .help = "folder of the journal, console logs and backups",
+       .fallback = "$WEFT_STATE or ~/.local/state/weft",
+       .section = section},
+      {.name = "syslog",
+       .value = "TARGET",
+       .help = "log server: tcp://HOST:PORT, tls://HOST:PORT or none",
+       .fallback = "the cluster file's",
+       .section = section},
+  };
+}
+
+std::vector<Option> oob_action_options() {
+  const std::string section = "Doing it";
+  return {
+      {.name = "dry-run", .help = "say what would be done, and do nothing", .section = section},
+      {.name = "yes", .help = "do it: without this nothing is changed", .section = section},
+      {.name = "reason", .value = "TEXT", .help = "why; goes to the journal and the log server", .section = section},
+      {.name = "limit", .value = "N", .help = "most devices that may be hit", .section = section},
+  };
+}
+
+Argument oob_hosts_argument() {
+  return {.name = "HOSTS",
+          .help = "train[001-004], @POOL, rack:NAME, servers, switches, pdus or all; several with commas",
+          .required = false};
+}
+
+OobSetup::~OobSetup() {
+  fleet_.reset();
+  journal_.reset();
+  if (syslog_ != nullptr) {
+    const std::string left = syslog_->finish().text(syslog_target_);
+    if (!left.empty()) context_->remark(left);
+  }
+  listen_for_signals(nullptr);
+}
+
+std::unique_ptr<OobSetup> OobSetup::open(Context& context, bool needs_credentials, Exit& code, std::size_t first) {
+  std::unique_ptr<OobSetup> setup(new OobSetup());
+  setup->first_ = first;
+  setup->arguments_ = &context.arguments();
+  if (!setup->open_inventory(context, code) || !setup->choose(context, code)) return nullptr;
+  if (needs_credentials && !setup->open_fleet(context, code)) return nullptr;
+  return setup;
+}
+
+bool OobSetup::open_inventory(Context& context, Exit& code) {
+  code = Exit::usage;
+  const Arguments& arguments = context.arguments();
+  loaded_ = context.open_cluster(arguments.word(first_));
+  if (loaded_->cluster == nullptr) {
+    (void)context.report(*loaded_);
+    return false;
+  }
+  std::optional<FileId> endpoints;
+  if (const std::string path = arguments.value("endpoints"); !path.empty()) {
+    endpoints = add_endpoints(context, *loaded_, path, code);
+    if (!endpoints) return false;
+  }
+  std::optional<oob::Inventory> inventory =
+      oob::make_inventory(*loaded_->cluster, loaded_->diagnostics, &loaded_->sources, endpoints);
+  if (!inventory) {
+    (void)context.report(*loaded_);
+    return false;
+  }
+  inventory_ = std::move(*inventory);
+  return true;
+}
+
+bool OobSetup::choose(Context& context, Exit& code) {
+  const std::string words = context.arguments().word(first_ + 1);
+  all_chosen_ = words.empty() || words == "all";
+  const Result<std::vector<std::uint32_t>> chosen = inventory_.select(words.empty() ? "all" : words);
+  if (!chosen.ok()) {
+    code = context.misused(chosen.error().message, {"`weft oob inventory CLUSTER` lists the devices"});
+    return false;
+  }
+  chosen_ = *chosen;
+  return true;
+}
+
+bool OobSetup::adjust_endpoints(Context& context, Exit& code) {
+  OptionReader reader(context.arguments());
+  const std::optional<Duration> timeout = reader.time("timeout");
+  if (const auto width = reader.integer("fanout", 1, oob::kMostFanOut)) width_ = static_cast<int>(*width);
+  if (!reader.ok()) {
+    code = context.misused(reader.problem(), {reader.hint()});
+    return false;
+  }
+  const std::string ca = context.arguments().value("ca");
+  inventory_.adjust([&](oob::Endpoint& endpoint) {
+    if (timeout) endpoint.request_limit = *timeout;
+    if (timeout && *timeout < endpoint.connect_limit) endpoint.connect_limit = *timeout;
+    if (!ca.empty()) endpoint.tls.ca_file = ca;
+    if (context.arguments().has("insecure")) endpoint.tls.verify = false;
+  });
+  return true;
+}
+
+bool OobSetup::open_fleet(Context& context, Exit& code) {
+  if (!adjust_endpoints(context, code)) return false;
+  const model::OobSpec& spec = *cluster().spec().fabrics->oob;
+  std::string reference = context.arguments().value("credentials");
+  if (reference.empty() && spec.credentials.has_value()) reference = *spec.credentials;
+  if (reference.empty()) {
+    code = context.misused("nothing says where the BMCs' credentials are",
+                           {"give --credentials file:PATH, or `credentials` under fabrics.oob of the cluster file"});
+    return false;
+  }
+  Result<std::unique_ptr<oob::CredentialStore>> store = oob::open_credentials(reference, context.io().environment);
+  if (!store.ok()) {
+    code = context.failed(store.error());
+    return false;
+  }
+  credentials_ = std::move(store).value();
+  if (!open_journal(context, code)) return false;
+  dialer_ = oob::network_dialer(clock_);
+  fleet_ = std::make_unique<oob::Fleet>(oob::Fleet{inventory_, *dialer_, *credentials_, clock_, *journal_, width_});
+  listen_for_signals(&clock_);
+  return true;
+}
+
+bool OobSetup::open_journal(Context& context, Exit& code) {
+  state_ = oob_state_folder(context);
+  who_ = user_at_host(context.io());
+  if (!open_syslog(context, code)) return false;
+  Result<std::unique_ptr<oob::Journal>> journal =
+      oob::open_journal(oob_journal_path(state_), who_, clock_, [this](const oob::JournalEntry& /*entry*/) {
+        if (syslog_ != nullptr) syslog_->wake();
+      });
+  if (!journal.ok()) {
+    code = context.failed(journal.error());
+    return false;
+  }
+  journal_ = std::move(journal).value();
+  return true;
+}
+
+// The journal is the record; the log server has a copy of it.
+bool OobSetup::open_syslog(Context& context, Exit& code) {
+  context_ = &context;
+  const model::OobSpec& spec = *cluster().spec().fabrics->oob;
+  std::string text = context.arguments().value("syslog");
+  if (text.empty() && spec.syslog.has_value()) text = *spec.syslog;
+  if (text.empty() || text == "none") return true;
+  const Result<oob::SyslogTarget> target = oob::parse_syslog_target(text);
+  if (!target.ok()) {
+    code = context.misused(fmt::format("--syslog: {}", target.error().message));
+    return false;
+  }
+  oob::SyslogOptions options;
+  options.target = *target;
+  options.ca_file = context.arguments().value("ca");
+  options.journal = oob_journal_path(state_);
+  syslog_target_ = *target;
+  syslog_ = std::make_unique<oob::SyslogForwarder>(std::move(options));
+  return true;
+}
+
+bool OobSetup::open_journal_alone(Context& context, Exit& code) {
+  if (!open_journal(context, code)) return false;
+  listen_for_signals(&clock_);
+  return true;
+}
+
+ActionTerms OobSetup::terms() const {
+  ActionTerms terms;
+  terms.dry_run = arguments_->has("dry-run");
+  terms.yes = arguments_->has("yes");
+  terms.reason = arguments_->value("reason");
+  OptionReader reader(*arguments_);
+  if (const auto limit = reader.integer("limit", 0, static_cast<std::int64_t>(kMaxHosts)))
+    terms.limit = static_cast<std::uint32_t>(*limit);
+  return terms;
+}
+
+std::optional<Exit> OobSetup::permit(Context& context, std::string_view verb, const std::vector<std::uint32_t>& targets,
+                                     std::uint32_t default_limit) {
+  OptionReader reader(*arguments_);
+  (void)reader.integer("limit", 0, static_cast<std::int64_t>(kMaxHosts));
+  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  const ActionTerms asked = terms();
+  std::set<std::string> racks;
+  for (const std::uint32_t i : targets) racks.insert(inventory_.targets()[i].rack);
+  racks.erase("");
+  context.remark(fmt::format("{} {} {} device{} in {} rack{}: {}", verb, asked.dry_run ? "would hit" : "hits",
+                             targets.size(), targets.size() == 1 ? "" : "s", racks.size(), racks.size() == 1 ? "" : "s",
+                             fold(targets)));
+  for (const std::string& line : burdens(cluster(), inventory_, targets)) context.remark(line);
+  if (asked.dry_run) return std::nullopt;
+  const std::uint32_t limit = asked.limit.value_or(default_limit);
+  std::string refusal;
+  if (targets.size() > limit) {
+    refusal = fmt::format("{} devices are more than the limit of {}; --limit {} allows it", targets.size(), limit,
+                          targets.size());
+  } else if (asked.reason.empty()) {
+    refusal = "say why with --reason: it goes to the journal";
+  } else if (!asked.yes) {
+    refusal = "nothing was done; --yes does it, --dry-run shows each step";
+  }
+  if (refusal.empty()) return std::nullopt;
+  if (journal_ != nullptr) {
+    oob::JournalEntry entry;
+    entry.operation = oob::new_operation_id();
+    entry.verb = std::string(verb) + ".refused";
+    entry.detail = Value::map().set("hosts", fold(targets)).set("why", refusal);
+    if (const Status status = journal_->append(std::move(entry)); !status.ok()) return context.failed(status.error());
+  }
+  return context.failed({ErrorCode::refused, refusal, {}});
+}
+
+}  // namespace weft::cli

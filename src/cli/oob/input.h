@@ -1,0 +1,103 @@
+// What the `weft oob` commands share: their options, the inventory of a cluster file, the devices that were named, the
+// way in (credentials, TLS, journal, syslog), and the manners of a dangerous verb: say whom it hits, ask for --yes, ask
+// for a reason, and refuse to hit more than the limit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/framework/context.h"
+#include "oob/bmc/fleet.h"
+#include "oob/journal/syslog.h"
+
+namespace weft::cli {
+
+// Options of every command that talks to BMCs: endpoints, credentials, state, fanout, timeout, ca, insecure, syslog.
+[[nodiscard]] std::vector<Option> oob_options();
+// Of those that change something: dry-run, yes, reason, limit.
+[[nodiscard]] std::vector<Option> oob_action_options();
+[[nodiscard]] Argument oob_hosts_argument();  // "HOSTS", optional
+[[nodiscard]] std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b);
+
+// The folder of --state, or the one that is meant without it.
+[[nodiscard]] std::string oob_state_folder(const Context& context);
+// The journal in that folder.
+[[nodiscard]] std::string oob_journal_path(const std::string& state);
+
+// Whether the operator said to go on, and why.
+struct ActionTerms {
+  bool dry_run = false;
+  bool yes = false;
+  std::string reason;
+  std::optional<std::uint32_t> limit;
+};
+
+class OobSetup {
+ public:
+  // CLUSTER and HOSTS are the arguments from `first` on. Null after it was said what is wrong; `code` then holds the
+  // exit. `needs_credentials`: also open the provider, the journal and the dialer.
+  [[nodiscard]] static std::unique_ptr<OobSetup> open(Context& context, bool needs_credentials, Exit& code,
+                                                      std::size_t first = 0);
+  // For commands that need the journal and the state folder, but no BMC: after open() without credentials. False after
+  // it was said what is wrong.
+  [[nodiscard]] bool open_journal_alone(Context& context, Exit& code);
+  ~OobSetup();
+  OobSetup(const OobSetup&) = delete;
+  OobSetup& operator=(const OobSetup&) = delete;
+
+  [[nodiscard]] const model::Cluster& cluster() const { return *loaded_->cluster; }
+  [[nodiscard]] const oob::Inventory& inventory() const { return inventory_; }
+  // The devices named by HOSTS, or all.
+  [[nodiscard]] const std::vector<std::uint32_t>& chosen() const { return chosen_; }
+  [[nodiscard]] bool all_chosen() const { return all_chosen_; }
+  [[nodiscard]] oob::SystemClock& clock() { return clock_; }
+  [[nodiscard]] oob::Fleet& fleet() { return *fleet_; }
+  [[nodiscard]] oob::Journal& journal() { return *journal_; }
+  // "alice@jump1", as in the journal.
+  [[nodiscard]] const std::string& who() const { return who_; }
+  // Folder for the journal, console logs and switch backups.
+  [[nodiscard]] const std::string& state() const { return state_; }
+  // Names of targets, folded: "train[001-004]".
+  [[nodiscard]] std::string fold(const std::vector<std::uint32_t>& targets) const { return inventory_.fold(targets); }
+
+  [[nodiscard]] ActionTerms terms() const;
+  // Prints whom the verb hits (devices, racks, what leans on them) on standard error and decides: nothing to go on
+  // (also for a dry run: the command then shows its plan and stops); otherwise the exit: refused when --yes or --reason
+  // is missing or the limit is passed. A refusal is journalled. `default_limit`: devices that may be hit without
+  // --limit.
+  [[nodiscard]] std::optional<Exit> permit(Context& context, std::string_view verb,
+                                           const std::vector<std::uint32_t>& targets, std::uint32_t default_limit);
+
+ private:
+  OobSetup() = default;
+  // Each says what is wrong itself and sets `code`.
+  [[nodiscard]] bool open_inventory(Context& context, Exit& code);
+  [[nodiscard]] bool choose(Context& context, Exit& code);
+  [[nodiscard]] bool adjust_endpoints(Context& context, Exit& code);
+  [[nodiscard]] bool open_fleet(Context& context, Exit& code);
+  [[nodiscard]] bool open_journal(Context& context, Exit& code);
+  [[nodiscard]] bool open_syslog(Context& context, Exit& code);
+
+  std::unique_ptr<model::Loaded> loaded_;
+  oob::Inventory inventory_;
+  std::vector<std::uint32_t> chosen_;
+  bool all_chosen_ = true;
+  std::string state_;
+  std::string who_;
+  std::size_t first_ = 0;
+  int width_ = oob::kDefaultFanOut;
+  oob::SystemClock clock_;
+  std::unique_ptr<oob::CredentialStore> credentials_;
+  std::unique_ptr<oob::BmcDialer> dialer_;
+  std::unique_ptr<oob::SyslogForwarder> syslog_;
+  oob::SyslogTarget syslog_target_;
+  Context* context_ = nullptr;
+  std::unique_ptr<oob::Journal> journal_;
+  std::unique_ptr<oob::Fleet> fleet_;
+  const Arguments* arguments_ = nullptr;
+};
+
+}  // namespace weft::cli

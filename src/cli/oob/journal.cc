@@ -1,0 +1,141 @@
+// weft oob journal: what was done to whom, and whether the journal still says what was written to it.
+#include "oob/journal/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <deque>
+
+#include "base/utf8.h"
+#include "cli/framework/context.h"
+#include "cli/framework/option_reader.h"
+#include "cli/oob/input.h"
+#include "oob/journal/scan.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr std::int64_t kDefaultTail = 50;
+constexpr std::int64_t kMostTail = 10'000'000;
+
+Exit verify(Context& context, const std::string& path) {
+  const Result<oob::JournalVerdict> verdict = oob::verify_journal(path, context.arguments().value("head"));
+  if (!verdict.ok()) return context.failed(verdict.error());
+  Document document;
+  document.kind = "journal";
+  const bool holds = verdict->problems.empty();
+  FactsSection facts{"verdict",
+                     "Verdict",
+                     {{"journal", "Journal", path},
+                      {"holds", "Chain", Cell(holds, holds ? "holds" : "broken")},
+                      {"entries", "Entries", verdict->entries},
+                      {"head", "Hash of the last entry", verdict->head},
+                      {"torn_bytes", "Bytes of an unfinished line", verdict->torn}}};
+  document.sections.emplace_back(std::move(facts));
+  if (!holds) {
+    TableSection table{"problems", "Problems", {{"problem", "Problem"}}, {}};
+    table.rows.reserve(verdict->problems.size());
+    for (const std::string& problem : verdict->problems) table.rows.push_back({problem});
+    document.sections.emplace_back(std::move(table));
+  }
+  document.notes = verdict->notes;
+  if (verdict->torn > 0)
+    document.notes.emplace_back(
+        "the last line is not finished: a command died there, or one is writing. The next "
+        "entry will say so");
+  return context.deliver(document, holds ? Exit::ok : Exit::findings);
+}
+
+std::vector<Cell> row_of(const oob::JournalEntry& entry) {
+  return {entry.number,
+          entry.time,
+          entry.who,
+          entry.operation,
+          std::string(to_text(entry.phase)),
+          printable(entry.verb),
+          printable(entry.device),
+          entry.detail.empty() ? std::string() : printable(write_json_line(entry.detail))};
+}
+
+Exit show(Context& context, const std::string& path, std::int64_t tail) {
+  const Result<oob::Descriptor> file = oob::open_file(path, O_RDONLY);
+  if (!file.ok()) return context.failed(file.error());
+  const Result<std::uint64_t> size = oob::settled_size(file.value(), path);
+  if (!size.ok()) return context.failed(size.error());
+  const std::string operation = context.arguments().value("operation");
+  std::deque<oob::JournalEntry> kept;
+  oob::JournalScan scan;
+  scan.on_entry = [&](oob::JournalLine&& line) {
+    if (!operation.empty() && line.entry.operation != operation) return;
+    kept.push_back(std::move(line.entry));
+    if (tail > 0 && kept.size() > static_cast<std::size_t>(tail)) kept.pop_front();
+  };
+  if (const Status scanned = oob::scan_file(file.value(), size.value(), path, scan); !scanned.ok())
+    return context.failed(scanned.error());
+  Document document;
+  document.kind = "journal";
+  TableSection table{"entries",
+                     "Entries",
+                     {{"number", "Number", Column::Align::right},
+                      {"time", "Time"},
+                      {"who", "Who"},
+                      {"operation", "Operation"},
+                      {"phase", "Phase"},
+                      {"verb", "Verb"},
+                      {"device", "Device"},
+                      {"detail", "Detail"}},
+                     {}};
+  table.rows.reserve(kept.size());
+  for (const oob::JournalEntry& entry : kept) table.rows.push_back(row_of(entry));
+  document.sections.emplace_back(std::move(table));
+  if (scan.problems().empty()) return context.deliver(document);
+  document.notes.push_back(fmt::format("the chain is broken: {}; see --verify", scan.problems().front()));
+  return context.deliver(document, Exit::findings);
+}
+
+Exit run_journal(Context& context) {
+  OptionReader reader(context.arguments());
+  const std::int64_t tail = reader.integer("tail", 0, kMostTail).value_or(kDefaultTail);
+  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  const std::string path = oob_journal_path(oob_state_folder(context));
+  const bool verifies = context.arguments().has("verify") || context.arguments().has("head");
+  // One operation is shown whole unless a tail of it is asked for.
+  const bool whole = context.arguments().has("operation") && !context.arguments().has("tail");
+  return verifies ? verify(context, path) : show(context, path, whole ? 0 : tail);
+}
+
+}  // namespace
+
+Command oob_journal_command() {
+  Command command;
+  command.name = "oob journal";
+  command.summary = "Show or verify the journal of out-of-band actions";
+  command.usage = "[--verify] [--operation ID] [OPTIONS]";
+  command.description = {
+      "Every action on a controller is written down before it is sent, and its end after it was seen. Each line of the "
+      "journal holds the SHA-256 hash of the line before it, so that nothing can be altered, removed or added in the "
+      "middle without a trace. Lines at the end can be cut: keep the hash of the last one elsewhere (the log server "
+      "has them all) and give it as --head.",
+      "The exit code is 1 when the chain is broken."};
+  command.examples = {
+      {"weft oob journal --tail 20", "The last twenty entries"},
+      {"weft oob journal --operation 4f1d9c0a77e2b6d3", "All of one operation"},
+      {"weft oob journal --verify --head HASH", "Whether all is there, up to an entry known elsewhere"}};
+  command.options = {{.name = "state",
+                      .value = "DIR",
+                      .help = "folder of the journal, console logs and backups",
+                      .fallback = "$WEFT_STATE or ~/.local/state/weft"},
+                     {.name = "verify", .help = "check every line and the chain, instead of showing entries"},
+                     {.name = "head", .value = "HASH", .help = "a hash that must be in the chain; means --verify"},
+                     {.name = "operation", .value = "ID", .help = "only the entries of one operation"},
+                     {.name = "tail",
+                      .value = "N",
+                      .help = "only the last N entries; 0: all",
+                      .fallback = std::to_string(kDefaultTail)},
+                     output_option(),
+                     file_option()};
+  command.run = run_journal;
+  return command;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,56 @@
+// weft oob sensors: the sensors of a whole cluster in one table.
+#include "cli/oob/care.h"
+#include "oob/bmc/ask_all.h"
+#include "oob/manage/sensors_view.h"
+
+namespace weft::cli {
+namespace {
+
+bool for_machines(OutputFormat format) { return format != OutputFormat::table && format != OutputFormat::wide; }
+
+Exit run_sensors(Context& context) {
+  Exit code = Exit::ok;
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
+  if (setup == nullptr) return code;
+  oob::SensorFleet fleet(setup->inventory());
+  const std::vector<oob::Unreached> unreached = oob::ask_all(
+      setup->fleet(), spoken_to(context, *setup), [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->sensors(); },
+      [&](std::uint32_t target, const std::vector<oob::SensorReading>& readings) { fleet.add(target, readings); });
+  const std::string kind = context.arguments().value("kind");
+  const bool bad = context.arguments().has("bad");
+  const oob::SensorsReport report = for_machines(context.output_format())
+                                        ? oob::sensor_rows(setup->inventory(), fleet, kind, bad, unreached)
+                                        : oob::sensors_report(setup->inventory(), fleet, kind, bad, unreached);
+  return context.deliver(report.document, outcome_of(report.critical, unreached));
+}
+
+}  // namespace
+
+Command oob_sensors_command() {
+  Command command;
+  command.name = "oob sensors";
+  command.summary = "Read the sensors of all machines, the worst first";
+  command.usage = "CLUSTER [HOSTS] [--kind KIND] [--bad] [OPTIONS]";
+  command.description = {
+      "One row a sensor over all machines of a model: lowest, median and highest value, who has the highest, and who "
+      "is critical or warns. Outliers are those further than 3.5 robust standard deviations from the median "
+      "(Iglewicz and Hoaglin, 1993): a fan or a supply that is about to fail passes no limit yet.",
+      "Formats for machines have one row a device and sensor. Exit 1 when something is critical."};
+  command.examples = {{"weft oob sensors pod16.yaml --kind temperature", "Temperatures of the whole cluster"},
+                      {"weft oob sensors pod16.yaml rack:R01 --bad", "What is not well in a rack"}};
+  command.arguments = {cluster_argument(), oob_hosts_argument()};
+  command.options =
+      joined({{.name = "kind",
+               .value = "KIND",
+               .help = "only sensors of this kind",
+               .choices = choices_named({"temperature", "fan", "voltage", "power", "current", "discrete"})},
+              {.name = "bad", .help = "only what is critical, warns or stands out"},
+              output_option(),
+              file_option(),
+              catalog_option()},
+             oob_options());
+  command.run = run_sensors;
+  return command;
+}
+
+}  // namespace weft::cli

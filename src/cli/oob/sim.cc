@@ -1,0 +1,353 @@
+// weft oob sim: the BMCs of a cluster, simulated, for drills and for whoever writes a Redfish client.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <limits>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "bmcsim/fleet.h"
+#include "cli/framework/option_reader.h"
+#include "cli/oob/input.h"
+#include "oob/bmc/inventory.h"
+#include "oob/credentials/credentials.h"
+
+namespace weft::cli {
+namespace {
+
+using bmcsim::SimDevice;
+using bmcsim::SimFleet;
+using bmcsim::SimKind;
+using bmcsim::SimOptions;
+
+struct SimRequest {
+  SimOptions options;
+  std::string folder;
+  std::string report;
+  std::optional<Duration> length;
+};
+
+void read_times(OptionReader& reader, SimRequest& request) {
+  SimOptions& options = request.options;
+  if (const auto time = reader.time("latency")) options.latency = *time;
+  if (const auto time = reader.time("power-time")) options.power_time = *time;
+  if (const auto time = reader.time("shutdown-time")) options.shutdown_time = *time;
+  if (const auto time = reader.time("boot-time")) options.boot_time = *time;
+  request.length = reader.time("for");
+}
+
+SimRequest read_request(OptionReader& reader) {
+  SimRequest request;
+  SimOptions& options = request.options;
+  const Arguments& arguments = reader.arguments();
+  if (const auto port = reader.integer("port", 0, 65535)) options.port = static_cast<std::uint16_t>(*port);
+  if (const auto seed = reader.seed("seed")) options.seed = *seed;
+  if (const auto most = reader.integer("sessions", 1, 1000)) options.sessions = static_cast<std::uint32_t>(*most);
+  if (const std::string base = arguments.value("base"); !base.empty()) {
+    const Result<Ipv4> address = parse_ipv4(base);
+    if (!address.ok() || (address->bits >> 24U) != 127) {
+      reader.bad("base", fmt::format("{} is not an address of 127.0.0.0/8", in_backticks(base)));
+    } else {
+      options.base = *address;
+    }
+  }
+  if (const std::string user = arguments.value("user"); !user.empty()) options.user = user;
+  options.tls = !arguments.has("no-tls");
+  options.powered = !arguments.has("off");
+  request.folder = arguments.value("dir");
+  request.report = arguments.value("report");
+  if (options.tls) options.authority = request.folder;
+  read_times(reader, request);
+  return request;
+}
+
+// False after it was said what is wrong.
+bool read_password(Context& context, SimRequest& request) {
+  const std::string path = context.arguments().value("password-file");
+  if (path.empty()) {
+    request.options.password = oob::new_password();
+    return true;
+  }
+  Result<std::string> text = read_file(path, 4096);
+  if (!text.ok()) {
+    (void)context.failed(text.error());
+    return false;
+  }
+  std::string word = text->substr(0, text->find_first_of("\r\n"));
+  if (word.empty()) {
+    (void)context.failed({ErrorCode::invalid_input, "the password is empty", path});
+    return false;
+  }
+  request.options.password = oob::Secret(std::move(word));
+  return true;
+}
+
+bool read_faults(Context& context, SimRequest& request, Exit& code) {
+  std::vector<bmcsim::NamedFault>& faults = request.options.faults;
+  if (const std::string path = context.arguments().value("faults"); !path.empty()) {
+    Result<std::string> text = read_file(path);
+    if (!text.ok()) {
+      code = context.failed(text.error());
+      return false;
+    }
+    Sources sources;
+    Diagnostics diagnostics;
+    const FileId file = sources.add(path, std::move(text).value());
+    std::optional<std::vector<bmcsim::NamedFault>> read = bmcsim::read_faults(sources, file, diagnostics);
+    context.remark_problems(diagnostics, sources);
+    code = Exit::usage;
+    if (!read) return false;
+    faults = std::move(*read);
+  }
+  for (const std::string& text : context.arguments().values("fault")) {
+    const Result<std::vector<bmcsim::NamedFault>> more = bmcsim::parse_fault(text);
+    if (!more.ok()) {
+      code = context.misused(fmt::format("--fault: {}", more.error().message));
+      return false;
+    }
+    faults.insert(faults.end(), more->begin(), more->end());
+  }
+  return true;
+}
+
+// Every device that HOSTS names, all without it. Empty after it was said what is wrong.
+std::vector<SimDevice> open_devices(Context& context) {
+  const std::unique_ptr<model::Loaded> loaded = context.open_cluster(context.arguments().word(0));
+  std::optional<oob::Inventory> inventory;
+  if (loaded->cluster != nullptr) inventory = oob::make_inventory(*loaded->cluster, loaded->diagnostics);
+  std::vector<SimDevice> devices;
+  if (!context.report(*loaded) || !inventory) return devices;
+  const std::string words = context.arguments().word(1);
+  const Result<std::vector<std::uint32_t>> chosen = inventory->select(words.empty() ? "all" : words);
+  if (!chosen.ok()) {
+    (void)context.misused(chosen.error().message);
+    return devices;
+  }
+  devices.reserve(chosen->size());
+  for (const std::uint32_t i : *chosen) {
+    const oob::Target& target = inventory->targets()[i];
+    SimKind kind = SimKind::server;
+    if (target.role == oob::Role::network_switch) kind = SimKind::network_switch;
+    if (target.role == oob::Role::pdu) kind = SimKind::pdu;
+    devices.push_back({target.name, i, kind, target.power.count() > 0 ? target.power : watts(100)});
+  }
+  return devices;
+}
+
+// A name and the number at its end.
+struct Numbered {
+  std::string_view stem;
+  std::string_view digits;
+};
+Numbered numbered(std::string_view name) {
+  std::size_t at = name.size();
+  // Nine digits fit any integer.
+  while (at > 0 && name.size() - at < 9 && name[at - 1] >= '0' && name[at - 1] <= '9') --at;
+  return {name.substr(0, at), name.substr(at)};
+}
+
+bool follows(const SimDevice& first, const SimDevice& before, const SimDevice& next) {
+  const Numbered a = numbered(before.name);
+  const Numbered b = numbered(next.name);
+  const bool alike = a.stem == b.stem && a.digits.size() == b.digits.size() && !a.digits.empty();
+  return alike && next.offset == before.offset + 1 && numbered(first.name).digits.size() == b.digits.size() &&
+         std::stoul(std::string(b.digits)) == std::stoul(std::string(a.digits)) + 1;
+}
+
+// One entry for each run of names that count up together with their addresses.
+std::string endpoints_text(const SimFleet& fleet, const std::string& ca) {
+  std::string text = fmt::format(
+      "# Written by `weft oob sim`.\nweft_endpoints: 1\ndefaults: {{protocol: redfish, port: {}, ca: {}}}\n",
+      fleet.port(), yaml_quote(ca));
+  text += "endpoints:\n";
+  const std::vector<SimDevice>& devices = fleet.devices();
+  for (std::size_t i = 0; i < devices.size();) {
+    std::size_t end = i + 1;
+    while (end < devices.size() && follows(devices[i], devices[end - 1], devices[end])) ++end;
+    const Numbered first = numbered(devices[i].name);
+    const std::string name =
+        end == i + 1 ? devices[i].name
+                     : fmt::format("{}[{}-{}]", first.stem, first.digits, numbered(devices[end - 1].name).digits);
+    text +=
+        fmt::format("  {}: {{host: {}, step: 1}}\n", yaml_quote(name), fleet.address(static_cast<std::uint32_t>(i)));
+    i = end;
+  }
+  return text;
+}
+
+Status write_files(const SimRequest& request, const SimFleet& fleet) {
+  const std::filesystem::path folder = std::filesystem::absolute(request.folder);
+  const SimOptions& options = request.options;
+  if (options.tls) {
+    Status written = write_file(folder / "endpoints.yaml", endpoints_text(fleet, folder / "ca.pem"));
+    if (!written.ok()) return written;
+  }
+  const std::string path = folder / "credentials.yaml";
+  // The file must never be readable by others, not even while it is written.
+  const mode_t before = ::umask(0077);
+  Status written = write_file(path, fmt::format("weft_credentials: 1\ndefault: {{user: {}, password: {}}}\n",
+                                                yaml_quote(options.user), yaml_quote(options.password.reveal())));
+  ::umask(before);
+  if (!written.ok()) return written;
+  std::error_code problem;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, problem);
+  if (problem) return Error{ErrorCode::unavailable, fmt::format("cannot protect it: {}", problem.message()), path};
+  return {};
+}
+
+// Every connection is a descriptor.
+void raise_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Serves until a signal or the end of the time; SIGUSR1 asks for the report.
+Exit serve(Context& context, const SimRequest& request, SimFleet& fleet) {
+  sigset_t signals;
+  sigset_t before;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+  (void)fleet.start();
+  const std::string last = fleet.address(static_cast<std::uint32_t>(fleet.devices().size() - 1));
+  context.remark(fmt::format("{} BMCs on {} to {}, port {}{}", fleet.devices().size(), fleet.address(0), last,
+                             fleet.port(), request.options.tls ? "" : ", without TLS"));
+  oob::SystemClock clock;
+  constexpr Duration never(std::numeric_limits<std::int64_t>::max());
+  const Duration end = request.length ? clock.now() + *request.length : never;
+  Status reported;
+  const auto report = [&] {
+    if (!request.report.empty()) reported = write_file(request.report, fleet.report());
+  };
+  while (true) {
+    const Duration wait = std::clamp(end - clock.now(), Duration(), milliseconds(1'000));
+    const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
+    const int signal = sigtimedwait(&signals, nullptr, &time);
+    if (signal == SIGUSR1) report();
+    if ((signal > 0 && signal != SIGUSR1) || clock.now() >= end) break;
+  }
+  report();
+  fleet.stop();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return reported.ok() ? Exit::ok : context.failed(reported.error());
+}
+
+Exit run_sim(Context& context) {
+  OptionReader reader(context.arguments());
+  SimRequest request = read_request(reader);
+  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  Exit code = Exit::usage;
+  std::vector<SimDevice> devices = open_devices(context);
+  if (devices.empty()) return Exit::usage;
+  if (!read_faults(context, request, code)) return code;
+  if (!read_password(context, request)) return Exit::usage;
+  if (request.folder.empty() && context.arguments().value("password-file").empty()) {
+    return context.misused("nobody would know the password", {"give --dir DIR, or --password-file FILE"});
+  }
+  std::error_code problem;
+  if (!request.folder.empty()) std::filesystem::create_directories(request.folder, problem);
+  if (problem) return context.failed({ErrorCode::unavailable, problem.message(), request.folder});
+  raise_descriptors();
+  Result<std::unique_ptr<SimFleet>> fleet = SimFleet::make(std::move(devices), request.options);
+  if (!fleet.ok()) return context.failed(fleet.error());
+  if (!request.folder.empty()) {
+    const Status written = write_files(request, **fleet);
+    if (!written.ok()) return context.failed(written.error());
+  }
+  return serve(context, request, **fleet);
+}
+
+std::vector<Option> sim_options() {
+  const std::string section = "Behaviour";
+  const SimOptions standard;
+  return {{.name = "dir",
+           .value = "DIR",
+           .help = "write endpoints.yaml, credentials.yaml and ca.pem there",
+           .hint = Hint::file},
+          {.name = "port", .value = "N", .help = "of all BMCs; 0 for any that is free", .fallback = "0"},
+          {.name = "base",
+           .value = "ADDRESS",
+           .help = "of the first device, in 127.0.0.0/8",
+           .fallback = to_text(standard.base)},
+          {.name = "no-tls", .help = "without TLS, for clients that know no better"},
+          {.name = "user", .value = "NAME", .help = "who may log in", .fallback = standard.user},
+          {.name = "password-file",
+           .value = "FILE",
+           .help = "its first line is the password",
+           .fallback = "a random one",
+           .hint = Hint::file},
+          {.name = "report",
+           .value = "FILE",
+           .help = "write what happened as JSON, at the end and on SIGUSR1",
+           .hint = Hint::file},
+          {.name = "for", .value = "TIME", .help = "end after that time"},
+          {.name = "latency", .value = "TIME", .help = "mean time to an answer", .fallback = "0s", .section = section},
+          {.name = "power-time",
+           .value = "TIME",
+           .help = "from off to on",
+           .fallback = to_text(standard.power_time),
+           .section = section},
+          {.name = "shutdown-time",
+           .value = "TIME",
+           .help = "of an operating system",
+           .fallback = to_text(standard.shutdown_time),
+           .section = section},
+          {.name = "boot-time",
+           .value = "TIME",
+           .help = "from power to a running system",
+           .fallback = to_text(standard.boot_time),
+           .section = section},
+          {.name = "off", .help = "all machines are off at first", .section = section},
+          {.name = "sessions",
+           .value = "N",
+           .help = "most sessions of one BMC",
+           .fallback = fmt::format("{}", standard.sessions),
+           .section = section},
+          {.name = "seed", .value = "N", .help = "of everything that is random", .fallback = "1", .section = section},
+          {.name = "fault",
+           .value = "HOSTS=KIND[:ARG]",
+           .help = "what these do wrong",
+           .repeatable = true,
+           .section = section},
+          {.name = "faults", .value = "FILE", .help = "the same as YAML", .hint = Hint::file, .section = section},
+          catalog_option()};
+}
+
+}  // namespace
+
+Command oob_sim_command() {
+  Command command;
+  command.name = "oob sim";
+  command.summary = "Simulate the BMCs of a cluster: Redfish with faults";
+  command.usage = "CLUSTER [HOSTS] --dir DIR [OPTIONS]";
+  std::string kinds;
+  for (const bmcsim::FaultRule& rule : bmcsim::fault_rules()) {
+    kinds +=
+        fmt::format("{}{}{} ({})", kinds.empty() ? "" : ", ", rule.name,
+                    rule.argument == bmcsim::FaultArgument::none ? "" : fmt::format(":{}", rule.key), rule.meaning);
+  }
+  command.description = {
+      "Every device of the cluster's out-of-band network gets a Redfish service on a loopback address of its own, all "
+      "in one process: power that takes time, sessions, accounts, sensors, logs. The n-th device of the inventory has "
+      "the n-th address from --base on. Ends on SIGINT or SIGTERM.",
+      "The folder of --dir holds what the other `weft oob` commands need to talk to them: --endpoints "
+      "DIR/endpoints.yaml --credentials file:DIR/credentials.yaml.",
+      "Faults: " + kinds + "."};
+  command.examples = {{"weft oob sim pod32.yaml --dir sim", "All BMCs, none of them ill"},
+                      {"weft oob sim pod32.yaml --dir sim --latency 200ms --fault 'train[001-004]=silent_accept:2' "
+                       "--fault fe-leaf1=dead",
+                       "Slow ones, liars and a dead one"}};
+  command.arguments = {cluster_argument(), oob_hosts_argument()};
+  command.options = sim_options();
+  command.run = run_sim;
+  return command;
+}
+
+}  // namespace weft::cli

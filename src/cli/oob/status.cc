@@ -1,0 +1,90 @@
+// weft oob status: who is on, who is off, who does not answer; all at once.
+#include "cli/oob/status.h"
+
+#include <fmt/format.h>
+
+#include "cli/oob/input.h"
+#include "oob/power/status_sweep.h"
+
+namespace weft::cli {
+namespace {
+
+Exit run_status_command(Context& context) { return run_oob_status(context, 0); }
+
+}  // namespace
+
+void OobProgress::show(const std::string& text) {
+  if (!shown_) return;
+  const std::size_t blanks = drawn_ > text.size() ? drawn_ - text.size() : 0;
+  context_.io().write_err(fmt::format("\r{}{}", text, std::string(blanks, ' ')));
+  drawn_ = text.size();
+}
+
+void OobProgress::clear() {
+  if (drawn_ > 0) context_.io().write_err(fmt::format("\r{}\r", std::string(drawn_, ' ')));
+  drawn_ = 0;
+}
+
+Option oob_identity_option() {
+  return {.name = "identity", .help = "ask for maker, model, serial number and firmware too (wide does)"};
+}
+
+oob::StatusRows oob_rows(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::table:
+      return oob::StatusRows::folded;
+    case OutputFormat::wide:
+      return oob::StatusRows::both;
+    case OutputFormat::json:
+    case OutputFormat::yaml:
+    case OutputFormat::ndjson:
+    case OutputFormat::csv:
+      break;
+  }
+  return oob::StatusRows::each_device;
+}
+
+Exit run_oob_status(Context& context, std::size_t first) {
+  Exit code = Exit::ok;
+  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, first);
+  if (setup == nullptr) return code;
+  const OutputFormat format = context.output_format();
+  oob::StatusOptions options;
+  options.identity = format == OutputFormat::wide || context.arguments().has("identity");
+  const std::size_t total = setup->chosen().size();
+  oob::StatusReport report;
+  {
+    OobProgress line(context);
+    report = oob::sweep_status(setup->fleet(), setup->chosen(), options, [&](std::uint32_t finished) {
+      if (finished % 16 == 0 || finished == total) line.show(fmt::format("asked {} of {}", finished, total));
+    });
+  }
+  std::uint32_t dark = 0;
+  for (const oob::DeviceStatus& device : report.devices) {
+    if (device.asked && !device.answered && !device.dark.empty()) ++dark;
+  }
+  Exit outcome = Exit::ok;
+  if (report.silent > 0 || report.stopped) outcome = report.answered + dark > 0 ? Exit::partial : Exit::unavailable;
+  return context.deliver(oob::status_document(setup->inventory(), report, oob_rows(format)), outcome);
+}
+
+Command oob_status_command() {
+  Command command;
+  command.name = "oob status";
+  command.summary = "Ask all controllers for the power state of their machines";
+  command.usage = "CLUSTER [HOSTS] [OPTIONS]";
+  command.description = {
+      "Devices that say the same stand in one row; those that do not answer are named with the cause. What hangs on a "
+      "chassis or on PDUs that are off is off, whatever its own controller says.",
+      "Beside the time taken stands what N devices at L seconds each take F at a time: N * L / F.",
+      "Ends with 0 when all answered, 3 when some did not, 5 when none did."};
+  command.examples = {{"weft oob status cluster.yaml", "Everything with an out-of-band address"},
+                      {"weft oob status cluster.yaml 'train[001-016]' --output wide", "With firmware, each by itself"},
+                      {"weft oob status cluster.yaml @train --output ndjson", "For programs"}};
+  command.arguments = {cluster_argument(), oob_hosts_argument()};
+  command.options = joined({oob_identity_option(), output_option(), file_option(), catalog_option()}, oob_options());
+  command.run = run_status_command;
+  return command;
+}
+
+}  // namespace weft::cli

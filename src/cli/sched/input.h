@@ -1,0 +1,42 @@
+// What the commands of the scheduler share: the machine (a cluster file, an openb node list, or servers described on
+// the line), the tenants with their quotas, and the trace of jobs, read and cut as the line says.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/framework/context.h"
+#include "cli/framework/option_reader.h"
+#include "sched/machine/plain_machine.h"
+#include "sched/replay/replay.h"
+#include "sched/traces/workload.h"
+
+namespace weft::cli {
+
+struct SchedInput {
+  std::unique_ptr<model::Loaded> loaded;  // sources and diagnostics; a cluster where a cluster file was named
+  std::shared_ptr<const sched::Machine> machine;
+  std::string machine_name;
+  std::vector<sched::TenantPolicy> tenants;
+  sched::Workload workload;
+  std::string trace_name;
+  std::vector<std::string> notes;  // how the trace was read and changed
+};
+
+// CLUSTER and TRACE; the first is left out where --nodes or --plain says what the machine is.
+[[nodiscard]] std::vector<Argument> sched_arguments();
+[[nodiscard]] std::vector<Option> sched_input_options();
+
+// Reads everything and says what is wrong. Gives the exit code when it cannot be used. The first `skipped` words of the
+// line are not CLUSTER and TRACE.
+[[nodiscard]] std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t skipped = 0);
+
+// NODES@TIME[+DURATION] of --lose: the nodes are lost at that time of the trace.
+[[nodiscard]] std::vector<sched::NodeFailure> read_failures(OptionReader& reader, const sched::Machine& machine);
+
+// The parts between commas.
+[[nodiscard]] std::vector<std::string> comma_parts(std::string_view text);
+
+}  // namespace weft::cli

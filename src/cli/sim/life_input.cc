@@ -1,0 +1,107 @@
+#include "cli/sim/life_input.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/yaml.h"
+#include "cli/sim/options.h"
+
+namespace weft::cli {
+namespace {
+
+bool read_job_text(const std::string& path, std::string text, LifeInput& input) {
+  model::Loaded& loaded = *input.loaded;
+  const FileId file = loaded.sources.add(path, std::move(text));
+  const std::optional<YamlNode> root = parse_yaml(loaded.sources, file, loaded.diagnostics);
+  if (!root) return false;
+  input.job = model::read_job(*root, loaded.diagnostics);
+  if (!input.job || loaded.cluster == nullptr) return false;
+  if (!input.job->training.has_value()) {
+    loaded.diagnostics.error(input.job->place, "the job does not say what it computes",
+                             "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the known ones");
+    return false;
+  }
+  model::resolve(*input.job, *loaded.cluster, loaded.diagnostics);
+  return !loaded.diagnostics.has_errors();
+}
+
+}  // namespace
+
+std::vector<Option> life_run_options() {
+  std::vector<Option> options = sim_run_options("flow up to 4,096 GPUs, else analytic");
+  for (const std::vector<Option>& more : {sim_detail_options(), sim_fault_options()}) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
+  options.push_back({.name = "iterations", .value = "N", .help = "played for the tail", .fallback = "1000"});
+  options.push_back({.name = "image-cached",
+                     .value = "SHARE",
+                     .help = "share of the servers that hold the container image already",
+                     .fallback = "0"});
+  return options;
+}
+
+std::optional<Exit> open_life(Context& context, const std::string& cluster, const std::string& job, LifeInput& input) {
+  input.loaded = context.open_cluster(cluster);
+  if (input.loaded->cluster == nullptr) {
+    (void)context.report(*input.loaded);
+    return Exit::usage;
+  }
+  Result<std::string> text = read_file(job);
+  if (!text.ok()) return context.failed(text.error());
+  const bool usable = read_job_text(job, std::move(*text), input);
+  if (!context.report(*input.loaded) || !usable) return Exit::usage;
+  input.loaded->diagnostics = {};  // said
+  return std::nullopt;
+}
+
+bool read_life_texts(const std::string& cluster_path, std::string cluster_text, const std::string& job_path,
+                     std::string job_text, const std::vector<std::string>& catalogs, LifeInput& input) {
+  input.loaded = model::load_cluster_text(cluster_path, std::move(cluster_text), catalogs);
+  if (input.loaded->cluster == nullptr) return false;
+  return read_job_text(job_path, std::move(job_text), input);
+}
+
+void read_life_options(OptionReader& reader, const model::Cluster& cluster, LifeRequest& request) {
+  SimSetup setup;
+  apply_cluster(cluster, model::FabricKind::backend, setup);
+  read_sim_options(reader, netsim::Fidelity::flow, setup);
+  workload::LifeOptions& options = request.options;
+  request.fidelities = setup.fidelities;
+  if (reader.arguments().value("fidelity").empty() && cluster.gpu_count() > 4'096) {
+    request.fidelities = {netsim::Fidelity::analytic};
+  }
+  options.simulation = setup.options;
+  options.routing = setup.routing;
+  options.queue_pairs = setup.queue_pairs;
+  options.seed = setup.options.seed;
+  options.tcp = setup.options.classes.front().transport.kind == netsim::Transport::tcp;
+  options.faults = [&arguments = reader.arguments()](const netsim::Network& network,
+                                                     netsim::SimOptions& simulation) -> Status {
+    OptionReader faults(arguments);
+    read_sim_faults(faults, network, simulation);
+    if (faults.ok()) return {};
+    return Error{ErrorCode::invalid_input, faults.problem(), {}};
+  };
+  if (const auto count = reader.integer("iterations", 1, 10'000'000)) {
+    options.iterations = static_cast<std::uint64_t>(*count);
+  }
+  if (const auto share = reader.real("image-cached", 0, 1)) options.image_cached = *share;
+}
+
+std::optional<workload::LifeResult> play_with_progress(Context& context, LifeInput& input,
+                                                       const workload::LifeOptions& options) {
+  workload::LifeOptions run = options;
+  const bool show = context.io().err_is_terminal && !context.quiet();
+  if (show) {
+    run.progress = [&](const std::string& what) {
+      context.io().write_err(fmt::format("\r\x1b[K{}: {} ...", to_text(options.fidelity), what));
+    };
+  }
+  std::optional<workload::LifeResult> life =
+      workload::play_life(*input.loaded->cluster, *input.job, run, input.loaded->diagnostics);
+  if (show) context.io().write_err("\r\x1b[K");
+  if (!life) (void)context.report(*input.loaded);
+  return life;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,42 @@
+// What `weft sim traffic` and `weft sim collective` share: the options that say how a run is made (fidelity, transport,
+// routing, switches, faults, pictures) and their way into netsim::SimOptions and netsim::RoutingOptions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/framework/command.h"
+#include "cli/framework/option_reader.h"
+#include "netsim/routing/routing.h"
+#include "netsim/sim/options.h"
+
+namespace weft::cli {
+
+struct SimSetup {
+  netsim::SimOptions options;
+  netsim::RoutingOptions routing;
+  std::vector<netsim::Fidelity> fidelities;  // coarsest first
+  std::uint8_t queue_pairs = 1;
+};
+
+// Tables of options. `fallback` is the fidelity without --fidelity.
+[[nodiscard]] std::vector<Option> sim_network_options();
+[[nodiscard]] std::vector<Option> sim_run_options(const std::string& fallback);
+[[nodiscard]] std::vector<Option> sim_detail_options();
+[[nodiscard]] std::vector<Option> sim_fault_options();
+[[nodiscard]] std::vector<Option> sim_result_options();
+
+// What a cluster file says about the classes and switches of a fabric; options given on the line win over it.
+void apply_cluster(const model::Cluster& cluster, model::FabricKind fabric, SimSetup& setup);
+// Everything that needs no network. Problems stay in the reader.
+void read_sim_options(OptionReader& reader, netsim::Fidelity fallback, SimSetup& setup);
+// --series of the commands that have it.
+void read_sim_series(OptionReader& reader, netsim::SimOptions& options);
+// Links and endpoints by name: --fail, --restore, --errors, --link-mtu, --storm.
+void read_sim_faults(OptionReader& reader, const netsim::Network& network, netsim::SimOptions& options);
+
+// "be-leaf01>be-spine01", "be-leaf01 > be-spine01 #2": the link, or an error that names what is near.
+[[nodiscard]] Result<netsim::LinkId> find_link(const netsim::Network& network, std::string_view text);
+
+}  // namespace weft::cli

@@ -1,0 +1,191 @@
+// The lease protocol as a model for model_check.h: the real table, agents and gates, with a network and a world around
+// them that do their worst. For tests.
+//
+// The network never forgets: a message once sent can be delivered at any time, any number of times, or never. That is
+// loss, duplication, delay and reordering without bounds. One more fault empties it, so that the search for dead ends
+// sees whether what was lost is said again. What is bounded: requests, starts, work, powers cut; see LeaseWorld.
+//
+// The state of a part is kept once and known by number, and so is each message; what a part does with a message is
+// worked out once by the real code and remembered. A state of the whole is then a few dozen bytes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lease/agent.h"
+#include "lease/gate.h"
+#include "lease/table.h"
+
+namespace weft::lease {
+
+// A check that is defeated or a rule that is broken, to show that the model checker sees what it is good for.
+enum class LeaseMutant : std::uint8_t {
+  none,
+  gate_ignores_floor,      // a gate opens under an epoch it was told to give up
+  gate_ignores_boot,       // a gate takes commands meant for an earlier start
+  gate_boot_reused,        // a gate starts under a number it had before
+  gate_starts_as_it_was,   // a gate that starts trusts what it had on disk
+  agent_ignores_session,   // an agent takes answers to questions it never put
+  agent_start_reused,      // an agent starts under a number it had before
+  grant_on_timeout,        // no answer to a revocation counts as a release
+  send_before_journal,     // messages leave before the records are on disk
+  release_before_drained,  // an agent reports a release while work still runs
+  fence_by_order,          // the order to cut the power counts as the power being cut
+  fence_number_ignored,    // evidence for an earlier order counts for a later one
+  nothing_repeated         // nobody says again what was lost
+};
+
+struct LeaseWorld {
+  std::vector<LeaseOwner> owners;
+  int nodes = 1;
+  int gpus = 1;                        // of each node
+  std::vector<LeaseRequest> requests;  // each made once, at any time, in this order
+  int agent_starts = 0;                // crashes of agents
+  int twins = 0;                       // agents started while the old one lives on
+  int gate_starts = 0;                 // crashes of gates; work goes on
+  int works = 0;                       // pieces of work that engines start
+  int fences = 0;                      // orders to cut power
+  int powers = 0;                      // power cut or restored without the table's leave
+  int intrusions = 0;                  // work that bypasses its gate
+  bool table_crashes = true;           // after any number of a step's records, as often as you like
+  bool give_back = false;              // engines give back what they hold
+  bool losses = true;
+  bool cold = false;  // begins before any agent has said hello; otherwise after the first request is held
+  LeaseMutant mutant = LeaseMutant::none;
+};
+
+class LeaseModel {
+ public:
+  static constexpr std::size_t kMessages = 1024;
+  static constexpr std::size_t kAgents = 4;  // the last is a twin
+  static constexpr std::size_t kGates = 6;
+  static constexpr std::size_t kGpus = 2;
+  static constexpr std::uint32_t kAbsent = 0xffffU;
+
+  struct State {
+    std::uint16_t table = 0;
+    std::array<std::uint16_t, kAgents> agent{};
+    std::array<std::uint16_t, kGates> gate{};
+    std::array<std::uint8_t, kGates> intruding{};  // GPUs used without a lease
+    std::array<std::uint8_t, kGpus * 2> top{};     // the highest epoch ever open on each GPU
+    std::array<std::uint8_t, kAgents> starts{};    // of agents, by engine
+    std::uint8_t off = 0;                          // nodes without power
+    std::uint8_t requests = 0;
+    std::uint8_t agent_starts = 0, twins = 0, gate_starts = 0, works = 0, fences = 0, powers = 0, intrusions = 0;
+    std::uint8_t broken = 0;  // index of what a step broke
+    std::array<std::uint64_t, kMessages / 64> network{};
+    friend bool operator==(const State&, const State&) = default;
+
+    [[nodiscard]] bool has(std::size_t message) const { return ((network[message / 64] >> (message % 64)) & 1U) != 0; }
+  };
+
+  explicit LeaseModel(LeaseWorld world) : world_(std::move(world)) {}
+
+  State initial();
+  template <class Emit>
+  void successors(const State& state, Emit emit);
+  void encode(const State& state, std::string& bytes) const;
+  [[nodiscard]] std::string violation(const State& state) const;
+  [[nodiscard]] bool goal(const State& state) const;
+  [[nodiscard]] std::size_t messages() const { return messages_.size(); }
+  [[nodiscard]] std::size_t tables() const { return tables_.size(); }
+
+ private:
+  struct Order : FenceOrder {};
+  struct Evidence : FenceOrder {};
+  using Message = std::variant<AgentMessage, TableMessage, GateCommand, GateStatus, Order, Evidence>;
+
+  struct TableState {
+    LeaseTable table;
+    std::vector<LeaseRecord> journal;
+    std::vector<LeaseView> views;  // of every GPU, node by node
+  };
+  // What a part becomes and what it sends.
+  struct Outcome {
+    std::uint16_t next = 0;
+    std::vector<std::uint16_t> sent;
+    std::uint8_t broken = 0;
+  };
+  // Of the table: the step as it should be, then every way of crashing in it.
+  struct TableOutcome {
+    Outcome whole;
+    std::vector<Outcome> crashes;
+  };
+
+  [[nodiscard]] std::size_t gate_at(std::size_t owner, std::size_t node) const {
+    return owner * static_cast<std::size_t>(world_.nodes) + node;
+  }
+  [[nodiscard]] const LeaseView& view_of(const State& state, std::size_t node, std::size_t gpu) const {
+    return tables_[state.table].views[node * static_cast<std::size_t>(world_.gpus) + gpu];
+  }
+  std::uint16_t message_id(const Message& message);
+  std::uint16_t table_id(const LeaseTable& table, std::vector<LeaseRecord> journal);
+  std::uint16_t agent_id(const LeaseAgent& agent);
+  std::uint16_t gate_id(const LeaseGate& gate);
+  void warm_up(State& state);
+  static std::string text_of(const Message& message);
+  void post(std::vector<std::uint16_t>& sent, const LeaseStep& step);
+  void post(std::vector<std::uint16_t>& sent, const AgentStep& step);
+  void post(std::vector<std::uint16_t>& sent, const GateStatus& status);
+  TableMessage forged(const TableMessage& message, const LeaseAgent& agent) const;
+  static void grant_on_timeout(LeaseTable& table, LeaseStep& step);
+  [[nodiscard]] std::uint8_t judge(const LeaseTable& table, const std::vector<LeaseRecord>& records) const;
+
+  // `code`: 0 tick, 1.. request, 100.. fence, 200.. restore; 1000.. the message of that number.
+  const TableOutcome& table_step(std::uint16_t table, std::uint32_t code);
+  const Outcome& agent_step(std::uint16_t agent, std::uint32_t code);  // 0 tick, 1 give back, 1000.. message
+  const Outcome& gate_step(std::uint16_t gate, std::uint32_t code);    // 1.. admit, 11.. ended, 21.. seen, 1000..
+  const Outcome& new_agent(std::size_t owner, std::uint64_t start);
+  std::uint16_t restarted(std::uint16_t gate, bool power, std::vector<std::uint16_t>& sent);
+  Result<LeaseStep> do_table(LeaseTable& table, std::uint32_t code);
+
+  template <class Emit>
+  void table_successors(const State& state, const Emit& emit);
+  template <class Emit>
+  void table_event(const State& state, std::uint32_t code, const char* what, const Emit& emit);
+  template <class Emit>
+  void agent_successors(const State& state, const Emit& emit);
+  template <class Emit>
+  void gate_successors(const State& state, const Emit& emit);
+  template <class Emit>
+  void power_successors(const State& state, const Emit& emit);
+  template <class Emit>
+  void deliveries(const State& state, const Emit& emit);
+  void note_open(State& state, std::size_t gate) const;
+  void cut_power(State& state, std::size_t node);
+  // Takes messages off the network that cannot change anything any more, whatever happens; see the definition for why.
+  void prune(State& state);
+  [[nodiscard]] bool is_spent(const State& state, const Message& message);
+  [[nodiscard]] std::size_t owner_index(LeaseOwner owner) const {
+    return static_cast<std::size_t>(std::find(world_.owners.begin(), world_.owners.end(), owner) -
+                                    world_.owners.begin());
+  }
+  void send(State& state, const std::vector<std::uint16_t>& sent) const;
+
+  LeaseWorld world_;
+  // Deques: what is known by number stays where it is when more comes.
+  std::deque<TableState> tables_;
+  std::deque<LeaseAgent> agents_;
+  std::deque<LeaseGate> gates_;
+  std::vector<std::uint16_t> gate_status_;  // the message in which each says how it stands
+  std::deque<Message> messages_;
+  std::deque<std::string> message_texts_;
+  std::map<std::string, std::uint16_t> table_ids_, agent_ids_, gate_ids_, message_ids_;
+  std::unordered_map<std::uint64_t, TableOutcome> table_steps_;
+  std::unordered_map<std::uint64_t, Outcome> agent_steps_, gate_steps_;
+  std::map<std::pair<std::size_t, std::uint64_t>, Outcome> starts_;
+};
+
+}  // namespace weft::lease
+
+#include "lease/model_steps.h"

@@ -1,0 +1,91 @@
+// What a simulation runs on: nodes (endpoints that send and receive, switches that forward) and directed links, in flat
+// arrays. It is made once from a Cluster (network/from_cluster.h), from a generator (network/topologies.h) or from
+// another simulator's file (read_*.h), and does not change during a run: failures are the Routes' and the engines'
+// business.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/cluster.h"
+#include "netsim/network/sim_time.h"
+
+namespace weft::netsim {
+
+enum class NodeId : std::uint32_t {};
+enum class LinkId : std::uint32_t {};  // one direction of a cable
+
+enum class NodeKind : std::uint8_t { endpoint, network_switch };
+
+// What a switch's ASIC has to keep packets in. All ports share it.
+struct SwitchBuffer {
+  Bytes total{32'000'000};  // shared pool, headroom included
+  Bytes cell{192};          // packets occupy whole cells
+};
+
+struct Node {
+  NodeKind kind = NodeKind::endpoint;
+  std::uint8_t tier = 0;     // 0 endpoint, 1 leaf (or scale-up switch), 2 spine, 3 core
+  bool scale_up = false;     // an NVLink switch: never between two hosts
+  std::uint16_t buffer = 0;  // of switches: index into buffers()
+  std::uint32_t group = 0;   // host of an endpoint, pod of a switch: what folding and partitioning keep together
+  model::DeviceId device = model::kNone<model::DeviceId>;  // in the Cluster, when it came from one
+};
+
+struct Link {
+  NodeId from = model::kNone<NodeId>;
+  NodeId to = model::kNone<NodeId>;
+  LinkId reverse = model::kNone<LinkId>;  // the other direction of the same cable
+  BitRate rate;
+  SimTime delay;                                     // propagation, and the fixed latency of the receiving end
+  model::PortId port = model::kNone<model::PortId>;  // the sending end in the Cluster, when it came from one
+};
+
+class Network {
+ public:
+  [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
+  [[nodiscard]] std::span<const Link> links() const { return links_; }
+  [[nodiscard]] const Node& node(NodeId id) const { return nodes_[model::index_of(id)]; }
+  [[nodiscard]] const Link& link(LinkId id) const { return links_[model::index_of(id)]; }
+  [[nodiscard]] std::span<const SwitchBuffer> buffers() const { return buffers_; }
+  [[nodiscard]] const SwitchBuffer& buffer_of(NodeId id) const { return buffers_[node(id).buffer]; }
+
+  // Links that leave a node, by id.
+  [[nodiscard]] std::span<const LinkId> out_links(NodeId id) const;
+  // Endpoints in order: endpoints()[i] is "host i" of a traffic pattern.
+  [[nodiscard]] std::span<const NodeId> endpoints() const { return endpoints_; }
+  // "train001:gpu3", "be-leaf02", "host17".
+  [[nodiscard]] const std::string& name_of(NodeId id) const { return names_[model::index_of(id)]; }
+  // "be-leaf02 > be-spine01", with a number where there are several in parallel: "be-leaf02 > be-spine01 #2".
+  [[nodiscard]] std::string link_name(LinkId id) const;
+  [[nodiscard]] NodeId find_node(std::string_view name) const;  // kNone when there is none; a walk over all names
+
+ private:
+  friend class NetworkBuilder;
+  std::vector<Node> nodes_;
+  std::vector<Link> links_;
+  std::vector<std::string> names_;
+  std::vector<SwitchBuffer> buffers_;
+  std::vector<NodeId> endpoints_;
+  std::vector<std::uint32_t> out_offsets_;
+  std::vector<LinkId> out_links_;
+};
+
+class NetworkBuilder {
+ public:
+  NodeId add_node(Node node, std::string name);
+  // Both directions; gives the one from `a` to `b`, and the next id is the one back.
+  LinkId connect(NodeId a, NodeId b, BitRate rate, SimTime delay) { return connect(a, b, rate, delay, delay); }
+  LinkId connect(NodeId a, NodeId b, BitRate rate, SimTime delay_to_b, SimTime delay_to_a);
+  void ports(LinkId link, model::PortId from, model::PortId to);  // where a cable came from a Cluster
+  std::uint16_t add_buffer(SwitchBuffer buffer);                  // gives the index of an equal one when there is one
+  [[nodiscard]] std::size_t node_count() const { return network_.nodes_.size(); }
+  [[nodiscard]] Network finish() &&;
+
+ private:
+  Network network_;
+};
+
+}  // namespace weft::netsim

@@ -1,0 +1,31 @@
+// Readers for files of other simulators, so that users can bring theirs: htsim's connection matrices (.cm) and
+// topologies (.topo), the flow and topology files of HPCC's and SimAI's ns-3, and the neutral ".flows" form
+// ("id src dst bytes start_ns after_id"). Every error has file, line and column; input is bounded, never trusted.
+#pragma once
+
+#include <optional>
+
+#include "base/diagnostic.h"
+#include "base/source.h"
+#include "netsim/network/network.h"
+#include "netsim/traffic/transfer.h"
+
+namespace weft::netsim {
+
+// What one file may hold; more is an error that says so.
+inline constexpr std::int64_t kMostFlows = 20'000'000;
+inline constexpr std::int64_t kMostFlowBytes = 1'000'000'000'000'000;  // 1 PB in one flow
+inline constexpr std::int64_t kMostLinks = 10'000'000;
+inline constexpr std::int64_t kMostNodes = 5'000'000;
+
+// Host numbers in flow files are indices into network.endpoints(). The graphs are not finished: more may be added.
+[[nodiscard]] std::optional<TransferGraph> read_flows(const Sources& sources, FileId file, const Network& network,
+                                                      Diagnostics& diagnostics);
+[[nodiscard]] std::optional<TransferGraph> read_htsim_matrix(const Sources& sources, FileId file,
+                                                             const Network& network, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<TransferGraph> read_hpcc_flows(const Sources& sources, FileId file, const Network& network,
+                                                           Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Network> read_htsim_topology(const Sources& sources, FileId file, Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Network> read_hpcc_topology(const Sources& sources, FileId file, Diagnostics& diagnostics);
+
+}  // namespace weft::netsim

@@ -1,0 +1,115 @@
+#include "netsim/sim/options.h"
+
+#include <fmt/format.h>
+
+namespace weft::netsim {
+
+std::string_view to_text(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::analytic:
+      return "analytic";
+    case Fidelity::flow:
+      return "flow";
+    case Fidelity::packet:
+      return "packet";
+  }
+  return "?";
+}
+
+std::string_view to_text(Transport transport) {
+  switch (transport) {
+    case Transport::dcqcn:
+      return "dcqcn";
+    case Transport::pfc_only:
+      return "pfc-only";
+    case Transport::hpcc:
+      return "hpcc";
+    case Transport::nscc:
+      return "nscc";
+    case Transport::receiver:
+      return "receiver";
+    case Transport::tcp:
+      return "tcp";
+  }
+  return "?";
+}
+
+namespace {
+
+Error bad(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
+
+Status validate_class(const TrafficClassOptions& c) {
+  if (c.priority > 7) return bad(fmt::format("class {}: priority {} is not 0 to 7", c.name, c.priority));
+  if (c.weight == 0) return bad(fmt::format("class {}: weight 0 would never be served", c.name));
+  if (c.ecn && !(c.ecn_min.count() >= 0 && c.ecn_min <= c.ecn_max)) {
+    return bad(fmt::format("class {}: ECN minimum {} is above the maximum {}", c.name, to_text(c.ecn_min),
+                           to_text(c.ecn_max)));
+  }
+  if (!(c.ecn_probability >= 0 && c.ecn_probability <= 1)) {
+    return bad(fmt::format("class {}: ECN probability {} is not 0 to 1", c.name, c.ecn_probability));
+  }
+  const TransportOptions& t = c.transport;
+  if (t.payload.count() < 64 || t.payload.count() > 64'000) {
+    return bad(fmt::format("class {}: a payload of {} bytes is not 64 to 64000", c.name, t.payload.count()));
+  }
+  if (t.header.count() < 0 || t.header.count() > 1024 || t.control.count() < 1 || t.control.count() > 9216) {
+    return bad(fmt::format("class {}: header or control packet size makes no sense", c.name));
+  }
+  if (t.ack_every == 0) return bad(fmt::format("class {}: ACKs must come at least once in a while", c.name));
+  if (t.host_limit.count() < 0 || t.host_overhead.count() < 0) {
+    return bad(fmt::format("class {}: what a host's software costs cannot be negative", c.name));
+  }
+  if (t.timeout.count() <= 0) return bad(fmt::format("class {}: a timeout must be positive", c.name));
+  return {};
+}
+
+}  // namespace
+
+HostCost host_cost(const TransportOptions& transport, const Network& network, LinkId first) {
+  if (network.node(network.link(first).to).scale_up) return {};
+  const std::int64_t payload = transport.payload.count();
+  const BitRate limit(multiply_divide(transport.host_limit.count(), payload + transport.header.count(), payload));
+  return {transport.host_overhead, limit};
+}
+
+void use_tcp(TrafficClassOptions& traffic) {
+  traffic.name = "tcp";
+  traffic.priority = 0;
+  traffic.lossless = false;
+  traffic.ecn = false;
+  traffic.transport.kind = Transport::tcp;
+  // One core serves a connection, and copying to the application takes all of it at about 42 Gb/s (Cai et al.,
+  // "Understanding Host Network Stack Overheads", SIGCOMM 2021). NCCL over sockets at 100 Gb/s reaches 4 to 6 GB/s at
+  // best (NVIDIA/nccl issue 450); virtual machines do worse, 60 % of 32 Gb/s (issue 209).
+  traffic.transport.host_limit = gigabits(42);
+  // A small message and its answer through two kernels take about 23 us (TCP_RR in Marty et al., "Snap", SOSP 2019), of
+  // which 2 to 3 are cables and a switch: four times 5 us at an end. An estimate; NCCL's smallest broadcast over
+  // sockets takes 38 us and more, with its kernels (NVIDIA/nccl-tests issue 82).
+  traffic.transport.host_overhead = microseconds(5);
+}
+
+Status validate(const SimOptions& options, const Network& network) {
+  if (options.threads < 1 || options.threads > 64) return bad("threads must be 1 to 64");
+  if (options.classes.empty() || options.classes.size() > 8) return bad("there must be 1 to 8 traffic classes");
+  unsigned seen = 0;
+  for (const TrafficClassOptions& c : options.classes) {
+    if (Status status = validate_class(c); !status) return status;
+    if ((seen & (1U << c.priority)) != 0) return bad(fmt::format("two classes use priority {}", c.priority));
+    seen |= 1U << c.priority;
+  }
+  if (!(options.switches.alpha > 0)) return bad("the dynamic threshold's alpha must be positive");
+  for (const LinkEvent& event : options.link_events) {
+    if (model::index_of(event.link) >= network.links().size())
+      return bad("a link event names a link that does not exist");
+    if (!(event.loss >= 0 && event.loss <= 1)) return bad("a loss probability must be 0 to 1");
+  }
+  for (const PauseStorm& storm : options.pause_storms) {
+    if (model::index_of(storm.endpoint) >= network.nodes().size() ||
+        network.node(storm.endpoint).kind != NodeKind::endpoint) {
+      return bad("a pause storm must come from an endpoint");
+    }
+  }
+  return {};
+}
+
+}  // namespace weft::netsim

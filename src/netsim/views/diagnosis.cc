@@ -1,0 +1,390 @@
+#include "netsim/views/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "netsim/views/result_words.h"
+#include "netsim/views/storm_tree.h"
+
+namespace weft::netsim {
+namespace {
+
+constexpr double kBusy = 0.6;  // from here on a link is what the run waited for
+constexpr double kBusyTogether = 0.8;
+constexpr double kAtLimit = 0.9;  // of a transfer's time at its host's limit: links cannot have been what it waited for
+constexpr double kFaster = 1.02;
+constexpr double kUneven = 1.3;       // hottest against the mean of its siblings
+constexpr double kNoteworthy = 0.01;  // share of packets or of link time from which something is said
+
+bool decides_by_packet(RoutingMode mode) {
+  return mode == RoutingMode::adaptive || mode == RoutingMode::flowlet || mode == RoutingMode::spray;
+}
+
+bool is_scale_up(LinkClass kind) { return kind == LinkClass::scale_up_send || kind == LinkClass::scale_up_receive; }
+
+bool is_between_switches(LinkClass kind) {
+  return kind == LinkClass::leaf_up || kind == LinkClass::spine_down || kind == LinkClass::spine_up ||
+         kind == LinkClass::core_down || kind == LinkClass::lateral;
+}
+
+SimTime longest_pause(const SimResult& result) {
+  SimTime longest;
+  for (const LinkStats& stats : result.links) longest = std::max(longest, stats.paused);
+  return longest;
+}
+
+Bound::Reason reason_of(const SimResult& result, const Bound& bound) {
+  if (bound.utilisation >= kBusy) return Bound::Reason::links;
+  if (bound.utilisation + bound.scale_up >= kBusyTogether) return Bound::Reason::phases;
+  if (result.end.count() > 0 && longest_pause(result) > result.end / 3) return Bound::Reason::pauses;
+  if (result.totals.timeouts > 0) return Bound::Reason::losses;
+  return result.totals.notifications > 0 ? Bound::Reason::control : Bound::Reason::latency;
+}
+
+// Time that transfers need at their hosts' limit, as a part of the time they took.
+double host_share(const TransferGraph& transfers, const SimOptions& options, const SimResult& result) {
+  double at_limit = 0;
+  double taken = 0;
+  for (std::size_t i = 0; i < std::min(transfers.size(), result.finished.size()); ++i) {
+    if (result.finished[i] == kNever || result.started[i] == kNever) continue;
+    const Transfer& t = transfers.transfers()[i];
+    const auto time = static_cast<double>((result.finished[i] - result.started[i]).count());
+    taken += time;
+    const auto limit = static_cast<double>(options.classes[t.traffic_class].transport.host_limit.count());
+    if (limit <= 0) continue;
+    const double need = static_cast<double>(t.bytes.count()) * t.rounds * 8e12 / (limit * t.queue_pairs);
+    if (need <= kFaster * time) at_limit += need;  // what was faster went by NVLink
+  }
+  return taken > 0 ? at_limit / taken : 0;
+}
+
+class AnswerFinder {
+ public:
+  explicit AnswerFinder(const AnswerInput& input)
+      : in_(input),
+        network_(input.network),
+        result_(input.result),
+        bound_(bound_of(network_, input.transfers, input.options, result_)) {}
+
+  std::vector<std::string> find() && {
+    deadlock();
+    storm();
+    failures();
+    bound();
+    polarised();
+    losses();
+    reordering();
+    pauses();
+    return std::move(found_);
+  }
+
+ private:
+  template <class... Args>
+  void say(fmt::format_string<Args...> pattern, Args&&... args) {
+    found_.push_back(fmt::format(pattern, std::forward<Args>(args)...));
+  }
+
+  void deadlock() {
+    if (!result_.deadlock) return;
+    std::string circle;
+    for (const LinkId link : result_.deadlock_cycle) {
+      circle += (circle.empty() ? "" : ", ") + network_.link_name(link);
+      if (circle.size() > 300) {
+        circle += ", ...";
+        break;
+      }
+    }
+    say("deadlock: buffers wait for each other in a circle ({}); routing that never goes up again after it went down "
+        "cannot form one, and --watchdog drop would clear it",
+        circle.empty() ? "not recorded" : circle);
+  }
+
+  void storm() {
+    for (const PauseStorm& storm : in_.options.pause_storms) {
+      const std::string end =
+          result_.totals.watchdog_trips > 0
+              ? fmt::format("the PFC watchdog cut it off after {}", time_text(in_.options.switches.watchdog_detection))
+          : in_.options.switches.watchdog == Watchdog::off
+              ? std::string("a PFC watchdog (--watchdog drop) would cut it off")
+              : std::string("the PFC watchdog did not act within the run");
+      say("{} sends pause frames from {} on, as asked for; {}", network_.name_of(storm.endpoint), time_text(storm.from),
+          end);
+    }
+  }
+
+  void failures() {
+    for (const LinkEvent& event : in_.options.link_events) {
+      if (event.kind != LinkEvent::Kind::down || event.at >= result_.end) continue;
+      say("{} is lost at {}: its ends route around it {} later, the rest of the fabric after another {}",
+          link_name(event.link), time_text(event.at), time_text(in_.routing.detection),
+          time_text(in_.routing.propagation));
+    }
+  }
+
+  void bound() {
+    if (result_.links.empty() || bound_.link == model::kNone<LinkId> || result_.deadlock) return;
+    if (bound_.reason != Bound::Reason::links) return idle_links();
+    if (is_between_switches(bound_.kind)) return fabric_bound();
+    if (is_scale_up(bound_.kind)) {
+      say("bounded by NVLink ({} at {}): the fabric between the hosts is not the limit", link_name(bound_.link),
+          percent_text(bound_.utilisation));
+      return;
+    }
+    nic_bound();
+  }
+
+  // Nothing was full: why did it take so long?
+  void idle_links() {
+    const std::string busiest = fmt::format("{} at most {}", to_text(bound_.kind), percent_text(bound_.utilisation));
+    switch (bound_.reason) {
+      case Bound::Reason::links:
+      case Bound::Reason::pauses:  // said by pauses()
+        break;
+      case Bound::Reason::phases:
+        say("NVLink and the fabric work in turn ({}, NVLink {}): more channels, so that one part is inside the hosts "
+            "while another is between them, would overlap them",
+            busiest, percent_text(bound_.scale_up));
+        break;
+      case Bound::Reason::losses:
+        say("no link was busy for long ({}): senders waited for {} to run out", busiest,
+            counted_text(result_.totals.timeouts, "timeout", "timeouts"));
+        break;
+      case Bound::Reason::control:
+        say("no link was busy for long ({}): {} slowed senders down, and they had not recovered; fewer collisions "
+            "(more "
+            "queue pairs, adaptive routing), higher ECN thresholds or a transport that recovers faster would help",
+            busiest, counted_text(result_.totals.notifications, "notification", "notifications"));
+        break;
+      case Bound::Reason::hosts:
+        say("bounded by the hosts: their software moves {} on a connection ({}); RDMA does without it, and more "
+            "connections (--queue-pairs) use more cores",
+            to_text(bound_.host_limit), busiest);
+        break;
+      case Bound::Reason::latency:
+        say("no link was busy for long ({}): latency and transfers that wait for each other set the time; larger "
+            "messages or fewer dependent steps would change it, faster links would not",
+            busiest);
+        break;
+    }
+    if (is_between_switches(bound_.kind) && bound_.utilisation >= 0.1) uneven_links();
+  }
+
+  void nic_bound() {
+    const ClassLoad load = load_of(bound_.kind);
+    const bool all_busy = load.mean_utilisation > 0.75 * load.max_utilisation;
+    if (!all_busy && bound_.kind == LinkClass::nic_receive) {
+      const std::uint64_t senders = senders_to(network_.link(bound_.link).to);
+      say("bounded by what {} can receive ({} busy, {}): only fewer senders at a time or more receivers would shorten "
+          "it",
+          network_.name_of(network_.link(bound_.link).to), percent_text(bound_.utilisation),
+          counted_text(senders, "sender", "senders"));
+      return;
+    }
+    say("bounded by the NICs ({} at {}, mean {}): the switches keep up; faster or more NICs would shorten it",
+        link_name(bound_.link), percent_text(bound_.utilisation), percent_text(load.mean_utilisation));
+  }
+
+  void fabric_bound() {
+    if (uneven_links()) return;
+    say("bounded by the {} ({} at {}): they are evenly loaded, so only more of them (less oversubscription) or less "
+        "traffic across them would shorten it",
+        to_text(bound_.kind), link_name(bound_.link), percent_text(bound_.utilisation));
+  }
+
+  // Whether the hottest link has more than its share; says so.
+  bool uneven_links() {
+    const std::vector<LinkId> siblings = siblings_of(network_, bound_.link);
+    double mean = 0;
+    for (const LinkId link : siblings) mean += share(link);
+    mean /= static_cast<double>(std::max<std::size_t>(siblings.size(), 1));
+    if (siblings.size() < 2 || mean <= 0 || bound_.utilisation <= kUneven * mean) return false;
+    say("{} is the {}: {} busy where the {} of {} have a mean of {}{}", link_name(bound_.link),
+        bound_.reason == Bound::Reason::links ? "bottleneck" : "hottest link", percent_text(bound_.utilisation),
+        to_text(bound_.kind), network_.name_of(network_.link(bound_.link).from), percent_text(mean), remedy());
+    return true;
+  }
+
+  // Why one of several equal links has more than its share, and what would spread it.
+  [[nodiscard]] std::string remedy() const {
+    if (decides_by_packet(in_.routing.mode)) return "";
+    if (in_.routing.mode == RoutingMode::d_mod_k || in_.routing.mode == RoutingMode::pinned) {
+      return "; routes are static: --routing ecmp with several queue pairs, or adaptive routing, would spread them";
+    }
+    std::string why = ";";
+    if (model::index_of(bound_.link) < in_.connections.size()) {
+      const std::vector<LinkId> siblings = siblings_of(network_, bound_.link);
+      std::uint64_t all = 0;
+      for (const LinkId link : siblings) all += in_.connections[model::index_of(link)];
+      why = fmt::format("; {} hash onto it (mean {:.1f}):",
+                        counted_text(in_.connections[model::index_of(bound_.link)], "connection", "connections"),
+                        static_cast<double>(all) / static_cast<double>(siblings.size()));
+    }
+    return why + (in_.routing.seeds == HashSeeds::shared
+                      ? " more queue pairs, per-tier seeds or adaptive routing would spread them"
+                      : " more queue pairs or adaptive routing would spread them");
+  }
+
+  // One seed for all tiers: what a leaf's hash sent to one spine, the spine's hash sends to one core.
+  void polarised() {
+    if (in_.routing.seeds != HashSeeds::shared || decides_by_packet(in_.routing.mode)) return;
+    const ClassLoad load = load_of(LinkClass::spine_up);
+    if (load.links == 0 || load.used == 0 || load.used * 2 > load.links) return;
+    say("polarised: only {} of {} spine uplinks carry traffic, because leaves and spines share a hash seed; "
+        "--hash-seeds per-tier would use the rest",
+        load.used, load.links);
+  }
+
+  void losses() {
+    const SimTotals& totals = result_.totals;
+    if (totals.dropped == 0) return;
+    const bool lossless = std::any_of(in_.options.classes.begin(), in_.options.classes.end(),
+                                      [](const TrafficClassOptions& each) { return each.lossless; });
+    std::string advice = "lower ECN thresholds or a deeper buffer would lose fewer";
+    if (!in_.options.link_events.empty()) {
+      advice = "links fail in this run";
+    } else if (!in_.options.switches.pfc && lossless) {
+      advice = "PFC is off: with it, none of a lossless class is lost";
+    } else if (lossless && in_.options.switches.watchdog != Watchdog::off && totals.watchdog_trips > 0) {
+      advice = fmt::format("the PFC watchdog cut in {}", counted_text(totals.watchdog_trips, "time", "times"));
+    } else if (lossless && in_.options.switches.headroom.count() > 0) {
+      advice = "the headroom is too small for what is on the way when a pause is sent";
+    }
+    say("{} lost and {} sent again; {}", counted_text(totals.dropped, "packet was", "packets were"),
+        grouped_text(totals.retransmitted), advice);
+  }
+
+  void reordering() {
+    const SimTotals& totals = result_.totals;
+    if (totals.data_packets == 0) return;
+    const double part = static_cast<double>(totals.out_of_order) / static_cast<double>(totals.data_packets);
+    const bool resends = std::any_of(in_.options.classes.begin(), in_.options.classes.end(),
+                                     [](const auto& each) { return each.transport.recovery == Recovery::go_back_n; });
+    if (part < kNoteworthy || !resends) return;
+    say("{} of the packets arrived out of order, which go-back-N takes for loss; --recovery selective keeps them",
+        percent_text(part));
+  }
+
+  void pauses() {
+    if (result_.totals.pauses == 0 || result_.end.count() <= 0 || result_.pauses.empty()) return;
+    const StormTree tree = storm_tree(network_, result_);
+    if (tree.empty()) return;
+    const StormRoot& root = tree.roots.front();
+    const double busiest =
+        static_cast<double>(longest_pause(result_).count()) / static_cast<double>(result_.end.count());
+    if (busiest < kNoteworthy) return;
+    say("PFC stopped links for up to {} of the run; most of it ({} over {}, {} deep) began at {}{}",
+        percent_text(busiest), time_text(root.paused), counted_text(root.links, "link", "links"),
+        counted_text(root.deepest, "hop", "hops"), root_name(network_, root), pause_advice(root));
+  }
+
+  [[nodiscard]] std::string pause_advice(const StormRoot& root) const {
+    if (root.endpoint != model::kNone<NodeId>) return "";
+    const bool controlled = std::any_of(in_.options.classes.begin(), in_.options.classes.end(), [](const auto& each) {
+      return each.ecn && each.transport.kind != Transport::pfc_only;
+    });
+    return controlled ? "; lower ECN thresholds make senders slow down before it comes to that"
+                      : "; end-to-end control (--transport dcqcn with ECN) would keep queues below it";
+  }
+
+  [[nodiscard]] double share(LinkId link) const {
+    return utilisation(network_.link(link), result_.links[model::index_of(link)], result_.end);
+  }
+  [[nodiscard]] std::string link_name(LinkId link) const { return network_.link_name(link); }
+  [[nodiscard]] ClassLoad load_of(LinkClass kind) const {
+    for (const ClassLoad& load : class_loads(network_, result_)) {
+      if (load.kind == kind) return load;
+    }
+    return {};
+  }
+  [[nodiscard]] std::uint64_t senders_to(NodeId node) const {
+    std::vector<std::uint32_t> senders;
+    for (const Transfer& transfer : in_.transfers.transfers()) {
+      if (transfer.destination == node) senders.push_back(model::index_of(transfer.source));
+    }
+    std::sort(senders.begin(), senders.end());
+    return static_cast<std::uint64_t>(std::unique(senders.begin(), senders.end()) - senders.begin());
+  }
+
+  const AnswerInput& in_;
+  const Network& network_;
+  const SimResult& result_;
+  Bound bound_;
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+Bound bound_of(const Network& network, const SimResult& result) {
+  Bound bound;
+  double scale_up = 0;
+  for (const ClassLoad& load : class_loads(network, result)) {
+    if (load.used == 0) continue;
+    if (is_scale_up(load.kind)) scale_up = std::max(scale_up, load.max_utilisation);
+    // Within a hundredth, a link nearer to the middle of the fabric says more than the NIC that feeds it.
+    const bool nearer = is_between_switches(load.kind) && load.max_utilisation > bound.utilisation - 0.01;
+    if (bound.link != model::kNone<LinkId> && load.max_utilisation <= bound.utilisation && !nearer) continue;
+    bound.kind = load.kind;
+    bound.link = load.hottest;
+    bound.utilisation = load.max_utilisation;
+  }
+  if (!is_scale_up(bound.kind)) bound.scale_up = scale_up;
+  bound.reason = reason_of(result, bound);
+  return bound;
+}
+
+Bound bound_of(const Network& network, const TransferGraph& transfers, const SimOptions& options,
+               const SimResult& result) {
+  Bound bound = bound_of(network, result);
+  const double hosts = host_share(transfers, options, result);
+  if (hosts < kAtLimit && (hosts < kBusy || bound.utilisation >= kBusy)) return bound;
+  bound.reason = Bound::Reason::hosts;
+  for (const TrafficClassOptions& c : options.classes) {
+    bound.host_limit = std::max(bound.host_limit, c.transport.host_limit);
+  }
+  return bound;
+}
+
+std::string to_text(const Bound& bound) {
+  if (bound.link == model::kNone<LinkId>) return "nothing was sent";
+  std::string busiest = fmt::format("{} at {}", to_text(bound.kind), percent_text(bound.utilisation));
+  switch (bound.reason) {
+    case Bound::Reason::links:
+      break;
+    case Bound::Reason::phases:
+      return fmt::format("{}, NVLink at {} in turn", busiest, percent_text(bound.scale_up));
+    case Bound::Reason::pauses:
+      return fmt::format("pauses ({})", busiest);
+    case Bound::Reason::losses:
+      return fmt::format("timeouts ({})", busiest);
+    case Bound::Reason::control:
+      return fmt::format("congestion control ({})", busiest);
+    case Bound::Reason::hosts:
+      return fmt::format("host software at {} a connection ({})", to_text(bound.host_limit), busiest);
+    case Bound::Reason::latency:
+      return fmt::format("latency and waiting ({})", busiest);
+  }
+  return busiest;
+}
+
+std::vector<std::uint32_t> connections_by_link(Routes& routes, const TransferGraph& transfers, std::uint64_t seed,
+                                               std::uint64_t limit) {
+  if (decides_by_packet(routes.options().mode)) return {};
+  std::uint64_t connections = 0;
+  for (const Transfer& transfer : transfers.transfers()) connections += transfer.queue_pairs;
+  if (connections > limit) return {};
+  std::vector<std::uint32_t> counts(routes.network().links().size());
+  std::vector<LinkId> path;
+  for (const Transfer& transfer : transfers.transfers()) {
+    for (std::uint32_t pair = 0; pair < transfer.queue_pairs; ++pair) {
+      const FlowKey key = flow_key(routes.network(), transfer.source, transfer.destination, pair, seed);
+      if (!routes.path(key, path)) continue;
+      for (const LinkId link : path) ++counts[model::index_of(link)];
+    }
+  }
+  return counts;
+}
+
+std::vector<std::string> answers(const AnswerInput& input) { return AnswerFinder(input).find(); }
+
+}  // namespace weft::netsim

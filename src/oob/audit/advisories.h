@@ -1,0 +1,67 @@
+// Known holes in BMC firmware, held against what BMCs say they run. The list is a file of the user's:
+//
+//   weft_advisories: 1
+//   advisories:
+//     - id: CVE-2099-0001
+//       title: what is wrong
+//       severity: error            # error, warning or note
+//       source: https://...
+//       affects:
+//         - manufacturer: [Example*, "*Example Inc*"]   # one or several; * and ? as in file names, case aside
+//           model: X1-*                                 # the same; left out: every model
+//           firmware: {from: "1.0", below: "1.9.2"}     # or {at: "1.5"}, a list of these, any, or unknown
+//           with: ipmi                                  # only where IPMI over LAN is on
+//
+// Versions are compared in natural order. Where makers write them so that no order can be told, or the list does not
+// say which are affected, the verdict is "cannot tell", never "not affected".
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "oob/bmc/bmc.h"
+
+namespace weft::oob {
+
+struct FirmwareRange {
+  std::string from;   // this one and later; empty: the first
+  std::string below;  // before this one; empty: the newest
+  std::string at;     // exactly this one; then the two others are empty
+};
+
+enum class FirmwareScope : std::uint8_t { unknown, any, ranges };
+
+struct Affected {
+  std::vector<std::string> manufacturers;  // patterns
+  std::string model;                       // pattern; empty: every one
+  FirmwareScope scope = FirmwareScope::unknown;
+  std::vector<FirmwareRange> ranges;
+  bool only_with_ipmi = false;
+};
+
+struct Advisory {
+  std::string id;
+  std::string title;
+  std::string source;
+  Severity severity = Severity::warning;
+  std::vector<Affected> affects;
+};
+
+// Nothing when the file has errors; each is reported with its place.
+[[nodiscard]] std::optional<std::vector<Advisory>> read_advisories(const Sources& sources, FileId file,
+                                                                   Diagnostics& diagnostics);
+
+enum class Verdict : std::uint8_t { not_affected, cannot_tell, affected };
+// `ipmi`: whether IPMI over LAN is on, where that is known.
+[[nodiscard]] Verdict judge(const Advisory& advisory, const BmcIdentity& identity, std::optional<bool> ipmi);
+
+// Natural order of vendors' version texts: "1.9.2" before "1.10", "v2.0-rc1" before "2.0", "1.0a" after "1.0". Nothing
+// when no order can be told: no digits, words against numbers, a date against a version.
+[[nodiscard]] std::optional<std::strong_ordering> compare_versions(std::string_view a, std::string_view b);
+
+}  // namespace weft::oob

@@ -1,0 +1,47 @@
+// Who answers where: the identities that BMCs tell, held against each other and against the plan. Two addresses with
+// one serial number are a cabling or address mistake, and power to one of them goes to the other; a machine that is not
+// the model of the plan has other power and other parts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "oob/bmc/bmc.h"
+#include "oob/bmc/consolidate.h"
+#include "oob/bmc/inventory.h"
+
+namespace weft::oob {
+
+using Identities = std::map<std::uint32_t, BmcIdentity>;  // by target
+
+struct SharedIdentity {
+  std::string kind;   // "UUID" or "serial number"
+  std::string value;  // printable
+  std::vector<std::uint32_t> targets;
+};
+// Values that makers leave in place of one ("To be filled by O.E.M.", zeros) do not count.
+[[nodiscard]] std::vector<SharedIdentity> shared_identities(const Identities& identities);
+
+// How the machine differs from the catalogue's model of it, or "". A generic model is held against no name.
+[[nodiscard]] std::string model_mismatch(const model::Cluster& cluster, const Target& target,
+                                         const BmcIdentity& identity);
+
+// Those that tell another manufacturer or model than most of their group (of three and more).
+struct OddOneOut {
+  std::uint32_t target = 0;
+  std::string what;  // "Dell R760, while 15 of 16 in train are Supermicro SYS-821GE"
+};
+[[nodiscard]] std::vector<OddOneOut> odd_ones_out(const Inventory& inventory, const Identities& identities);
+
+// Every device: address, protocol, role, place, feeds, model.
+[[nodiscard]] Document inventory_document(const Inventory& inventory, const std::vector<std::uint32_t>& targets);
+// The same with what was read live; `trouble` is set when something does not fit.
+[[nodiscard]] Document probed_document(const Inventory& inventory, const model::Cluster& cluster,
+                                       const std::vector<std::uint32_t>& targets, const Identities& identities,
+                                       const std::vector<Unreached>& unreached, bool& trouble);
+
+}  // namespace weft::oob

@@ -1,0 +1,164 @@
+#include "oob/audit/tls_probe.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+
+#include "oob/redfish/trust.h"
+
+namespace weft::oob {
+namespace {
+
+using std::chrono::steady_clock;
+
+struct FreeContext {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+};
+struct FreeSsl {
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+};
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
+
+class Socket {
+ public:
+  Socket() = default;
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  ~Socket() {
+    if (handle_ >= 0) (void)close(handle_);
+  }
+  [[nodiscard]] int handle() const { return handle_; }
+
+  Status connect_to(const Endpoint& endpoint, steady_clock::time_point deadline) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* raw = nullptr;
+    if (getaddrinfo(endpoint.host.c_str(), fmt::format("{}", endpoint.real_port()).c_str(), &hints, &raw) != 0)
+      return Error{ErrorCode::unavailable, "no address of it is known", endpoint.device};
+    const std::unique_ptr<addrinfo, FreeAddresses> found(raw);
+    handle_ = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (handle_ < 0) return Error{ErrorCode::unavailable, "no socket is left", endpoint.device};
+    if (connect(handle_, found->ai_addr, found->ai_addrlen) == 0) return {};
+    if (errno != EINPROGRESS || !wait(POLLOUT, deadline))
+      return Error{ErrorCode::unavailable, "no connection", endpoint.device};
+    int problem = 0;
+    socklen_t size = sizeof problem;
+    if (getsockopt(handle_, SOL_SOCKET, SO_ERROR, &problem, &size) != 0 || problem != 0)
+      return Error{ErrorCode::unavailable, "no connection", endpoint.device};
+    return {};
+  }
+
+  [[nodiscard]] bool wait(short events, steady_clock::time_point deadline) const {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd watched{handle_, events, 0};
+    return poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 600'000))) > 0;
+  }
+
+ private:
+  int handle_ = -1;
+};
+
+std::string problem_text(long code) {
+  switch (code) {
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      return "is self-signed";
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      return "comes from an issuer that is not trusted";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return "has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "is not valid yet";
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return "is for another name or address";
+    default:
+      return X509_verify_cert_error_string(code);
+  }
+}
+
+// Every problem of the chain, not the first alone.
+int note_problem(int good, X509_STORE_CTX* store) {
+  if (good == 1) return 1;
+  const int index = SSL_get_ex_data_X509_STORE_CTX_idx();
+  auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, index));
+  auto* problems = static_cast<std::vector<std::string>*>(SSL_get_app_data(ssl));
+  std::string text = problem_text(X509_STORE_CTX_get_error(store));
+  if (std::find(problems->begin(), problems->end(), text) == problems->end()) problems->push_back(std::move(text));
+  return 1;  // go on: the handshake is only for looking
+}
+
+Status shake_hands(SSL* ssl, const Socket& line, steady_clock::time_point deadline, const std::string& device) {
+  for (;;) {
+    ERR_clear_error();
+    const int done = SSL_connect(ssl);
+    if (done == 1) return {};
+    const int why = SSL_get_error(ssl, done);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
+      return Error{ErrorCode::refused, "it does not speak TLS that we speak", device};
+    if (!line.wait(why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline))
+      return Error{ErrorCode::timeout, "no TLS handshake in time", device};
+  }
+}
+
+void expect_name(SSL* ssl, const std::string& host) {
+  X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl);
+  if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1) return;
+  std::string name = host;  // the macro SSL_set_tlsext_host_name casts; this is what it does
+  (void)SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
+  (void)X509_VERIFY_PARAM_set1_host(wanted, host.c_str(), host.size());
+}
+
+}  // namespace
+
+Result<TlsFacts> probe_tls(const Endpoint& endpoint) {
+  const std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
+  if (context == nullptr) return Error{ErrorCode::internal, "OpenSSL gives no context", {}};
+  const Result<CertificateStore> trusted = trusted_store(endpoint.tls.ca_file);
+  if (!trusted.ok()) return trusted.error();
+  X509_STORE_up_ref(trusted->get());
+  SSL_CTX_set_cert_store(context.get(), trusted->get());  // takes one reference
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, note_problem);
+  const std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(context.get()));
+  if (ssl == nullptr) return Error{ErrorCode::internal, "OpenSSL gives no session", {}};
+  Socket line;
+  const auto after = [](Duration time) { return steady_clock::now() + std::chrono::nanoseconds(time.count()); };
+  if (const Status reached = line.connect_to(endpoint, after(endpoint.connect_limit)); !reached.ok())
+    return reached.error();
+  TlsFacts facts;
+  SSL_set_app_data(ssl.get(), &facts.problems);  // NOLINT: a macro of OpenSSL
+  expect_name(ssl.get(), endpoint.host);
+  if (SSL_set_fd(ssl.get(), line.handle()) != 1) return Error{ErrorCode::internal, "OpenSSL takes no socket", {}};
+  const Status shaken = shake_hands(ssl.get(), line, after(endpoint.request_limit), endpoint.device);
+  if (!shaken.ok()) return shaken.error();
+  facts.protocol = SSL_get_version(ssl.get());
+  X509* shown = SSL_get0_peer_certificate(ssl.get());
+  if (shown == nullptr) {
+    facts.problems.emplace_back("is missing");
+  } else if (!endpoint.tls.pin.empty()) {
+    // A pinned key proves itself, whoever signed it.
+    facts.problems.clear();
+    if (endpoint.tls.pin.find(pin_of_certificate(shown)) == std::string::npos)
+      facts.problems.emplace_back("has another key than the pinned one");
+  }
+  std::sort(facts.problems.begin(), facts.problems.end());
+  return facts;
+}
+
+}  // namespace weft::oob

@@ -1,0 +1,52 @@
+// One question to many BMCs: opens a session to each, asks, logs out, and keeps the answers in the order of the
+// devices whatever comes back first. A BMC that says "not now" (all its sessions taken) is asked again, a few times.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "oob/bmc/consolidate.h"
+#include "oob/bmc/fan_out.h"
+#include "oob/bmc/fleet.h"
+
+namespace weft::oob {
+
+inline constexpr int kBusyTries = 4;                         // in all; a fleet must not hang on one full BMC
+inline constexpr Duration kBusyPause = milliseconds(1'000);  // grows with each try: 1, 2, 3 s
+
+// Opens a session, trying again while the BMC says that it is busy.
+[[nodiscard]] Result<OpenBmc> open_patiently(const Fleet& fleet, std::uint32_t target);
+
+// Calls ask(open, target) -> Result<T> for each device and take(target, T&&) for each answer. `take` is called from
+// many threads at once. Gives those that did not answer, in the order of `targets`.
+template <class Ask, class Take>
+[[nodiscard]] std::vector<Unreached> ask_all(const Fleet& fleet, std::span<const std::uint32_t> targets, const Ask& ask,
+                                             const Take& take) {
+  std::vector<std::optional<Error>> errors(
+      targets.size(), Error{ErrorCode::unavailable, "not asked: the command was stopped before its turn", {}});
+  (void)fan_out(static_cast<std::uint32_t>(targets.size()), fleet.width, fleet.clock, [&](std::uint32_t i) {
+    Result<OpenBmc> open = open_patiently(fleet, targets[i]);
+    if (!open.ok()) {
+      errors[i] = open.error();
+      return;
+    }
+    auto answer = ask(*open, targets[i]);
+    open->bmc.reset();  // the session ends before its answer waits for a lock
+    if (!answer.ok()) {
+      errors[i] = answer.error();
+      return;
+    }
+    errors[i].reset();
+    take(targets[i], std::move(answer).value());
+  });
+  std::vector<Unreached> unreached;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (errors[i]) unreached.push_back({targets[i], std::move(*errors[i])});
+  }
+  return unreached;
+}
+
+}  // namespace weft::oob

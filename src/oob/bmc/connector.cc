@@ -1,0 +1,31 @@
+#include "oob/bmc/connector.h"
+
+namespace weft::oob {
+namespace {
+
+class NetworkDialer final : public BmcDialer {
+ public:
+  explicit NetworkDialer(Clock& clock) : clock_(clock) {}
+
+  Result<std::unique_ptr<Bmc>> dial(const Endpoint& endpoint, const std::string& user,
+                                    const Secret& password) override {
+    switch (endpoint.protocol) {
+      case Protocol::redfish:
+        return dial_redfish(endpoint, user, password, clock_);
+      case Protocol::ipmi:
+        return dial_ipmi(endpoint, user, password, clock_);
+      case Protocol::none:
+        break;
+    }
+    return Error{ErrorCode::not_found, "has no controller that speaks Redfish or IPMI", endpoint.device};
+  }
+
+ private:
+  Clock& clock_;
+};
+
+}  // namespace
+
+std::unique_ptr<BmcDialer> network_dialer(Clock& clock) { return std::make_unique<NetworkDialer>(clock); }
+
+}  // namespace weft::oob

@@ -1,0 +1,18 @@
+// The dialer of the real world: Redfish or IPMI, as the endpoint says.
+#pragma once
+
+#include <memory>
+
+#include "oob/bmc/bmc.h"
+
+namespace weft::oob {
+
+// redfish/bmc.cc and ipmi/bmc.cc.
+[[nodiscard]] Result<std::unique_ptr<Bmc>> dial_redfish(const Endpoint& endpoint, const std::string& user,
+                                                        const Secret& password, Clock& clock);
+[[nodiscard]] Result<std::unique_ptr<Bmc>> dial_ipmi(const Endpoint& endpoint, const std::string& user,
+                                                     const Secret& password, Clock& clock);
+
+[[nodiscard]] std::unique_ptr<BmcDialer> network_dialer(Clock& clock);
+
+}  // namespace weft::oob

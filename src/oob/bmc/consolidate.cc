@@ -1,0 +1,64 @@
+#include "oob/bmc/consolidate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/host_range.h"
+#include "base/utf8.h"
+
+namespace weft::oob {
+namespace {
+
+constexpr std::size_t kMostText = 240;  // bytes; SEL and Redfish messages that mean something are shorter
+
+}  // namespace
+
+void Consolidation::add(std::string_view key, std::uint32_t target) {
+  by_key_.try_emplace(std::string(key)).first->second.push_back(target);
+}
+
+std::vector<FoldedRow> Consolidation::rows() const {
+  std::vector<FoldedRow> rows;
+  rows.reserve(by_key_.size());
+  for (const auto& [key, targets] : by_key_) {
+    FoldedRow row{key, targets};
+    std::sort(row.targets.begin(), row.targets.end());
+    row.targets.erase(std::unique(row.targets.begin(), row.targets.end()), row.targets.end());
+    rows.push_back(std::move(row));
+  }
+  std::sort(rows.begin(), rows.end(), [](const FoldedRow& a, const FoldedRow& b) {
+    if (a.targets.size() != b.targets.size()) return a.targets.size() > b.targets.size();
+    if (natural_less(a.key, b.key)) return true;
+    if (natural_less(b.key, a.key)) return false;
+    return a.key < b.key;  // "01" and "1" are equal in natural order
+  });
+  return rows;
+}
+
+void add_unreached(Document& document, const Inventory& inventory, const std::vector<Unreached>& unreached) {
+  if (unreached.empty()) return;
+  Consolidation reasons;
+  for (const Unreached& device : unreached) reasons.add(reason_of(device.error), device.target);
+  TableSection table{"unreached", "Could not be asked", {}, {}};
+  table.columns = {{.key = "devices", .title = "Devices"},
+                   {.key = "count", .title = "Count", .align = Column::Align::right},
+                   {.key = "reason", .title = "Why"}};
+  for (const FoldedRow& row : reasons.rows()) {
+    table.rows.push_back({inventory.fold(row.targets), static_cast<std::uint64_t>(row.targets.size()), row.key});
+  }
+  document.sections.emplace_back(std::move(table));
+}
+
+std::string reason_of(const Error& error) {
+  return told(std::string_view(error.message).substr(0, error.message.find("; ")));
+}
+
+std::string told(std::string_view text) { return printable(text, kMostText); }
+
+std::string counted(std::size_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+}  // namespace weft::oob

@@ -1,0 +1,45 @@
+// Where a device's controller answers and how to speak to it. Made from the cluster (bmc/inventory.h); a file of
+// endpoints may say otherwise for devices that stand elsewhere than the plan has them, or that are simulated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace weft::oob {
+
+enum class Protocol : std::uint8_t {
+  none,
+  redfish,
+  ipmi
+};  // none: it has an address, but no controller we can speak to
+
+// How Redfish's certificate is proven.
+struct TlsTrust {
+  std::string ca_file;  // PEM; empty: the system's
+  std::string pin;      // "sha256//BASE64" of the public key (RFC 7469 form, as curl takes it); empty: none
+  bool verify = true;   // false only when the cluster file or the user says so aloud
+};
+
+struct Endpoint {
+  std::string device;
+  Protocol protocol = Protocol::redfish;
+  std::string host;        // address or name
+  std::uint16_t port = 0;  // 0: the protocol's own, 443 or 623
+  TlsTrust tls;
+  std::string proxy;                     // "socks5h://127.0.0.1:1080" through the jump host (Redfish only); empty: none
+  std::vector<int> cipher_suites{17};    // IPMI: in order of preference; never 0
+  std::vector<std::string> workarounds;  // FreeIPMI's names ("opensesspriv", "solpayloadsize", ...)
+  std::vector<std::string> console;      // a program that is the console (ssh -p 2200 ...); empty: serial over LAN
+  Duration connect_limit = milliseconds(5'000);
+  Duration request_limit = milliseconds(10'000);  // one request and its answer
+
+  [[nodiscard]] std::uint16_t real_port() const { return port != 0 ? port : protocol == Protocol::ipmi ? 623 : 443; }
+};
+
+[[nodiscard]] std::string_view to_text(Protocol protocol);
+
+}  // namespace weft::oob

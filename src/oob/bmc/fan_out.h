@@ -1,0 +1,25 @@
+// Runs one blocking task for each of N devices, at most F at a time. A sweep of N BMCs that take L each takes N * L /
+// F; F threads that mostly wait cost little, and keep the code of one device a plain sequence.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "oob/durable/clock.h"
+
+namespace weft::oob {
+
+inline constexpr int kDefaultFanOut = 256;
+inline constexpr int kMostFanOut = 4096;
+
+struct FanOutResult {
+  std::uint32_t finished = 0;  // tasks that ran; fewer than asked when the clock was stopped
+  int threads = 0;
+};
+
+// Calls task(i) for i in 0..count-1 in about that order. Once the clock is stopped no further task starts; those that
+// run are waited for. `progress`, when given, is called from one thread at a time with the number finished.
+FanOutResult fan_out(std::uint32_t count, int width, Clock& clock, const std::function<void(std::uint32_t)>& task,
+                     const std::function<void(std::uint32_t)>& progress = nullptr);
+
+}  // namespace weft::oob

@@ -1,0 +1,34 @@
+// What every command on many BMCs is given: the devices, how to log in to them, and how wide to go. Opens a session to
+// a target with the right credential, trying a pending password too, and remembers nothing.
+#pragma once
+
+#include <memory>
+
+#include "oob/bmc/bmc.h"
+#include "oob/bmc/fan_out.h"
+#include "oob/bmc/inventory.h"
+#include "oob/credentials/credentials.h"
+#include "oob/journal/journal.h"
+
+namespace weft::oob {
+
+struct Fleet {
+  const Inventory& inventory;
+  BmcDialer& dialer;
+  CredentialStore& credentials;
+  Clock& clock;
+  Journal& journal;
+  int width = kDefaultFanOut;
+};
+
+// Which of the two passwords opened it.
+enum class Opened : std::uint8_t { current, pending };
+struct OpenBmc {
+  std::unique_ptr<Bmc> bmc;
+  Opened with = Opened::current;
+  std::string user;
+};
+// One attempt with the password, and one with the pending password where the first was refused.
+[[nodiscard]] Result<OpenBmc> open_bmc(const Fleet& fleet, std::uint32_t target);
+
+}  // namespace weft::oob

@@ -1,0 +1,96 @@
+// Every device that has an out-of-band address: what it is, where it stands, what feeds it, what it carries. The list
+// that all out-of-band commands work on (row H1). Pure function of the cluster and of the endpoints file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/quantity.h"
+#include "model/cluster.h"
+#include "oob/bmc/endpoint.h"
+
+namespace weft::oob {
+
+enum class Role : std::uint8_t { server, network_switch, pdu, chassis };
+
+// One device. Its power comes from feeds of the site by way of PDUs; while one of them is alive it may run.
+struct Target {
+  std::string name;
+  Role role = Role::server;
+  std::string group;  // pool, or group of switches: "train", "be-leaf"
+  std::string rack;
+  std::string fabric;      // of a switch: "backend", ...; empty for others
+  bool spine = false;      // of a switch: above the leaves
+  bool control = false;    // a server of the control plane (scheduler, etcd, jump host): row H5 starts it first
+  std::string model;       // catalogue name
+  Power power;             // maximum draw
+  Power rating;            // what a PDU can carry; nothing for others
+  std::vector<int> feeds;  // power feeds of the site that its supplies hang on, each once, ascending
+  std::vector<std::uint32_t> pdus;     // targets it hangs on; empty where the PDUs have no address
+  std::uint32_t parent = 0xFFFFFFFFU;  // chassis it sits in (from the endpoints file); none otherwise
+  model::DeviceId device = model::kNone<model::DeviceId>;  // in the cluster; none for a chassis
+  Endpoint endpoint;
+};
+inline constexpr std::uint32_t kNoTarget = 0xFFFFFFFFU;
+
+// What a power feed can carry for hours: the sum of its PDUs' ratings, which the catalogue states at 80 percent of the
+// breaker's already.
+struct FeedBudget {
+  int feed = 0;
+  Power rating;
+};
+
+class Inventory {
+ public:
+  Inventory() = default;
+  // Of targets that were put together elsewhere, each name once.
+  Inventory(std::vector<Target> targets, std::vector<FeedBudget> feeds)
+      : targets_(std::move(targets)), feeds_(std::move(feeds)) {
+    for (std::uint32_t i = 0; i < targets_.size(); ++i) by_name_.emplace(targets_[i].name, i);
+  }
+  [[nodiscard]] const std::vector<Target>& targets() const { return targets_; }
+  [[nodiscard]] const std::vector<FeedBudget>& feeds() const { return feeds_; }
+  [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name) const;
+  // Targets named by host ranges, "@POOL" or "@GROUP", "rack:R01", "servers", "switches", "pdus" or "all", separated by
+  // commas; in the inventory's order, each once. An error names the word that means nothing, with what was meant.
+  [[nodiscard]] Result<std::vector<std::uint32_t>> select(std::string_view words) const;
+  // Names of targets, folded: "train[001-004]".
+  [[nodiscard]] std::string fold(std::span<const std::uint32_t> targets) const;
+  // Changes every endpoint: what the command line says of all of them.
+  void adjust(const std::function<void(Endpoint&)>& change) {
+    for (Target& target : targets_) change(target.endpoint);
+  }
+  // Those whose power hangs on `target` alone, itself not counted: the servers of a chassis, or of a PDU that is the
+  // only one left.
+  [[nodiscard]] std::vector<std::uint32_t> children(std::uint32_t target) const;
+
+ private:
+  friend class InventoryBuilder;
+  std::vector<Target> targets_;
+  std::vector<FeedBudget> feeds_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+};
+
+// `endpoints`: nothing, or the file that says where devices really answer:
+//   weft_endpoints: 1
+//   defaults: {protocol: redfish, port: 443, ca: /path/ca.pem, verify: true, proxy: socks5h://127.0.0.1:1080}
+//   endpoints:
+//     train[001-004]: {host: 127.0.2.1, step: 1, port: 623, protocol: ipmi, ciphers: [17, 3], workarounds:
+//     [opensesspriv]} chassis1: {role: chassis, host: 10.0.0.9, holds: "train[001-004]"}
+// With `step`, the n-th device of the range has the address n * step further on; `port_step` does the same for ports.
+[[nodiscard]] std::optional<Inventory> make_inventory(const model::Cluster& cluster, Diagnostics& diagnostics,
+                                                      const Sources* sources = nullptr,
+                                                      std::optional<FileId> endpoints = std::nullopt);
+
+[[nodiscard]] std::string_view to_text(Role role);
+
+}  // namespace weft::oob

@@ -1,0 +1,70 @@
+// The holder of a console: reads it, keeps the log, and shows it to all who are attached by its socket. One of them may
+// write at a time; another may take that over, and everyone is told. Whoever is slow loses output, never the console.
+// It ends when its process wants to, and says goodbye: then one of those who stay becomes the holder
+// (console/client.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "oob/console/log.h"
+#include "oob/console/session.h"
+
+namespace weft::oob {
+
+class ConsoleHub {
+ public:
+  // Takes the log (and with it the console), opens the session and the socket. conflict when another process is the
+  // holder; else the error of what could not be opened.
+  [[nodiscard]] static Result<std::unique_ptr<ConsoleHub>> open(Fleet& fleet, std::uint32_t target,
+                                                                const std::string& folder, const std::string& who,
+                                                                const std::string& why,
+                                                                const ConsoleLogOptions& options = {});
+  ConsoleHub(const ConsoleHub&) = delete;
+  ConsoleHub& operator=(const ConsoleHub&) = delete;
+  ~ConsoleHub();
+
+  // Serves until `leave` is set or the clock is stopped.
+  void run(const std::atomic<bool>& leave);
+
+ private:
+  struct Guest {
+    int descriptor = -1;
+    std::string who{};
+    std::size_t replay = 0;
+    bool greeted = false;
+    bool may_write = false;
+    bool told = false;  // that another one writes
+    bool gone = false;
+    std::string in{};
+    std::string out{};
+    std::uint64_t lost = 0;  // bytes that it did not take in time
+  };
+
+  ConsoleHub(Fleet& fleet, std::uint32_t target, std::string folder);
+  void accept_guests();
+  void serve(Guest& guest);
+  void hear(Guest& guest, const std::string& type_and_bytes);
+  void greet(Guest& guest, const std::string& words);
+  void type(Guest& guest, const std::string& bytes);
+  void give_pen(Guest* guest);
+  void send(Guest& guest, std::string_view bytes, bool may_be_lost);
+  void show(std::string_view bytes);
+  void tell(const std::string& text);
+  void remove_gone();
+
+  Fleet& fleet_;
+  std::string device_;
+  std::string folder_;
+  std::unique_ptr<ConsoleLog> log_;
+  ConsoleSession session_;
+  int listener_ = -1;
+  std::list<Guest> guests_;
+  Guest* writer_ = nullptr;
+};
+
+}  // namespace weft::oob

@@ -1,0 +1,142 @@
+#include "oob/console/hub_socket.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace weft::oob {
+namespace {
+
+constexpr std::size_t kHeader = 5;
+
+Error failure(const char* what, int number, const std::string& path) {
+  const ErrorCode code = number == ENOENT ? ErrorCode::not_found : ErrorCode::unavailable;
+  return {code, fmt::format("cannot {}: {}", what, std::generic_category().message(number)), path};
+}
+
+// A socket's path may have 107 bytes only (unix(7)); through the folder's descriptor any folder will do.
+class FolderPath {
+ public:
+  explicit FolderPath(const std::string& folder)
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
+      : descriptor_(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+  FolderPath(const FolderPath&) = delete;
+  FolderPath& operator=(const FolderPath&) = delete;
+  ~FolderPath() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  // False when even so the name is too long.
+  bool fill(sockaddr_un& address, const std::string& name) const {
+    const std::string path = fmt::format("/proc/self/fd/{}/{}.sock", descriptor_, name);
+    address.sun_family = AF_UNIX;
+    if (descriptor_ < 0 || path.size() >= sizeof(address.sun_path)) return false;
+    std::memcpy(&address.sun_path[0], path.c_str(), path.size() + 1);
+    return true;
+  }
+
+ private:
+  int descriptor_;
+};
+
+const sockaddr* as_address(const sockaddr_un& address) {
+  return reinterpret_cast<const sockaddr*>(&address);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
+}
+
+}  // namespace
+
+std::string frame_bytes(FrameType type, std::string_view bytes) {
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  std::string out(1, static_cast<char>(type));
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>((size >> static_cast<unsigned>(shift)) & 0xFFU);
+  out += bytes;
+  return out;
+}
+
+Result<std::optional<Frame>> take_frame(std::string& buffer) {
+  if (buffer.size() < kHeader) return std::optional<Frame>();
+  std::uint32_t size = 0;
+  for (std::size_t i = 1; i < kHeader; ++i) size = (size << 8U) | static_cast<unsigned char>(buffer[i]);
+  if (std::strchr("HITOPRG", buffer[0]) == nullptr || buffer[0] == '\0' || size > kMostFrame)
+    return Error{ErrorCode::invalid_input, "the other end does not speak weft's words", {}};
+  if (buffer.size() < kHeader + size) return std::optional<Frame>();
+  Frame frame{static_cast<FrameType>(buffer[0]), buffer.substr(kHeader, size)};
+  buffer.erase(0, kHeader + size);
+  return std::optional<Frame>(std::move(frame));
+}
+
+Result<int> listen_at(const std::string& folder, const std::string& name) {
+  const std::string shown = folder + "/" + name + ".sock";
+  const FolderPath place(folder);
+  sockaddr_un address{};
+  if (!place.fill(address, name)) return failure("listen", ENAMETOOLONG, shown);
+  (void)::unlink(shown.c_str());
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0) return failure("listen", errno, shown);
+  // The mode is the socket's own from its making; connecting needs the right to write to it.
+  const bool bound = ::fchmod(listener, 0600) == 0 && ::bind(listener, as_address(address), sizeof(address)) == 0 &&
+                     ::chmod(shown.c_str(), 0600) == 0 && ::listen(listener, 16) == 0;
+  if (bound) return listener;
+  const int problem = errno;
+  ::close(listener);
+  return failure("listen", problem, shown);
+}
+
+Result<int> connect_to(const std::string& folder, const std::string& name) {
+  const std::string shown = folder + "/" + name + ".sock";
+  const FolderPath place(folder);
+  sockaddr_un address{};
+  if (!place.fill(address, name)) return failure("reach", ENOENT, shown);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return failure("reach", errno, shown);
+  if (::connect(socket, as_address(address), sizeof(address)) == 0) {
+    ::fcntl(socket, F_SETFL, O_NONBLOCK);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+    return socket;
+  }
+  const int problem = errno;
+  ::close(socket);
+  return failure("reach", problem, shown);
+}
+
+bool is_peer_trusted(int descriptor) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == 0 || peer.uid == ::geteuid();
+}
+
+bool read_available(int descriptor, std::string& buffer) {
+  std::array<char, 16384> piece{};
+  for (;;) {
+    const ssize_t got = ::recv(descriptor, piece.data(), piece.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      buffer.append(piece.data(), static_cast<std::size_t>(got));
+      if (buffer.size() > 2 * kMostFrame) return true;  // the rest later
+      continue;
+    }
+    if (got < 0 && errno == EINTR) continue;
+    return got < 0 && errno == EAGAIN;
+  }
+}
+
+bool write_available(int descriptor, std::string& buffer) {
+  while (!buffer.empty()) {
+    const ssize_t sent = ::send(descriptor, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      buffer.erase(0, static_cast<std::size_t>(sent));
+      continue;
+    }
+    if (sent < 0 && errno == EINTR) continue;
+    return sent < 0 && errno == EAGAIN;
+  }
+  return true;
+}
+
+}  // namespace weft::oob

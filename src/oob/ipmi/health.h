@@ -1,0 +1,23 @@
+// What FreeIPMI's interpretation of a sensor's state or of an event means to us: one reading for both.
+#pragma once
+
+#include <freeipmi/freeipmi.h>
+
+#include "oob/bmc/bmc.h"
+
+namespace weft::oob {
+
+[[nodiscard]] inline Health health_of_state(unsigned int interpreted) {
+  switch (interpreted) {
+    case IPMI_INTERPRET_STATE_NOMINAL:
+      return Health::ok;
+    case IPMI_INTERPRET_STATE_WARNING:
+      return Health::warning;
+    case IPMI_INTERPRET_STATE_CRITICAL:
+      return Health::critical;
+    default:
+      return Health::unknown;
+  }
+}
+
+}  // namespace weft::oob

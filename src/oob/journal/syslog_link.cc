@@ -1,0 +1,244 @@
+#include "oob/journal/syslog_link.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/sockios.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace weft::oob {
+
+namespace {
+
+// What OpenSSL has to say, for a message.
+std::string tls_reason() {
+  const unsigned long code = ERR_get_error();  // NOLINT(google-runtime-int)
+  ERR_clear_error();
+  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return reason == nullptr ? "TLS failed" : reason;
+}
+
+bool is_address(const std::string& host) {
+  std::array<unsigned char, 16> bytes{};
+  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
+}
+
+}  // namespace
+
+// TLS works on memory; the bytes go through our own send and receive, which know time limits and raise no SIGPIPE.
+struct SyslogLink::Tls {
+  SSL_CTX* context = nullptr;
+  SSL* session = nullptr;
+  BIO* in = nullptr;   // owned by the session
+  BIO* out = nullptr;  // owned by the session
+  Tls() = default;
+  Tls(const Tls&) = delete;
+  Tls& operator=(const Tls&) = delete;
+  ~Tls() {
+    SSL_free(session);
+    SSL_CTX_free(context);
+  }
+};
+
+SyslogLink::SyslogLink(std::string name, Moment end) : name_(std::move(name)), end_(end) {}
+SyslogLink::~SyslogLink() = default;
+
+Error SyslogLink::failed(std::string_view what, int code) const {
+  return {ErrorCode::unavailable, fmt::format("{}: {}", what, std::generic_category().message(code)), name_};
+}
+
+Result<std::unique_ptr<SyslogLink>> SyslogLink::open(const SyslogTarget& target, const std::string& ca_file,
+                                                     Duration limit) {
+  const Moment end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.count());
+  std::unique_ptr<SyslogLink> link(new SyslogLink(to_text(target), end));
+  if (Status connected = link->connect(target); !connected.ok()) return connected.error();
+  if (target.tls) {
+    if (Status secured = link->start_tls(target, ca_file); !secured.ok()) return secured.error();
+  }
+  return link;
+}
+
+Status SyslogLink::wait_for(short events) {
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return Error{ErrorCode::timeout, "no answer in time", name_};
+    pollfd watched{socket_.get(), events, 0};
+    const int ready = ::poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return failed("cannot wait", errno);
+  }
+}
+
+Status SyslogLink::connect(const SyslogTarget& target) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  const int looked = ::getaddrinfo(target.host.c_str(), std::to_string(target.port).c_str(), &hints, &list);
+  if (looked != 0) return Error{ErrorCode::unavailable, fmt::format("unknown host: {}", ::gai_strerror(looked)), name_};
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, &::freeaddrinfo);
+  Status last = Error{ErrorCode::unavailable, "the host has no address", name_};
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    socket_ = Descriptor(::socket(one->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, one->ai_protocol));
+    if (!socket_.ok()) {
+      last = failed("no socket", errno);
+      continue;
+    }
+    if (::connect(socket_.get(), one->ai_addr, one->ai_addrlen) == 0) return {};
+    if (errno != EINPROGRESS) {
+      last = failed("cannot connect", errno);
+      continue;
+    }
+    last = wait_for(POLLOUT);
+    if (!last.ok()) return last;
+    int problem = 0;
+    socklen_t size = sizeof(problem);
+    if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &problem, &size) == 0 && problem == 0) return {};
+    last = failed("cannot connect", problem);
+  }
+  return last;
+}
+
+Status SyslogLink::send_raw(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN) {
+      if (Status ready = wait_for(POLLOUT); !ready.ok()) return ready;
+    } else if (errno != EINTR) {
+      return failed("the connection broke", errno);
+    }
+  }
+  return {};
+}
+
+Result<std::string> SyslogLink::receive() {
+  std::array<char, 4096> space{};
+  for (;;) {
+    const ssize_t got = ::recv(socket_.get(), space.data(), space.size(), 0);
+    if (got >= 0) return std::string(space.data(), static_cast<std::size_t>(got));
+    if (errno == EAGAIN) {
+      if (Status ready = wait_for(POLLIN); !ready.ok()) return ready.error();
+    } else if (errno != EINTR) {
+      return failed("the connection broke", errno);
+    }
+  }
+}
+
+Status SyslogLink::pump(bool wants_read) {
+  std::array<char, 16384> space{};
+  for (int got = 0; (got = BIO_read(tls_->out, space.data(), static_cast<int>(space.size()))) > 0;) {
+    if (Status sent = send_raw({space.data(), static_cast<std::size_t>(got)}); !sent.ok()) return sent;
+  }
+  if (!wants_read) return {};
+  const Result<std::string> bytes = receive();
+  if (!bytes.ok()) return bytes.error();
+  if (bytes->empty()) return Error{ErrorCode::unavailable, "the server closed the connection", name_};
+  (void)BIO_write(tls_->in, bytes->data(), static_cast<int>(bytes->size()));
+  return {};
+}
+
+Status SyslogLink::start_tls(const SyslogTarget& target, const std::string& ca_file) {
+  tls_ = std::make_unique<Tls>();
+  const Error none{ErrorCode::internal, "TLS is not to be had", name_};
+  tls_->context = SSL_CTX_new(TLS_client_method());
+  if (tls_->context == nullptr) return none;
+  (void)SSL_CTX_set_min_proto_version(tls_->context, TLS1_2_VERSION);
+  const bool trusts = ca_file.empty() ? SSL_CTX_set_default_verify_paths(tls_->context) == 1
+                                      : SSL_CTX_load_verify_file(tls_->context, ca_file.c_str()) == 1;
+  if (!trusts) return Error{ErrorCode::invalid_input, "holds no certificates", ca_file};
+  SSL_CTX_set_verify(tls_->context, SSL_VERIFY_PEER, nullptr);
+  tls_->session = SSL_new(tls_->context);
+  tls_->in = BIO_new(BIO_s_mem());
+  tls_->out = BIO_new(BIO_s_mem());
+  if (tls_->session == nullptr || tls_->in == nullptr || tls_->out == nullptr) return none;
+  SSL_set_bio(tls_->session, tls_->in, tls_->out);
+  SSL_set_connect_state(tls_->session);
+  // RFC 5425 section 5.2: the certificate must be for the host that was meant.
+  if (is_address(target.host)) {
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls_->session), target.host.c_str()) != 1) return none;
+  } else {
+    // SSL_set_tlsext_host_name() is a macro with casts of C.
+    std::string host = target.host;
+    if (SSL_set1_host(tls_->session, host.c_str()) != 1 ||
+        SSL_ctrl(tls_->session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) != 1)
+      return none;
+  }
+  for (;;) {
+    ERR_clear_error();
+    const int shaken = SSL_do_handshake(tls_->session);
+    if (shaken == 1) return pump(false);
+    if (SSL_get_error(tls_->session, shaken) != SSL_ERROR_WANT_READ) {
+      const long verdict = SSL_get_verify_result(tls_->session);  // NOLINT(google-runtime-int)
+      const std::string why = verdict == X509_V_OK ? tls_reason() : X509_verify_cert_error_string(verdict);
+      (void)pump(false);  // tells the server why
+      return Error{ErrorCode::refused, fmt::format("its certificate or TLS is not accepted: {}", why), name_};
+    }
+    if (Status pumped = pump(true); !pumped.ok()) return pumped;
+  }
+}
+
+Status SyslogLink::send(std::string_view bytes) {
+  if (tls_ == nullptr) return send_raw(bytes);
+  while (!bytes.empty()) {
+    const int size = static_cast<int>(std::min<std::size_t>(bytes.size(), 16384));  // one TLS record
+    ERR_clear_error();
+    const int sent = SSL_write(tls_->session, bytes.data(), size);
+    if (sent > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+      if (Status pumped = pump(false); !pumped.ok()) return pumped;
+    } else if (SSL_get_error(tls_->session, sent) == SSL_ERROR_WANT_READ) {
+      if (Status pumped = pump(true); !pumped.ok()) return pumped;
+    } else {
+      return Error{ErrorCode::unavailable, "the connection broke: " + tls_reason(), name_};
+    }
+  }
+  return {};
+}
+
+bool SyslogLink::all_acknowledged() const {
+  int unsent = 0;
+  int problem = 0;
+  socklen_t size = sizeof(problem);
+  return ::ioctl(socket_.get(), SIOCOUTQ, &unsent) == 0 &&  // NOLINT(cppcoreguidelines-pro-type-vararg)
+         ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &problem, &size) == 0 && unsent == 0 && problem == 0;
+}
+
+Status SyslogLink::close() {
+  if (tls_ != nullptr) {
+    (void)SSL_shutdown(tls_->session);  // close_notify, RFC 5425 section 4.4
+    if (Status pumped = pump(false); !pumped.ok()) return pumped;
+  }
+  if (::shutdown(socket_.get(), SHUT_WR) != 0) return failed("the connection broke", errno);
+  for (;;) {
+    const Result<std::string> bytes = receive();
+    // A server that dies with messages unread makes its TCP reset the connection, which is an error here.
+    if (!bytes.ok() && bytes.error().code == ErrorCode::timeout && all_acknowledged()) return {};
+    if (!bytes.ok()) return bytes.error();
+    if (bytes->empty()) return {};
+    if (tls_ != nullptr && BIO_write(tls_->in, bytes->data(), static_cast<int>(bytes->size())) > 0) {
+      // An alert comes instead of a close when the server did not take what it was sent (TLS 1.3: also our handshake).
+      std::array<char, 4096> rest{};
+      int got = 1;
+      while (got > 0) got = SSL_read(tls_->session, rest.data(), static_cast<int>(rest.size()));
+      if (SSL_get_error(tls_->session, got) == SSL_ERROR_SSL)
+        return Error{ErrorCode::refused, "the server ended TLS with an alert: " + tls_reason(), name_};
+    }
+  }
+}
+
+}  // namespace weft::oob

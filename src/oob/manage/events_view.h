@@ -1,0 +1,71 @@
+// The event logs of a whole fleet: equal messages told once with the devices that have them, newest first; and the
+// clearing of logs, which never happens before what they hold is on disk here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/document.h"
+#include "oob/manage/device_change.h"
+
+namespace weft::oob {
+
+// Milliseconds since 1970 of an ISO 8601 time: date, or date and time with a fraction and an offset; without an offset
+// it is UTC. Nothing when it is no such thing.
+[[nodiscard]] std::optional<std::int64_t> parse_event_time(std::string_view text);
+
+struct EventFilter {
+  std::optional<std::int64_t> since_ms;  // events without a date are then left out, and counted
+  Health at_least = Health::unknown;
+};
+
+struct EventFold {
+  Health severity = Health::unknown;
+  std::string source;
+  std::string message;
+  std::uint64_t count = 0;
+  std::optional<std::int64_t> first_ms;
+  std::optional<std::int64_t> last_ms;
+  std::vector<std::uint32_t> targets;
+};
+
+class EventFleet {
+ public:
+  // `now_ms`: to tell clocks that run ahead.
+  EventFleet(EventFilter filter, std::int64_t now_ms) : filter_(filter), now_ms_(now_ms) {}
+  void add(std::uint32_t target, const std::vector<LogEvent>& events);  // from any thread
+  // Newest first; those without a date last.
+  [[nodiscard]] std::vector<EventFold> folds() const;
+  [[nodiscard]] std::vector<std::uint32_t> unset_clocks() const;  // some event has no date, or one before 1987
+  [[nodiscard]] std::vector<std::uint32_t> clocks_ahead() const;  // some event is from tomorrow
+  [[nodiscard]] std::uint64_t left_out() const;                   // undated events that --since could not place
+
+ private:
+  using Key = std::tuple<Health, std::string, std::string>;
+  EventFilter filter_;
+  std::int64_t now_ms_;
+  mutable std::mutex mutex_;
+  std::map<Key, EventFold> folds_;
+  std::set<std::uint32_t> unset_;
+  std::set<std::uint32_t> ahead_;
+  std::uint64_t left_out_ = 0;
+};
+
+[[nodiscard]] Document events_document(const Inventory& inventory, const EventFleet& fleet,
+                                       const std::vector<Unreached>& unreached);
+
+// Saves each log to FOLDER/DEVICE-DATE.json and then clears it. The log is read again just before it is cleared, and
+// saved again when something was added meanwhile.
+[[nodiscard]] Result<std::vector<DeviceEnding>> clear_logs(const Fleet& fleet, std::span<const std::uint32_t> targets,
+                                                           const std::string& folder, const std::string& reason,
+                                                           bool dry_run = false);
+
+}  // namespace weft::oob

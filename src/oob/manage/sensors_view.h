@@ -1,0 +1,92 @@
+// The sensors of a whole fleet: for each sensor the lowest, the middle and the highest value and who has it, how many
+// are not well, and who is far from the others of the same model though his BMC finds nothing wrong. Readings are kept
+// small (24 bytes each): 16,384 BMCs of a hundred sensors are 40 MB.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/document.h"
+#include "oob/bmc/bmc.h"
+#include "oob/bmc/consolidate.h"
+#include "oob/bmc/inventory.h"
+
+namespace weft::oob {
+
+struct SensorSample {
+  std::uint32_t target = 0;
+  std::uint32_t limits = 0;  // index into SensorFleet::limits()
+  double value = 0;
+  Health health = Health::unknown;
+  bool readable = false;
+};
+
+struct SensorLimits {
+  std::optional<double> low_critical;
+  std::optional<double> high_critical;
+  friend auto operator<=>(const SensorLimits&, const SensorLimits&) = default;
+};
+
+// One sensor of one server model on all machines that have it.
+struct SensorSeries {
+  std::string model;  // catalogue name: fans of different machines do not compare
+  std::string name;
+  std::string kind;
+  std::string unit;
+  std::vector<SensorSample> samples;  // by target
+};
+
+class SensorFleet {
+ public:
+  explicit SensorFleet(const Inventory& inventory) : inventory_(inventory) {}
+  // From any thread. A value that is not a number counts as not readable.
+  void add(std::uint32_t target, const std::vector<SensorReading>& readings);
+  // By model, kind and name in natural order; the same whatever the order of adding. Empty `kind`: all.
+  [[nodiscard]] std::vector<SensorSeries> series(const std::string& kind) const;
+  [[nodiscard]] SensorLimits limits(std::uint32_t index) const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;  // model, kind, name, unit
+  const Inventory& inventory_;
+  mutable std::mutex mutex_;
+  std::map<Key, std::vector<SensorSample>> samples_;
+  std::map<SensorLimits, std::uint32_t> limit_numbers_;
+  std::vector<SensorLimits> limits_;
+};
+
+struct SensorSummary {
+  std::optional<double> lowest;  // none when nobody's is readable
+  std::optional<double> median;
+  std::optional<double> highest;
+  std::uint32_t highest_at = 0;
+  std::vector<std::uint32_t> critical;
+  std::vector<std::uint32_t> warning;
+  std::vector<std::uint32_t> unreadable;  // the sensor is there, its value is not
+  std::vector<std::uint32_t> outliers;
+};
+[[nodiscard]] SensorSummary summarize(const SensorSeries& series);
+
+// Indexes of the values that are further from the median than 3.5 robust standard deviations: |x - median| / (1.4826
+// MAD), Iglewicz and Hoaglin, How to Detect and Handle Outliers (1993). Where more than half of the values are equal
+// the MAD is nothing, and 1.2533 times the mean absolute deviation stands in. Fewer than 10 values have no outliers:
+// the rule was tried on samples of 10 and more.
+[[nodiscard]] std::vector<std::size_t> outliers_of(const std::vector<double>& values);
+
+struct SensorsReport {
+  Document document;
+  bool critical = false;
+};
+// One row a sensor, critical first, then warnings, then outliers. `only_bad`: these alone.
+[[nodiscard]] SensorsReport sensors_report(const Inventory& inventory, const SensorFleet& fleet,
+                                           const std::string& kind, bool only_bad,
+                                           const std::vector<Unreached>& unreached);
+// One row a host and sensor, for machines.
+[[nodiscard]] SensorsReport sensor_rows(const Inventory& inventory, const SensorFleet& fleet, const std::string& kind,
+                                        bool only_bad, const std::vector<Unreached>& unreached);
+
+}  // namespace weft::oob

@@ -1,0 +1,21 @@
+// What a sweep found, for people (folded by state) and for programs (one row a device).
+#pragma once
+
+#include "base/document.h"
+#include "oob/power/status_sweep.h"
+
+namespace weft::oob {
+
+enum class StatusRows : std::uint8_t {
+  folded,       // one row for all devices that say the same
+  both,         // and one for each device
+  each_device,  // only those
+};
+
+[[nodiscard]] Document status_document(const Inventory& inventory, const StatusReport& report, StatusRows rows);
+// "no answer", "timed out", "login refused", ...
+[[nodiscard]] std::string_view cause_text(ErrorCode code);
+// Seconds for people: "0.153 s".
+[[nodiscard]] std::string seconds_text(Duration time);
+
+}  // namespace weft::oob

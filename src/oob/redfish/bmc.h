@@ -1,0 +1,81 @@
+// Bmc by Redfish (DSP0266). What a call needs of the service's tree is found when it is first asked for, and kept.
+// Which system: the only one; among several the one that the quirk prefers, else the one with the most memory (beside
+// the host there may be boards of accelerators), else the first that can be reset. Where there is no system at all
+// (enclosures, some PDUs) the first chassis that can be reset takes its place.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "oob/bmc/bmc.h"
+#include "oob/redfish/session.h"
+
+namespace weft::oob {
+
+class RedfishBmc final : public Bmc {
+ public:
+  explicit RedfishBmc(std::unique_ptr<RedfishSession> session) : session_(std::move(session)) {}
+
+  [[nodiscard]] Result<BmcIdentity> identity() override;
+  [[nodiscard]] Result<PowerReading> power() override;
+  [[nodiscard]] Result<std::vector<ResetAction>> reset_actions() override;
+  [[nodiscard]] Status reset(ResetAction action) override;
+  [[nodiscard]] Result<std::unique_ptr<ConsoleStream>> console() override;
+  // redfish/records.cc
+  [[nodiscard]] Result<std::vector<SensorReading>> sensors() override;
+  [[nodiscard]] Result<std::vector<LogEvent>> events() override;
+  [[nodiscard]] Status clear_events() override;
+  // redfish/accounts.cc
+  [[nodiscard]] Result<std::vector<BmcUser>> users() override;
+  [[nodiscard]] Status set_password(const std::string& user, const Secret& password) override;
+  [[nodiscard]] Status set_user_enabled(const std::string& user, bool enabled) override;
+  // redfish/settings.cc
+  [[nodiscard]] Result<BmcSettings> settings() override;
+  [[nodiscard]] Status change(const SettingsChange& change) override;
+
+ private:
+  // What is to be reset, found once; its power is as of then.
+  [[nodiscard]] Result<const Resettable*> thing();
+  [[nodiscard]] Result<Resettable> find_thing();
+  [[nodiscard]] Result<Resettable> choose(const std::vector<std::string>& paths);
+  [[nodiscard]] Result<const ManagerInfo*> manager();
+  // How the BMC spells the action; not_found when it does not offer it.
+  [[nodiscard]] Result<std::string> spelled(ResetAction action);
+  // The values of ResetType, read from the ActionInfo where the action itself does not say.
+  [[nodiscard]] Result<std::vector<std::string>> reset_types();
+  // Waits for the task of a 202, no longer than a request may take.
+  [[nodiscard]] Status finish(const RedfishReply& reply);
+
+  // Members of a collection, whole. `strict`: one that cannot be read is an error; else it is passed over, unless none
+  // can be read.
+  [[nodiscard]] Result<std::vector<Value>> members(const std::string& path, std::size_t most, bool strict);
+  [[nodiscard]] Status add_page(const Value& page, std::size_t most, bool strict, std::vector<Value>& out);
+  [[nodiscard]] std::string next_page(const std::string& first, const Value& page, std::size_t got) const;
+  [[nodiscard]] std::string expanded(const std::string& path) const;
+
+  [[nodiscard]] Result<LogService> log_service();
+  [[nodiscard]] Result<std::vector<Account>> accounts();
+  [[nodiscard]] Result<Account> account_of(const std::string& user);
+
+  struct ReadPlace {
+    std::string path{};
+    std::string etag{};
+    Value value{};
+  };
+  [[nodiscard]] Result<ReadPlace> read_place(const SettingPlace& place);
+  [[nodiscard]] Status change_place(const SettingPlace& place, const std::vector<std::string>& wanted);
+  [[nodiscard]] Status change_protocols(const SettingsChange& change);
+
+  [[nodiscard]] Error error(ErrorCode code, std::string message) const {
+    return session_->error(code, std::move(message));
+  }
+
+  std::unique_ptr<RedfishSession> session_;
+  std::optional<Resettable> thing_;
+  std::optional<ManagerInfo> manager_;
+};
+
+}  // namespace weft::oob

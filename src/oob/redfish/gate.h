@@ -1,0 +1,55 @@
+// The places that requests to one host and port may take, shared by all clients of the process: several sessions to one
+// BMC together must not drown it.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "oob/durable/clock.h"
+
+namespace weft::oob {
+
+// A BMC is a small computer; NVIDIA's infra-controller settled on four requests at a time (issue 4751).
+inline constexpr int kMostInFlight = 4;
+// How long a stop may go unnoticed. Thousands of clients wait at once, so not shorter than it must be.
+inline constexpr int kStopLatencyMs = 100;
+
+class RequestGate {
+ public:
+  bool try_enter() {
+    const std::lock_guard lock(mutex_);
+    if (inside_ >= kMostInFlight) return false;
+    ++inside_;
+    return true;
+  }
+  // Waits for a place. False when `end` came first, or the stop.
+  bool enter(std::chrono::steady_clock::time_point end, const Clock* stop) {
+    std::unique_lock lock(mutex_);
+    while (inside_ >= kMostInFlight) {
+      if (std::chrono::steady_clock::now() >= end || (stop != nullptr && stop->stopped())) return false;
+      left_.wait_for(lock, std::chrono::milliseconds(kStopLatencyMs));
+    }
+    ++inside_;
+    return true;
+  }
+  void leave() {
+    {
+      const std::lock_guard lock(mutex_);
+      --inside_;
+    }
+    left_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  int inside_ = 0;
+};
+
+// The gate of "host:port". Lives as long as somebody holds it.
+[[nodiscard]] std::shared_ptr<RequestGate> request_gate(const std::string& authority);
+
+}  // namespace weft::oob

@@ -1,0 +1,539 @@
+#include "oob/redfish/https_client.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <signal.h>
+#include <strings.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "base/utf8.h"
+#include "oob/redfish/gate.h"
+#include "oob/redfish/json.h"
+#include "oob/redfish/trust.h"
+
+namespace weft::oob {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// Header values longer than this are nothing that weft can use.
+constexpr std::size_t kMostValueBytes = 1024;
+// The longest that a BMC may tell us to wait, in seconds.
+constexpr int kMostRetryAfter = 3600;
+
+bool is_host(std::string_view host) {
+  return !host.empty() && host.size() <= 255 && std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_' || c == ':';
+  });
+}
+
+std::string authority_of(const Endpoint& endpoint) {
+  const bool six = endpoint.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(six ? "[{}]:{}" : "{}:{}"), endpoint.host, endpoint.real_port());
+}
+
+std::string base64(std::string_view text) {
+  std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), reinterpret_cast<const unsigned char*>(text.data()),
+                      static_cast<int>(text.size()));
+  out.resize(static_cast<std::size_t>(length));
+  return out;
+}
+
+void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
+
+// OpenSSL writes with write(2), which raises SIGPIPE when the peer has closed; libcurl does not guard against it under
+// CURLOPT_NOSIGNAL. While this lives the signal is blocked in this thread, and one that came is taken away.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    sigset_t pending;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    const timespec no_wait{0, 0};
+    if (!was_pending_) sigtimedwait(&pipe_, nullptr, &no_wait);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+struct Transfer {
+  const HttpRequest* request = nullptr;
+  HttpReply reply{};
+  std::optional<Error> error{};
+  CURL* easy = nullptr;
+  curl_slist* headers = nullptr;
+  std::size_t sent = 0;
+  std::size_t header_bytes = 0;
+  bool body_too_large = false;
+  bool headers_too_large = false;
+  std::array<char, CURL_ERROR_SIZE> text{};
+};
+
+std::size_t take_body(char* data, std::size_t /*one*/, std::size_t size, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  if (transfer.reply.body.size() + size > kMostBodyBytes) {
+    transfer.body_too_large = true;
+    return 0;
+  }
+  transfer.reply.body.append(data, size);
+  return size;
+}
+
+void take_header_value(HttpReply& reply, std::string_view name, std::string_view value) {
+  const auto is = [&](std::string_view known) {
+    return name.size() == known.size() && strncasecmp(name.data(), known.data(), known.size()) == 0;
+  };
+  if (value.size() > kMostValueBytes) return;
+  if (!std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; })) return;
+  if (is("Location")) {
+    reply.location = value;
+  } else if (is("X-Auth-Token")) {
+    reply.token = Secret(std::string(value));
+  } else if (is("ETag")) {
+    reply.etag = value;
+  } else if (is("Retry-After") && !value.empty() && value.size() <= 6 &&
+             value.find_first_not_of("0123456789") == std::string_view::npos) {
+    reply.retry_after = std::min(std::stoi(std::string(value)), kMostRetryAfter);
+  }
+}
+
+std::size_t take_header(char* data, std::size_t one, std::size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const std::size_t size = one * count;
+  transfer.header_bytes += size;
+  if (transfer.header_bytes > kMostHeaderBytes) {
+    transfer.headers_too_large = true;
+    return 0;
+  }
+  std::string_view line(data, size);
+  // An informational answer (100) may come before the real one; only the last one's headers count.
+  if (line.starts_with("HTTP/")) transfer.reply = HttpReply{};
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return size;
+  std::string_view value = line.substr(colon + 1);
+  while (!value.empty() && (value.back() == '\r' || value.back() == '\n' || value.back() == ' '))
+    value.remove_suffix(1);
+  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
+  take_header_value(transfer.reply, line.substr(0, colon), value);
+  return size;
+}
+
+std::size_t give_body(char* data, std::size_t one, std::size_t count, void* user) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  const std::string_view body = transfer.request->body;
+  const std::size_t size = std::min(one * count, body.size() - transfer.sent);
+  std::memcpy(data, body.data() + transfer.sent, size);
+  transfer.sent += size;
+  return size;
+}
+
+void add_header(Transfer& transfer, std::string text) {
+  transfer.headers = curl_slist_append(transfer.headers, text.c_str());
+  wipe(text);
+}
+
+void add_headers(Transfer& transfer) {
+  const HttpRequest& request = *transfer.request;
+  add_header(transfer, "Accept: application/json");
+  add_header(transfer, "OData-Version: 4.0");  // DSP0266, "Request headers"
+  add_header(transfer, "Expect:");             // no waiting for "100 Continue"
+  if (request.method != "GET" && request.method != "DELETE") add_header(transfer, "Content-Type: application/json");
+  if (!request.if_match.empty()) add_header(transfer, "If-Match: " + request.if_match);
+  if (request.login == nullptr) return;
+  if (!request.login->token.empty()) {
+    add_header(transfer, "X-Auth-Token: " + request.login->token.reveal());
+  } else if (!request.login->user.empty()) {
+    std::string pair = request.login->user + ":" + request.login->password.reveal();
+    std::string encoded = base64(pair);
+    add_header(transfer, "Authorization: Basic " + encoded);
+    wipe(pair);
+    wipe(encoded);
+  }
+}
+
+void free_headers(Transfer& transfer) {
+  for (curl_slist* line = transfer.headers; line != nullptr; line = line->next) {
+    OPENSSL_cleanse(line->data, std::strlen(line->data));
+  }
+  curl_slist_free_all(transfer.headers);
+  transfer.headers = nullptr;
+}
+
+long curl_ms(Duration limit) { return static_cast<long>(std::max<std::int64_t>(limit.count() / 1'000'000, 1)); }
+
+}  // namespace
+
+class HttpsClient::Engine {
+ public:
+  Engine(const Endpoint& endpoint, Clock& clock)
+      : endpoint_(endpoint), clock_(clock), authority_(authority_of(endpoint)), gate_(request_gate(authority_)) {
+    static std::once_flag once;
+    std::call_once(once, [] { CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl does not start"); });
+    const TlsTrust& tls = endpoint_.tls;
+    // A pinned key is proof in itself (a BMC's certificate is mostly its own); with a CA file too, both must hold.
+    check_chain_ = tls.verify && (tls.pin.empty() || !tls.ca_file.empty());
+    multi_ = curl_multi_init();
+    if (multi_ != nullptr) curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kMostInFlight));
+  }
+  ~Engine() {
+    const NoPipeSignal guard;  // connections say goodbye
+    for (CURL* easy : free_) curl_easy_cleanup(easy);
+    if (multi_ != nullptr) curl_multi_cleanup(multi_);
+  }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  std::vector<Result<HttpReply>> perform(const std::vector<HttpRequest>& requests) {
+    std::vector<Transfer> transfers(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) transfers[i].request = &requests[i];
+    if (const Status ready = prepare(); !ready.ok()) {
+      for (Transfer& transfer : transfers) transfer.error = ready.error();
+    } else if (!transfers.empty()) {
+      run(transfers);
+    }
+    std::vector<Result<HttpReply>> out;
+    out.reserve(transfers.size());
+    for (Transfer& transfer : transfers) {
+      if (transfer.error) {
+        out.emplace_back(std::move(*transfer.error));
+      } else {
+        out.emplace_back(std::move(transfer.reply));
+      }
+    }
+    return out;
+  }
+
+  // The reply, after redirects within this host.
+  Result<HttpReply> follow(HttpRequest request, Result<HttpReply> reply) {
+    for (int hops = 0; reply.ok(); ++hops) {
+      const int status = reply->status;
+      const bool again = status == 307 || status == 308;
+      if (!again && !((status == 301 || status == 302 || status == 303) && request.method == "GET")) return reply;
+      if (reply->location.empty()) return reply;
+      const std::string path = same_origin(reply->location);
+      if (path.empty()) return error(ErrorCode::refused, "redirects to another host or path; not followed");
+      if (hops == kMostRedirects) return error(ErrorCode::invalid_input, "redirects in circles");
+      request.path = path;
+      reply = std::move(perform({request}).front());
+    }
+    return reply;
+  }
+
+ private:
+  [[nodiscard]] Error error(ErrorCode code, std::string message) const {
+    return Error{code, std::move(message), endpoint_.device};
+  }
+
+  // What can be wrong before anything is sent.
+  Status prepare() {
+    if (multi_ == nullptr) return error(ErrorCode::internal, "no memory for a connection");
+    if (!is_host(endpoint_.host)) {
+      return error(ErrorCode::invalid_input, "not a host name or address: " + in_backticks(endpoint_.host));
+    }
+    if (!endpoint_.tls.pin.empty() && !is_pin(endpoint_.tls.pin)) {
+      return error(ErrorCode::invalid_input, "pin must be sha256// and 44 characters of base64");
+    }
+    if (check_chain_ && store_ == nullptr) {
+      Result<CertificateStore> store = trusted_store(endpoint_.tls.ca_file);
+      if (!store.ok()) return error(store.error().code, store.error().text());
+      store_ = std::move(store).value();
+    }
+    return {};
+  }
+
+  void run(std::vector<Transfer>& transfers) {
+    const NoPipeSignal guard;
+    const bool farewell = transfers.front().request->farewell;
+    const Clock* stop = farewell ? nullptr : &clock_;
+    const auto patience = std::chrono::nanoseconds((farewell ? kFarewellLimit : endpoint_.request_limit).count());
+    if (!gate_->enter(Steady::now() + patience, stop)) {
+      const bool stopped = stop != nullptr && stop->stopped();
+      for (Transfer& transfer : transfers) {
+        transfer.error = stopped ? error(ErrorCode::unavailable, "stopped")
+                                 : error(ErrorCode::timeout, "other requests to this BMC do not end");
+      }
+      return;
+    }
+    int held = 1;
+    int flying = 0;
+    std::size_t next = 0;
+    while (next < transfers.size() || flying > 0) {
+      if (stop != nullptr && stop->stopped()) break;
+      while (next < transfers.size() && (flying < held || gate_->try_enter())) {
+        held = std::max(held, flying + 1);
+        if (start(transfers[next++])) ++flying;
+      }
+      int running = 0;
+      curl_multi_perform(multi_, &running);
+      flying -= reap();
+      for (; next == transfers.size() && held > flying && held > 0; --held) gate_->leave();
+      if (flying > 0) curl_multi_poll(multi_, nullptr, 0, kStopLatencyMs, nullptr);
+    }
+    for (Transfer& transfer : transfers) {
+      if (transfer.easy != nullptr) release(transfer);
+      const bool ended = transfer.error || transfer.reply.status != 0;
+      if (!ended) transfer.error = error(ErrorCode::unavailable, "stopped");
+    }
+    for (; held > 0; --held) gate_->leave();
+  }
+
+  // Ends what has ended; gives how many.
+  int reap() {
+    int ended = 0;
+    int left = 0;
+    while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const CURLcode code = message->data.result;
+      Transfer* transfer = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+      long status = 0;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_RESPONSE_CODE, &status);
+      if (code != CURLE_OK) {
+        transfer->error = error_of(code, *transfer);
+      } else if (status < 200 || status > 599) {
+        transfer->error = error(ErrorCode::invalid_input, fmt::format("answers with HTTP status {}", status));
+      } else {
+        transfer->reply.status = static_cast<int>(status);
+      }
+      release(*transfer);
+      ++ended;
+    }
+    return ended;
+  }
+
+  bool start(Transfer& transfer) {
+    if (free_.empty()) {
+      transfer.easy = curl_easy_init();
+    } else {
+      transfer.easy = free_.back();
+      free_.pop_back();
+    }
+    if (transfer.easy == nullptr) {
+      transfer.error = error(ErrorCode::internal, "no memory for a request");
+      return false;
+    }
+    add_headers(transfer);
+    set_request(transfer);
+    set_tls(transfer.easy);
+    if (curl_multi_add_handle(multi_, transfer.easy) == CURLM_OK) return true;
+    transfer.error = error(ErrorCode::internal, "the request cannot be started");
+    release(transfer);
+    return false;
+  }
+
+  void release(Transfer& transfer) {
+    curl_multi_remove_handle(multi_, transfer.easy);  // harmless when it was never added
+    curl_easy_reset(transfer.easy);
+    free_.push_back(transfer.easy);
+    transfer.easy = nullptr;
+    free_headers(transfer);
+  }
+
+  void set_request(Transfer& transfer) {
+    CURL* easy = transfer.easy;
+    const HttpRequest& request = *transfer.request;
+    const std::string url = "https://" + authority_ + request.path;
+    curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROXY, endpoint_.proxy.c_str());  // empty: none, whatever the environment says
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
+    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    const Duration total =
+        request.farewell ? std::min(kFarewellLimit, endpoint_.request_limit) : endpoint_.request_limit;
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, curl_ms(total));
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, curl_ms(std::min(total, endpoint_.connect_limit)));
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer.text.data());
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &take_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &take_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+    if (request.method == "GET") return;
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    if (request.method == "DELETE") return;
+    // The body goes through a callback that cannot rewind: when a kept connection turns out dead after the body was
+    // sent, libcurl would send the request again, and a reset would happen twice. So it must fail instead.
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, &give_body);
+    curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
+  }
+
+  void set_tls(CURL* easy) {
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, check_chain_ ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, check_chain_ ? 2L : 0L);
+    if (!endpoint_.tls.pin.empty()) curl_easy_setopt(easy, CURLOPT_PINNEDPUBLICKEY, endpoint_.tls.pin.c_str());
+    // The certificates come from store_, not from a file that each connection parses anew.
+    curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);
+    curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, &Engine::set_context);
+    curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, this);
+  }
+
+  static CURLcode set_context(CURL* /*easy*/, void* context, void* user) {
+    auto* ssl = static_cast<SSL_CTX*>(context);
+    auto& self = *static_cast<Engine*>(user);
+    if (self.check_chain_) SSL_CTX_set1_cert_store(ssl, self.store_.get());
+    SSL_CTX_set_app_data(ssl, &self);
+    SSL_CTX_set_verify(ssl, self.check_chain_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &Engine::see_certificate);
+    return CURLE_OK;
+  }
+
+  // Changes nothing; remembers the key that was presented, for the message when it is not trusted.
+  static int see_certificate(int good, X509_STORE_CTX* chain) {
+    if (X509* leaf = X509_STORE_CTX_get0_cert(chain); leaf != nullptr) {
+      auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+      auto* self = ssl == nullptr ? nullptr : static_cast<Engine*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+      if (self != nullptr) self->presented_ = pin_of_certificate(leaf);
+    }
+    return good;
+  }
+
+  [[nodiscard]] std::string trust_help() const {
+    const std::string key = presented_.empty() ? "" : "; it presents " + presented_;
+    return key +
+           "; once you know that this is the BMC's certificate, set `ca` to its authority's file or `pin` to its key";
+  }
+
+  [[nodiscard]] Error error_of(CURLcode code, const Transfer& transfer) const {
+    const std::string detail = printable(transfer.text.data(), 160);
+    switch (code) {
+      case CURLE_PEER_FAILED_VERIFICATION:
+      case CURLE_SSL_ISSUER_ERROR:
+      case CURLE_SSL_CACERT_BADFILE:
+        return error(ErrorCode::refused, "certificate not trusted: " + detail + trust_help());
+      case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+        return error(ErrorCode::refused, fmt::format("certificate not trusted: its key is {}, pinned is {}",
+                                                     presented_.empty() ? "unknown" : presented_, endpoint_.tls.pin));
+      case CURLE_SSL_CONNECT_ERROR:
+        return tls_error(detail);
+      case CURLE_OPERATION_TIMEDOUT:
+        return timed_out(transfer);
+      case CURLE_COULDNT_RESOLVE_HOST:
+      case CURLE_COULDNT_RESOLVE_PROXY:
+      case CURLE_COULDNT_CONNECT:
+      case CURLE_PROXY:
+        return error(ErrorCode::unavailable, "no connection: " + detail);
+      case CURLE_GOT_NOTHING:
+      case CURLE_PARTIAL_FILE:
+      case CURLE_RECV_ERROR:
+      case CURLE_SEND_ERROR:
+      case CURLE_SEND_FAIL_REWIND:
+        return error(ErrorCode::unavailable, "connection lost before the answer was complete: " + detail);
+      case CURLE_WRITE_ERROR:
+        if (transfer.body_too_large) {
+          return error(ErrorCode::invalid_input, fmt::format("answers with more than {} MiB", kMostBodyBytes >> 20U));
+        }
+        if (transfer.headers_too_large) {
+          return error(ErrorCode::invalid_input,
+                       fmt::format("answers with more than {} KiB of headers", kMostHeaderBytes >> 10U));
+        }
+        break;
+      default:
+        break;
+    }
+    return error(ErrorCode::invalid_input, fmt::format("does not answer in proper HTTP: {}",
+                                                       detail.empty() ? curl_easy_strerror(code) : detail.c_str()));
+  }
+
+  [[nodiscard]] Error tls_error(const std::string& detail) const {
+    const auto says = [&](std::string_view words) { return detail.find(words) != std::string::npos; };
+    if (says("wrong version number") || says("http request") || says("packet length")) {
+      return error(ErrorCode::invalid_input, fmt::format("does not speak TLS on port {}", endpoint_.real_port()));
+    }
+    if (says("protocol version") || says("unsupported protocol")) {
+      return error(ErrorCode::refused, "speaks only a TLS older than 1.2");
+    }
+    return error(ErrorCode::unavailable, "no TLS connection: " + detail);
+  }
+
+  [[nodiscard]] Error timed_out(const Transfer& transfer) const {
+    curl_off_t connected = 0;
+    curl_easy_getinfo(transfer.easy, CURLINFO_APPCONNECT_TIME_T, &connected);
+    const bool farewell = transfer.request->farewell;
+    if (connected == 0 && transfer.header_bytes == 0 && !farewell) {
+      return error(ErrorCode::timeout,
+                   "no connection within " + to_text(std::min(endpoint_.connect_limit, endpoint_.request_limit)));
+    }
+    return error(ErrorCode::timeout,
+                 "no complete answer within " + to_text(farewell ? kFarewellLimit : endpoint_.request_limit));
+  }
+
+  // The path of a redirect within this host and port; empty when it leads elsewhere.
+  [[nodiscard]] std::string same_origin(std::string_view location) const {
+    if (!location.starts_with('/')) {
+      constexpr std::string_view kScheme = "https://";
+      if (!location.starts_with(kScheme)) return {};
+      location.remove_prefix(kScheme.size());
+      std::string authority(location.substr(0, location.find('/')));
+      location.remove_prefix(authority.size());
+      const std::string with_port = authority + ":443";
+      if (strcasecmp(authority.c_str(), authority_.c_str()) != 0 &&
+          strcasecmp(with_port.c_str(), authority_.c_str()) != 0) {
+        return {};
+      }
+    }
+    return is_trusted_path(location) ? std::string(location) : std::string();
+  }
+
+  const Endpoint endpoint_;
+  Clock& clock_;
+  const std::string authority_;
+  std::shared_ptr<RequestGate> gate_;
+  CURLM* multi_ = nullptr;
+  std::vector<CURL*> free_;
+  bool check_chain_ = true;
+  CertificateStore store_;
+  std::string presented_;  // key of the last certificate seen
+};
+
+HttpsClient::HttpsClient(const Endpoint& endpoint, Clock& clock) : engine_(std::make_unique<Engine>(endpoint, clock)) {}
+HttpsClient::~HttpsClient() = default;
+
+Result<HttpReply> HttpsClient::request(const HttpRequest& request) {
+  return engine_->follow(request, std::move(engine_->perform({request}).front()));
+}
+
+std::vector<Result<HttpReply>> HttpsClient::get_many(const std::vector<std::string>& paths, const HttpLogin* login) {
+  std::vector<HttpRequest> requests(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    requests[i].path = paths[i];
+    requests[i].login = login;
+  }
+  std::vector<Result<HttpReply>> replies = engine_->perform(requests);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    replies[i] = engine_->follow(std::move(requests[i]), std::move(replies[i]));
+  }
+  return replies;
+}
+
+}  // namespace weft::oob

@@ -1,0 +1,166 @@
+// RedfishBmc: collections, sensors and logs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "oob/redfish/bmc.h"
+#include "oob/redfish/json.h"
+
+namespace weft::oob {
+namespace {
+
+// Pages of one collection: enough for kMostEvents at iDRAC's 50 a page, and an end for links that go in circles.
+constexpr int kMostPages = 250;
+// A collection as a whole may take this many times as long as one request.
+constexpr int kCollectionPatience = 30;
+
+// Names of logs that hold what IPMI's SEL holds, best first (idrac_exporter, bmcweb, Supermicro and AMI firmware).
+constexpr std::array<std::string_view, 8> kLogs{"SEL", "Sel", "Log1", "EventLog", "Event", "IML", "PlatformLog", "Log"};
+
+}  // namespace
+
+std::string RedfishBmc::expanded(const std::string& path) const {
+  const ServiceRoot& root = session_->root();
+  // DSP0266, "Query parameters": "." is what is below, without links.
+  if (!root.expand_links || path.find('?') != std::string::npos) return path;
+  return path + (root.expand_levels ? "?$expand=.($levels=1)" : "?$expand=.");
+}
+
+Status RedfishBmc::add_page(const Value& page, std::size_t most, bool strict, std::vector<Value>& out) {
+  const Collection collection = parse_collection(page);
+  std::vector<std::string> links = collection.members;
+  if (collection.expanded.size() == collection.members.size()) {
+    for (const Value* whole : collection.expanded) {
+      if (out.size() < most) out.push_back(*whole);
+    }
+    return {};
+  }
+  links.resize(std::min(links.size(), most - std::min(most, out.size())));
+  std::optional<Error> problem;
+  for (Result<Value>& value : session_->get_many(links)) {
+    if (value.ok()) {
+      out.push_back(std::move(value).value());
+    } else if (!problem && (strict || value.error().code != ErrorCode::not_found)) {
+      problem = value.error();
+    }
+  }
+  if (problem && (strict || out.empty())) return *problem;
+  return {};
+}
+
+std::string RedfishBmc::next_page(const std::string& first, const Value& page, std::size_t got) const {
+  const Collection collection = parse_collection(page);
+  if (!collection.next.empty()) return collection.next;
+  const int skip = session_->quirk().skip_page;
+  if (skip == 0 || collection.members.size() != static_cast<std::size_t>(skip)) return {};
+  return fmt::format("{}?$skip={}", first, got);
+}
+
+Result<std::vector<Value>> RedfishBmc::members(const std::string& path, std::size_t most, bool strict) {
+  Clock& clock = session_->clock();
+  const Duration end = clock.now() + session_->endpoint().request_limit * kCollectionPatience;
+  std::vector<Value> out;
+  std::set<std::string> seen;        // pages asked for
+  std::set<std::string> first_ones;  // first member of each page: a service that ignores $skip repeats itself
+  std::string next = expanded(path);
+  for (int pages = 0; !next.empty() && pages < kMostPages && out.size() < most; ++pages) {
+    if (!seen.insert(next).second) break;
+    Result<RedfishReply> reply = session_->get(next);
+    // A service that announces $expand and refuses it is asked the plain way.
+    if (!reply.ok() && pages == 0 && next != path && reply.error().code != ErrorCode::refused)
+      reply = session_->get(path);
+    if (!reply.ok()) return reply.error();
+    const Collection collection = parse_collection(reply->value);
+    if (collection.members.empty() || !first_ones.insert(collection.members.front()).second) break;
+    if (const Status added = add_page(reply->value, most, strict, out); !added.ok()) return added.error();
+    next = next_page(path, reply->value, out.size());
+    if (clock.now() > end) return error(ErrorCode::timeout, "a collection does not come to its end");
+  }
+  return out;
+}
+
+Result<std::vector<SensorReading>> RedfishBmc::sensors() {
+  if (session_->root().chassis.empty()) return error(ErrorCode::not_found, "has no chassis, so no sensors");
+  const Result<std::vector<Value>> chassis = members(session_->root().chassis, kMostMembers, false);
+  if (!chassis.ok()) return chassis.error();
+  std::vector<SensorReading> out;
+  std::optional<Error> problem;
+  const auto note = [&](const Error& seen) {
+    if (!problem && seen.code != ErrorCode::not_found) problem = seen;
+  };
+  for (const Value& one : *chassis) {
+    const ChassisInfo info = parse_chassis(one);
+    if (!info.sensors.empty()) {
+      const Result<std::vector<Value>> sensors = members(info.sensors, kMostMembers, false);
+      if (!sensors.ok()) note(sensors.error());
+      for (const Value& sensor : sensors.ok() ? *sensors : std::vector<Value>()) out.push_back(parse_sensor(sensor));
+      if (sensors.ok() && !sensors->empty()) continue;
+    }
+    // Services older than Redfish 2020.4 have these instead.
+    for (const auto& [path, parse] : {std::pair(info.thermal, &parse_thermal), std::pair(info.power, &parse_power)}) {
+      if (path.empty()) continue;
+      const Result<RedfishReply> reply = session_->get(path);
+      if (!reply.ok()) note(reply.error());
+      std::vector<SensorReading> read = reply.ok() ? parse(reply->value) : std::vector<SensorReading>();
+      std::move(read.begin(), read.end(), std::back_inserter(out));
+    }
+  }
+  if (out.empty() && problem) return *problem;
+  return out;
+}
+
+Result<LogService> RedfishBmc::log_service() {
+  const Result<const Resettable*> found = thing();
+  if (!found.ok() && found.error().code != ErrorCode::not_found) return found.error();
+  const Result<const ManagerInfo*> bmc = manager();
+  if (!bmc.ok() && bmc.error().code != ErrorCode::not_found) return bmc.error();
+  const std::string of_system = found.ok() ? (*found)->log_services : std::string();
+  const std::string of_manager = bmc.ok() ? (*bmc)->log_services : std::string();
+  const std::vector<std::string>& wanted = session_->quirk().logs;
+  const auto rank = [&](const LogService& log) {
+    const auto quirk = std::find(wanted.begin(), wanted.end(), log.id) - wanted.begin();
+    if (quirk < static_cast<std::ptrdiff_t>(wanted.size())) return quirk;
+    const auto base = static_cast<std::ptrdiff_t>(wanted.size());
+    if (log.sel) return base;
+    return base + 1 + (std::find(kLogs.begin(), kLogs.end(), log.id) - kLogs.begin());
+  };
+  std::optional<LogService> best;
+  for (const std::string& path : {of_system, of_manager}) {
+    if (path.empty()) continue;
+    const Result<std::vector<Value>> logs = members(path, kMostMembers, false);
+    if (!logs.ok() && logs.error().code != ErrorCode::not_found) return logs.error();
+    for (const Value& value : logs.ok() ? *logs : std::vector<Value>()) {
+      LogService log = parse_log_service(value);
+      if (!log.entries.empty() && (!best || rank(log) < rank(*best))) best = std::move(log);
+    }
+    // A log of the system by one of the known names is the right one; the manager's is its own diary.
+    if (best && rank(*best) <= static_cast<std::ptrdiff_t>(wanted.size() + kLogs.size())) break;
+  }
+  if (!best) return error(ErrorCode::not_found, "has no event log");
+  return *best;
+}
+
+Result<std::vector<LogEvent>> RedfishBmc::events() {
+  const Result<LogService> log = log_service();
+  if (!log.ok()) return log.error();
+  const Result<std::vector<Value>> entries = members(log->entries, kMostEvents, true);
+  if (!entries.ok()) return entries.error();
+  std::vector<LogEvent> out;
+  out.reserve(entries->size());
+  for (const Value& entry : *entries) out.push_back(parse_log_entry(entry));
+  return out;
+}
+
+Status RedfishBmc::clear_events() {
+  const Result<LogService> log = log_service();
+  if (!log.ok()) return log.error();
+  if (log->clear_target.empty()) return error(ErrorCode::not_found, "the event log cannot be cleared");
+  const Result<RedfishReply> reply = session_->post(log->clear_target, "{}");
+  if (!reply.ok()) return reply.error();
+  return finish(*reply);
+}
+
+}  // namespace weft::oob

@@ -1,0 +1,140 @@
+// What Redfish resources say, read from their JSON into plain structs (schemas: DMTF DSP8010; protocol: DSP0266). Pure:
+// a value in, a struct out, nothing thrown, whatever the BMC sent. A member that is absent, of the wrong type, or a
+// path that may not be trusted, is empty in the struct.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/value.h"
+#include "oob/bmc/bmc.h"
+
+namespace weft::oob {
+
+// The most members of a collection that weft looks at, and the most log entries.
+inline constexpr std::size_t kMostMembers = 1'000;
+inline constexpr std::size_t kMostEvents = 10'000;
+
+struct ServiceRoot {
+  std::string vendor{};
+  std::string product{};
+  std::string uuid{};
+  std::vector<std::string> oem{};  // keys of Oem: "Dell", "Supermicro", ...
+  std::string systems{};
+  std::string managers{};
+  std::string chassis{};
+  std::string accounts{};      // the AccountService
+  std::string sessions{};      // the collection of sessions
+  bool expand_links = false;   // $expand=. may be asked
+  bool expand_levels = false;  // ... with $levels
+};
+[[nodiscard]] ServiceRoot parse_service_root(const Value& value);
+
+struct Collection {
+  std::vector<std::string> members{};  // trusted paths
+  // Members that came whole, expanded; the same order as `members` when all did.
+  std::vector<const Value*> expanded{};
+  std::string next{};  // the next page
+};
+// The result points into `value`.
+[[nodiscard]] Collection parse_collection(const Value& value);
+
+// A thing that can be reset: a ComputerSystem, or a Chassis where there is no system.
+struct Resettable {
+  std::string path{};
+  std::string reset_target{};
+  std::string action_info{};
+  std::vector<std::string> reset_types{};  // as the BMC spells them; empty: it does not say here
+  std::string log_services{};
+  std::string manager{};  // Links.ManagedBy, the first
+  double memory_gib = 0;
+  BmcIdentity identity{};  // without the BMC's firmware
+  PowerReading power{};
+};
+[[nodiscard]] Resettable parse_resettable(const Value& value);
+// Values of the parameter ResetType of an ActionInfo.
+[[nodiscard]] std::vector<std::string> parse_action_info(const Value& value);
+// Those that weft knows, each once. "ForceOn" counts as On where On is not offered.
+[[nodiscard]] std::vector<ResetAction> known_resets(const std::vector<std::string>& types);
+
+struct ManagerInfo {
+  std::string path{};
+  std::string model{};
+  std::string firmware{};
+  std::string uuid{};
+  std::string network_protocol{};
+  std::string log_services{};
+  std::string host_interfaces{};
+};
+[[nodiscard]] ManagerInfo parse_manager(const Value& value);
+
+struct ChassisInfo {
+  std::string sensors{};
+  std::string thermal{};
+  std::string power{};
+};
+[[nodiscard]] ChassisInfo parse_chassis(const Value& value);
+
+[[nodiscard]] SensorReading parse_sensor(const Value& value);
+// Temperatures and Fans of a Thermal, voltages, supplies and PowerControl of a Power resource.
+[[nodiscard]] std::vector<SensorReading> parse_thermal(const Value& value);
+[[nodiscard]] std::vector<SensorReading> parse_power(const Value& value);
+[[nodiscard]] Health parse_health(std::string_view text);
+
+struct LogService {
+  std::string path{};
+  std::string id{};
+  std::string entries{};
+  std::string clear_target{};
+  bool sel = false;  // LogEntryType says that it is the system event log
+};
+[[nodiscard]] LogService parse_log_service(const Value& value);
+[[nodiscard]] LogEvent parse_log_entry(const Value& value);
+
+struct Account {
+  std::string path{};
+  std::string etag{};
+  BmcUser user{};
+};
+[[nodiscard]] Account parse_account(const Value& value);
+
+// IPMI, HTTP, SSH, SNMP and NTP of a ManagerNetworkProtocol.
+[[nodiscard]] BmcSettings parse_network_protocol(const Value& value);
+
+struct SessionInfo {
+  std::string path{};
+  std::string user{};
+  std::string context{};
+  std::string created{};
+};
+[[nodiscard]] SessionInfo parse_session(const Value& value);
+
+enum class TaskEnd : std::uint8_t { running, done, failed };
+struct TaskInfo {
+  bool task = false;  // whether it is a Task at all
+  std::string path{};
+  std::string monitor{};
+  TaskEnd end = TaskEnd::running;
+  std::string state{};
+  std::string message{};
+};
+[[nodiscard]] TaskInfo parse_task(const Value& value);
+
+// The extended information of an error reply, or of a success that has something to say (DSP0266, "Error responses").
+struct ReplyMessages {
+  std::vector<std::string> ids{};  // "Base.1.8.SessionLimitExceeded"
+  std::string text{};              // joined, not yet printable, at most 4 KiB
+  std::string change_account{};    // account whose password must be changed, from PasswordChangeRequired's arguments
+  // Whether a MessageId ends in one of these names, whatever its registry and version.
+  [[nodiscard]] bool has(std::string_view name) const;
+};
+[[nodiscard]] ReplyMessages parse_messages(const Value& value);
+
+// The path of a Location header, whose host is of no interest: the request goes to the BMC we know. Empty when it is
+// not a trusted path.
+[[nodiscard]] std::string location_path(std::string_view location);
+
+}  // namespace weft::oob

@@ -1,0 +1,354 @@
+#include "oob/redfish/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/utf8.h"
+#include "oob/redfish/json.h"
+
+namespace weft::oob {
+namespace {
+
+constexpr const char* kRoot = "/redfish/v1/";
+// The place of sessions in the schema's URIs (DSP8010), for services whose root does not link to it.
+constexpr const char* kSessions = "/redfish/v1/SessionService/Sessions";
+// Of an error text of a BMC.
+constexpr std::size_t kMostMessageChars = 200;
+// Sessions looked at when the BMC has no room for one more. iDRAC has 8, bmcweb 64.
+constexpr std::size_t kMostSessionsRead = 64;
+
+HttpLogin copy_basic(const HttpLogin& login) { return {Secret(), login.user, login.password}; }
+
+ErrorCode code_of(int status) {
+  switch (status) {
+    // Understood and declined: nothing was done.
+    case 400:
+    case 412:
+    case 428:
+    case 401:
+    case 403:
+      return ErrorCode::refused;
+    case 404:
+    case 405:
+    case 410:
+    case 501:
+      return ErrorCode::not_found;
+    case 409:
+    case 423:
+    case 429:
+    case 503:
+      return ErrorCode::conflict;
+    default:
+      return status >= 500 ? ErrorCode::unavailable : ErrorCode::invalid_input;
+  }
+}
+
+Value json_or_null(const HttpReply& reply) {
+  if (reply.body.empty()) return {};
+  Result<Value> value = read_json_reply(reply.body);
+  return value.ok() ? std::move(value).value() : Value();
+}
+
+}  // namespace
+
+RedfishSession::RedfishSession(const Endpoint& endpoint, const std::string& user, const Secret& password, Clock& clock)
+    : endpoint_(endpoint), clock_(clock), client_(endpoint, clock), quirk_(&all_quirks().back()) {
+  login_.user = user;
+  login_.password = password;
+}
+
+RedfishSession::~RedfishSession() { log_out(); }
+
+Result<std::unique_ptr<RedfishSession>> RedfishSession::open(const Endpoint& endpoint, const std::string& user,
+                                                             const Secret& password, Clock& clock) {
+  std::unique_ptr<RedfishSession> session(new RedfishSession(endpoint, user, password, clock));
+  if (user.empty()) return session->error(ErrorCode::invalid_input, "no user to log in as");
+  if (const Status root = session->read_root(); !root.ok()) return root.error();
+  if (const Status login = session->log_in(); !login.ok()) return login.error();
+  return session;
+}
+
+Error RedfishSession::error(ErrorCode code, std::string message) const {
+  return Error{code, std::move(message), endpoint_.device};
+}
+
+void RedfishSession::look_again(const std::string& manufacturer, const std::string& firmware) {
+  if (!manufacturer.empty()) look_.manufacturer = manufacturer;
+  if (!firmware.empty()) look_.firmware = firmware;
+  quirk_ = &quirk_for(look_);
+}
+
+Status RedfishSession::read_root() {
+  HttpRequest request;
+  request.path = kRoot;  // readable without a login (DSP0266, "Service root request")
+  Result<HttpReply> reply = client_.request(request);
+  if (!reply.ok()) return reply.error();
+  if (reply->status == 401 || reply->status == 403) {
+    // Some want a login even here; the schema's own paths will do.
+    root_.sessions = kSessions;
+    root_.systems = "/redfish/v1/Systems";
+    root_.managers = "/redfish/v1/Managers";
+    root_.chassis = "/redfish/v1/Chassis";
+    root_.accounts = "/redfish/v1/AccountService";
+    return {};
+  }
+  if (reply->status == 404) return error(ErrorCode::not_found, "has no Redfish service");
+  Result<RedfishReply> root = reply_of(std::move(reply), true);
+  if (!root.ok()) return root.error();
+  root_ = parse_service_root(root->value);
+  if (root_.sessions.empty()) root_.sessions = kSessions;
+  look_ = {root_.vendor, root_.product, {}, {}, root_.oem};
+  quirk_ = &quirk_for(look_);
+  return {};
+}
+
+Result<HttpReply> RedfishSession::ask_for_session() {
+  const std::string user = json_quoted(login_.user);
+  const Secret password(json_quoted(login_.password.reveal()));
+  for (const bool with_context : {true, false}) {
+    const Secret body(fmt::format(R"({{"UserName":{},"Password":{}{}}})", user, password.reveal(),
+                                  with_context ? fmt::format(R"(,"Context":"{}")", kSessionContext) : ""));
+    HttpRequest request;
+    request.method = "POST";
+    request.path = root_.sessions;
+    request.body = body.reveal();
+    Result<HttpReply> reply = client_.request(request);
+    if (!reply.ok() || !with_context || reply->status != 400) return reply;
+    // Context is younger than sessions (Session 1.5); services before it may refuse what they do not know.
+    const ReplyMessages messages = parse_messages(json_or_null(*reply));
+    if (!messages.has("PropertyUnknown") && !messages.has("PropertyNotWritable")) return reply;
+  }
+  return error(ErrorCode::internal, "unreachable");
+}
+
+Status RedfishSession::take_session(const HttpReply& reply) {
+  const Value value = json_or_null(reply);
+  session_path_ = location_path(reply.location);
+  if (session_path_.empty()) session_path_ = path_of(value, {"@odata.id"});
+  if (reply.token.empty()) return use_basic();
+  login_.token = reply.token;
+  change_account_ = parse_messages(value).change_account;
+  return {};
+}
+
+Status RedfishSession::log_in() {
+  if (quirk_->basic_only) return use_basic();
+  for (const bool first : {true, false}) {
+    Result<HttpReply> reply = ask_for_session();
+    if (!reply.ok()) return reply.error();
+    if (reply->status == 200 || reply->status == 201) return take_session(*reply);
+    if (reply->status == 401) return error(ErrorCode::refused, "user or password refused");
+    if (reply->status == 404 || reply->status == 405) return use_basic();
+    if (!is_session_limit(*reply)) {
+      Error refusal = error_of(*reply);
+      // No session until the password is changed; the change itself goes by Basic.
+      if (!change_account_.empty()) return {};
+      return refusal;
+    }
+    if (first && remove_stale_session()) continue;
+    if (use_basic().ok()) return {};
+    return error(ErrorCode::conflict, "no session to be had: " + error_of(*reply).message);
+  }
+  return error(ErrorCode::internal, "unreachable");
+}
+
+bool RedfishSession::is_session_limit(const HttpReply& reply) const {
+  if (reply.status != 400 && reply.status != 409 && reply.status != 429 && reply.status != 503) return false;
+  const ReplyMessages messages = parse_messages(json_or_null(reply));
+  // Base registry (DSP8011).
+  if (messages.has("SessionLimitExceeded") || messages.has("CreateLimitReachedForResource")) return true;
+  return std::any_of(quirk_->session_limit.begin(), quirk_->session_limit.end(),
+                     [&](const std::string& id) { return messages.has(id); });
+}
+
+// The oldest session of ours that a command which died left behind. Those of others are never touched.
+bool RedfishSession::remove_stale_session() {
+  const HttpLogin basic = copy_basic(login_);
+  HttpRequest request;
+  request.path = root_.sessions;
+  request.login = &basic;
+  const Result<HttpReply> reply = client_.request(request);
+  if (!reply.ok() || reply->status != 200) return false;
+  const Value value = json_or_null(*reply);
+  std::vector<std::string> paths = parse_collection(value).members;
+  if (paths.size() > kMostSessionsRead) paths.resize(kMostSessionsRead);
+  std::optional<SessionInfo> oldest;
+  for (const Result<HttpReply>& one : client_.get_many(paths, &basic)) {
+    if (!one.ok() || one->status != 200) continue;
+    SessionInfo session = parse_session(json_or_null(*one));
+    if (session.path.empty() || session.user != login_.user || session.context != kSessionContext) continue;
+    // ISO 8601 in one time zone sorts as text; without times, the first in the list was there first.
+    if (!oldest || session.created < oldest->created) oldest = std::move(session);
+  }
+  if (!oldest) return false;
+  request.method = "DELETE";
+  request.path = oldest->path;
+  const Result<HttpReply> removed = client_.request(request);
+  return removed.ok() && removed->status >= 200 && removed->status < 300;
+}
+
+Status RedfishSession::use_basic() {
+  log_out();
+  login_.token = Secret();
+  // Basic has no login; whether it will be taken shows at the first resource that wants one.
+  HttpRequest request;
+  request.path = root_.sessions;
+  request.login = &login_;
+  for (const std::string& path : {root_.sessions, root_.systems}) {
+    if (path.empty()) continue;
+    request.path = path;
+    const Result<HttpReply> reply = client_.request(request);
+    if (!reply.ok()) return reply.error();
+    if (reply->status == 401) return error(ErrorCode::refused, "user or password refused");
+    if (reply->status >= 200 && reply->status < 300) return {};
+    if (reply->status != 403 && reply->status != 404 && reply->status != 405) return error_of(*reply);
+  }
+  return {};
+}
+
+void RedfishSession::log_out() {
+  if (session_path_.empty()) return;
+  HttpRequest request;
+  request.method = "DELETE";
+  request.path = std::exchange(session_path_, {});
+  request.login = &login_;
+  request.farewell = true;
+  // Nothing can be done about a failure: the BMC drops the session when its time is over.
+  (void)client_.request(request);
+}
+
+// After a 401 in the middle. The old session is given back first: what looked like an expired session may be a right
+// that is missing, and then it would be left behind.
+bool RedfishSession::log_in_again() {
+  if (login_.token.empty() || clock_.stopped()) return false;
+  log_out();
+  login_.token = Secret();
+  return log_in().ok();
+}
+
+std::string RedfishSession::speakable(std::string text) const {
+  const auto strike = [&](const Secret& secret) {
+    if (secret.empty()) return;
+    for (std::size_t at = 0; (at = text.find(secret.reveal(), at)) != std::string::npos; at += 3) {
+      text.replace(at, secret.reveal().size(), "***");
+    }
+  };
+  strike(login_.token);
+  strike(login_.password);
+  for (const Secret& secret : unspeakable_) strike(secret);
+  return printable(text, kMostMessageChars);
+}
+
+Error RedfishSession::error_of(const HttpReply& reply) {
+  const ReplyMessages messages = parse_messages(json_or_null(reply));
+  if (messages.has("PasswordChangeRequired")) {
+    if (!messages.change_account.empty()) change_account_ = messages.change_account;
+    return error(ErrorCode::refused, "the password must be changed before anything else is allowed");
+  }
+  // Base registry (DSP8011): the service has no such action, or not with this value.
+  const bool lacks =
+      reply.status == 400 && (messages.has("ActionNotSupported") || messages.has("ActionParameterNotSupported") ||
+                              messages.has("ActionParameterValueNotInList") || messages.has("PropertyValueNotInList"));
+  const std::string text = speakable(messages.text);
+  return error(lacks ? ErrorCode::not_found : code_of(reply.status),
+               text.empty() ? fmt::format("HTTP {}", reply.status) : fmt::format("HTTP {}: {}", reply.status, text));
+}
+
+Result<HttpReply> RedfishSession::send(HttpRequest request) {
+  if (!is_trusted_path(request.path)) {
+    return error(ErrorCode::invalid_input, "names a path that is not followed: " + in_backticks(request.path));
+  }
+  request.login = &login_;
+  Result<HttpReply> reply = client_.request(request);
+  // A request that was refused with 401 was not carried out, so even a POST may be repeated.
+  if (reply.ok() && reply->status == 401 && log_in_again()) reply = client_.request(request);
+  return reply;
+}
+
+Result<RedfishReply> RedfishSession::reply_of(Result<HttpReply> reply, bool must_be_object) {
+  if (!reply.ok()) return reply.error();
+  if (reply->status < 200 || reply->status > 299) return error_of(*reply);
+  RedfishReply out;
+  out.status = reply->status;
+  out.location = location_path(reply->location);
+  out.retry_after = reply->retry_after;
+  Result<Value> value = reply->body.empty() ? Result<Value>(Value()) : read_json_reply(reply->body);
+  if (must_be_object && !value.ok()) {
+    return error(ErrorCode::invalid_input, "answers with rubbish: " + value.error().message);
+  }
+  if (must_be_object && !value->is_map()) return error(ErrorCode::invalid_input, "answers with no JSON object");
+  if (value.ok()) out.value = std::move(value).value();
+  out.etag = reply->etag.empty() ? raw_text(out.value, {"@odata.etag"}) : reply->etag;
+  // It goes into a header of ours.
+  if (!std::all_of(out.etag.begin(), out.etag.end(), [](char c) { return c >= ' ' && c <= '~'; })) out.etag.clear();
+  if (out.etag.size() > kMostTextBytes) out.etag.clear();
+  return out;
+}
+
+Result<RedfishReply> RedfishSession::get(const std::string& path) {
+  HttpRequest request;
+  request.path = path;
+  return reply_of(send(request), true);
+}
+
+Result<RedfishReply> RedfishSession::look(const std::string& path) {
+  HttpRequest request;
+  request.path = path;
+  return reply_of(send(request), false);
+}
+
+std::vector<Result<Value>> RedfishSession::get_many(const std::vector<std::string>& paths) {
+  std::vector<Result<HttpReply>> replies = client_.get_many(paths, &login_);
+  const auto forgotten = [](const Result<HttpReply>& reply) { return reply.ok() && reply->status == 401; };
+  if (std::any_of(replies.begin(), replies.end(), forgotten) && log_in_again()) {
+    std::vector<std::string> again;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < replies.size(); ++i) {
+      if (!forgotten(replies[i])) continue;
+      again.push_back(paths[i]);
+      places.push_back(i);
+    }
+    std::vector<Result<HttpReply>> second = client_.get_many(again, &login_);
+    for (std::size_t i = 0; i < places.size(); ++i) replies[places[i]] = std::move(second[i]);
+  }
+  std::vector<Result<Value>> out;
+  out.reserve(replies.size());
+  for (Result<HttpReply>& reply : replies) {
+    Result<RedfishReply> read = reply_of(std::move(reply), true);
+    if (read.ok()) {
+      out.emplace_back(std::move(read->value));
+    } else {
+      out.emplace_back(read.error());
+    }
+  }
+  return out;
+}
+
+Result<RedfishReply> RedfishSession::post(const std::string& path, std::string_view body) {
+  HttpRequest request;
+  request.method = "POST";
+  request.path = path;
+  request.body = body;
+  return reply_of(send(request), false);
+}
+
+Result<RedfishReply> RedfishSession::patch(const std::string& path, std::string_view body, const std::string& etag) {
+  HttpRequest request;
+  request.method = "PATCH";
+  request.path = path;
+  request.body = body;
+  request.if_match = etag;
+  Result<HttpReply> reply = send(request);
+  if (!reply.ok() || (reply->status != 412 && reply->status != 428)) return reply_of(std::move(reply), false);
+  // RFC 6585: 428 wants an If-Match. RFC 9110: 412 says that ours was not right; when it was the newest there is, the
+  // service contradicts itself (seen on XCC), and none at all is taken.
+  const Result<RedfishReply> fresh = get(path);
+  if (!fresh.ok()) return fresh.error();
+  request.if_match = reply->status == 412 && fresh->etag == etag ? std::string() : fresh->etag;
+  return reply_of(send(request), false);
+}
+
+}  // namespace weft::oob

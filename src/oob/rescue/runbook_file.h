@@ -1,0 +1,127 @@
+// A runbook: what to do when something is broken, as a file that people read, edit and rehearse. This is the file as it
+// was written, every part with its place; which devices it means is rescue/plan.h's business, doing it rescue/run.h's.
+// docs/rescue.md describes the format.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/source.h"
+
+namespace weft::oob {
+
+enum class RunbookKind : std::uint8_t { host, hosts, network_switch, text, number, duration, pattern };
+
+struct RunbookParameter {
+  std::string name{};
+  std::string help{};
+  RunbookKind kind = RunbookKind::text;
+  std::optional<std::string> fallback{};  // of hosts: an expression on the cluster ("first control servers")
+  Place place{};
+};
+
+// What stands before the id of a step whose backup is meant.
+inline constexpr std::string_view kOfStep = "step:";
+
+enum class RunbookDo : std::uint8_t { power, console, run, wait, confirm, backup, restore, reach, note };
+enum class RunbookPower : std::uint8_t { on, off, cycle, reset };
+
+// One action. Only the members of its kind are set; texts may hold {{parameter}}.
+struct RunbookAction {
+  RunbookDo kind = RunbookDo::note;
+  RunbookPower verb = RunbookPower::on;
+  std::string hosts{};               // power, backup, restore, reach: several; console: one
+  std::vector<std::string> words{};  // run: a program and its arguments, never a shell
+  std::string over{};                // run: the fabric it goes through; empty: none
+  std::string text{};                // confirm, note
+  std::string until{};               // console: a pattern that ends the capture; empty: none
+  std::string time{};                // console, wait: a duration
+  std::string
+      from{};  // restore: a version of the kept configs ("good", "latest", "before"), or kOfStep and a step's id
+  Place place{};
+};
+
+enum class RunbookSee : std::uint8_t { power, reachable, command, console, port, ping, since, lines_kept, config };
+
+inline constexpr int kAnyExit = -1;
+
+// One check. Only the members of its kind are set.
+struct RunbookCheck {
+  RunbookSee kind = RunbookSee::reachable;
+  std::string hosts{};               // power, reachable, port, ping, config
+  std::string address{};             // port, ping: instead of hosts
+  std::string at{};                  // port, ping: which address of the hosts: oob, bmc or frontend
+  bool on = true;                    // power: the state that is wanted
+  int share = 100;                   // percent of the hosts for which it must hold
+  std::vector<std::string> words{};  // command
+  int code = 0;                      // command: exit status, or kAnyExit
+  std::string matches{};             // command, console: a pattern that some line matches
+  std::string lacks{};               // command: a pattern that no line matches
+  std::string step{};                // console, since: whose capture, since whose end; lines_kept: the earlier output
+  std::string from{};                // config: the backup that the hosts must hold, as in restore
+  std::string later{};               // lines_kept: the later output
+  std::string port{};                // number
+  std::string time{};                // since
+  int least = 1;                     // console: lines that match
+  int most = -1;                     // console; -1: any number
+  Place place{};
+};
+
+enum class RunbookOnFailure : std::uint8_t { stop, go_on, back, ask };
+
+// One part of the way back: an action, or what a person must do.
+struct RunbookBack {
+  std::optional<RunbookAction> action{};
+  std::string tell{};
+};
+
+struct RunbookStep {
+  std::string id{};
+  std::string title{};
+  std::vector<std::string> after{};   // steps that must be done first
+  std::vector<RunbookCheck> needs{};  // preconditions
+  RunbookAction action{};
+  std::vector<RunbookCheck> expect{};  // evidence, all of it true at one time
+  std::string within{};                // time limit of action and evidence; empty where none is needed
+  std::vector<RunbookBack> back{};
+  RunbookOnFailure on_failure = RunbookOnFailure::stop;
+  bool danger = false;                  // said, or by what it does
+  bool repeat_safe = true;              // may be sent again when it is not known whether it was
+  std::vector<RunbookCheck> skip_if{};  // all true: not needed
+  Place place{};
+};
+
+struct Runbook {
+  std::string name{};
+  std::string title{};
+  std::vector<std::string> when{};         // symptoms, for people
+  std::vector<std::string> assume_down{};  // fabrics and hosts that do not work while it is followed
+  std::vector<RunbookParameter> parameters{};
+  std::vector<RunbookStep> steps{};
+  std::string hash{};  // SHA-256 of the text
+
+  [[nodiscard]] const RunbookStep* find(std::string_view id) const;
+};
+
+// Bounds on what a file may hold: far above any runbook that people can follow, far below what hurts.
+inline constexpr std::size_t kMostRunbookSteps = 200;
+inline constexpr std::size_t kMostRunbookWords = 64;
+inline constexpr std::size_t kLongestRunbookText = 4096;
+
+// Reports everything that is wrong with the file; gives a Runbook only when nothing is.
+[[nodiscard]] std::optional<Runbook> read_runbook(const Sources& sources, FileId file, Diagnostics& diagnostics);
+
+// Names of {{placeholders}} in a text, "tor" and "tor.oob" alike as written. An error when one is not closed.
+[[nodiscard]] std::optional<std::string> find_placeholders(std::string_view text, std::vector<std::string>& names);
+
+[[nodiscard]] std::string_view to_text(RunbookKind kind);
+[[nodiscard]] std::string_view to_text(RunbookDo kind);
+[[nodiscard]] std::string_view to_text(RunbookPower verb);
+[[nodiscard]] std::string_view to_text(RunbookSee kind);
+[[nodiscard]] std::string_view to_text(RunbookOnFailure policy);
+
+}  // namespace weft::oob

@@ -1,0 +1,23 @@
+// The inventory: hosts with their addresses, and the groups that playbooks name. Internal to the ansible target.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/value.h"
+#include "render/core/target.h"
+
+namespace weft::render {
+
+// A group's name out of any text: Ansible allows letters, digits and '_'.
+[[nodiscard]] std::string ansible_group_name(std::string_view prefix, std::string_view text);
+// Hosts as keys of a group, in Ansible's ranges: "train[001:016]".
+[[nodiscard]] Value ansible_host_keys(std::vector<std::string> names);
+[[nodiscard]] Value ansible_inventory(const RenderInput& input);
+// Variables of a pool's hosts: what they are, and which files of the tree are theirs.
+[[nodiscard]] Value ansible_pool_variables(const RenderInput& input, const PoolPlan& pool);
+// Variables of all servers: files that all pools share.
+[[nodiscard]] Value ansible_server_variables(const RenderInput& input);
+
+}  // namespace weft::render

@@ -1,0 +1,261 @@
+#include "render/hosts/programs.h"
+
+namespace weft::render {
+
+// Reads `lldpcli -f json show neighbors` and, where the wiring table has InfiniBand links, `ibnetdiscover`. The JSON of
+// lldpcli has a map where there is one member and a list where there are several (lldpcli(8), "json").
+const std::string_view kNameNicsProgram = R"py(#
+# Ports that no neighbour is known of keep the name an earlier run gave them, so that a switch that is down changes
+# nothing. Exit status: 0 all ports of the table are named, 1 some are not (they are listed), 2 the table has no row of
+# this host or two ports claim one name.
+import argparse
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+
+RULES = "/etc/udev/rules.d/70-weft-net.rules"
+TABLE = "/etc/weft/wiring.tsv"
+KNOWN = "/etc/weft/nics.tsv"  # interface, hardware address, PCI address: what weft-rdma-name looks up
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="Name network ports after their cables.")
+    parser.add_argument("--host", default=socket.gethostname().split(".")[0])
+    parser.add_argument("--wiring", default=TABLE)
+    parser.add_argument("--rules", default=RULES)
+    parser.add_argument("--known", default=KNOWN)
+    parser.add_argument("--lldp", help="a file instead of lldpcli")
+    parser.add_argument("--ibnetdiscover", help="a file instead of ibnetdiscover")
+    parser.add_argument("--sys", default="/sys")
+    parser.add_argument("--dry-run", action="store_true", help="print the rules, write nothing")
+    return parser.parse_args()
+
+
+def wiring(path, host):
+    """Rows of this host: by (switch, port) the interface, and all interfaces with the kind of their link."""
+    by_port, interfaces = {}, {}
+    with open(path, encoding="utf-8") as table:
+        for line in table:
+            if line.startswith("#") or not line.strip():
+                continue
+            server, interface, switch, ports, kind = line.rstrip("\n").split("\t")
+            if server != host:
+                continue
+            interfaces[interface] = kind
+            for port in ports.split(","):
+                by_port[(switch.lower(), port.lower())] = interface
+    return by_port, interfaces
+
+
+def output_of(command, path):
+    if path:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"{command[0]}: {error}", file=sys.stderr)
+        return ""
+
+
+def members(value):
+    """The members of what lldpcli writes as a map or as a list of maps."""
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, dict):
+            yield from part.items()
+
+
+def lldp_neighbours(text):
+    """(local interface, switch, names of the switch's port)."""
+    if not text.strip():
+        return
+    for local, entry in members(json.loads(text).get("lldp", {}).get("interface", {})):
+        port = entry.get("port", {})
+        names = [port.get("id", {}).get("value", ""), port.get("descr", "")]
+        for switch, chassis in members(entry.get("chassis", {})):
+            if isinstance(chassis, dict):  # {"id": ...} alone: a neighbour that says no name
+                yield local, switch.split(".")[0], [name for name in names if name]
+
+
+def infiniband_ports(text):
+    """By port GUID of a host (16 digits): the switch and the number of its port."""
+    found, switch = {}, None
+    for line in text.splitlines():
+        head = re.match(r'Switch\s+\d+\s+"[^"]*"\s+#\s+"([^"]*)"', line)
+        if head:
+            switch = head.group(1).split(":")[0].split(";")[0]
+        elif re.match(r"(Ca|Rt)\s", line):
+            switch = None
+        port = re.match(r'\[(\d+)\](?:\([0-9a-f]+\))?\s+"H-[0-9a-f]+"\[\d+\]\(([0-9a-f]+)\)', line)
+        if port and switch:
+            found[port.group(2).zfill(16)] = (switch, port.group(1))
+    return found
+
+
+def read(*path):
+    try:
+        with open(os.path.join(*path), encoding="ascii") as file:
+            return file.read().strip().lower()
+    except OSError:
+        return ""
+
+
+class Hardware:
+    """What this host's kernel says of its ports. Virtual devices have no PCI device behind them."""
+
+    def __init__(self, root):
+        self.net = os.path.join(root, "class", "net")
+
+    def ports(self):
+        for name in sorted(os.listdir(self.net)) if os.path.isdir(self.net) else []:
+            device = os.path.join(self.net, name, "device")
+            if os.path.exists(device) and not os.path.exists(os.path.join(device, "physfn")):
+                yield name
+
+    def address(self, name):
+        # A member of a bond shows the bond's address; its own is kept here.
+        return read(self.net, name, "bonding_slave", "perm_hwaddr") or read(self.net, name, "address")
+
+    def is_infiniband(self, name):
+        return read(self.net, name, "type") == "32"  # ARPHRD_INFINIBAND
+
+    def pci(self, name):
+        return os.path.basename(os.path.realpath(os.path.join(self.net, name, "device")))
+
+
+def find(by_port, switch, names, host, interfaces):
+    for name in names:
+        found = by_port.get((switch.lower(), name.lower()))
+        if found:
+            return found
+    for name in names:  # a switch that describes its port as "train001 be1"
+        words = name.split()
+        if len(words) == 2 and words[0] == host and words[1] in interfaces:
+            return words[1]
+    return None
+
+
+def name_ports(hardware, by_port, interfaces, host, neighbours, fabric):
+    """By interface: (address, PCI address). Raises ValueError when two ports claim one name."""
+    named = {}
+
+    def claim(interface, local):
+        entry = (hardware.address(local), hardware.pci(local))
+        if named.setdefault(interface, entry) != entry:
+            raise ValueError(f"{interface}: both {named[interface][0]} and {entry[0]} are cabled as it")
+
+    physical = set(hardware.ports())
+    for local, switch, names in neighbours:
+        interface = find(by_port, switch, names, host, interfaces)
+        if interface and local in physical and not hardware.is_infiniband(local):
+            claim(interface, local)
+    for local in sorted(physical):
+        if hardware.is_infiniband(local):
+            guid = hardware.address(local).replace(":", "")[-16:]
+            switch, number = fabric.get(guid, ("", ""))
+            interface = by_port.get((switch.lower(), number))
+            if interface:
+                claim(interface, local)
+    return named
+
+
+def keep_known(named, interfaces, path):
+    """Adds what an earlier run found and nobody says otherwise now."""
+    taken = {address for address, _ in named.values()}
+    try:
+        with open(path, encoding="ascii") as file:
+            rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+    except OSError:
+        return
+    for row in rows:
+        if len(row) == 3 and row[0] in interfaces and row[0] not in named and row[1] not in taken:
+            named[row[0]] = (row[1], row[2])
+
+
+def rules_of(named, interfaces):
+    lines = ["# Written by weft-name-nics; change the wiring, not this file."]
+    for interface in interfaces:
+        if interface not in named:
+            continue
+        address = named[interface][0]
+        if interfaces[interface] == "ib":  # the last 8 of 20 bytes are the port's GUID, the first may change
+            match = f'ATTR{{type}}=="32", ATTR{{address}}=="*{address[-23:]}"'
+        else:
+            match = f'ATTR{{type}}=="1", ATTR{{address}}=="{address}"'
+        lines.append(f'ACTION=="add", SUBSYSTEM=="net", DRIVERS=="?*", {match}, NAME="{interface}"')
+    return "\n".join(lines) + "\n"
+
+
+def replace(path, text):
+    """Whether the file was another before."""
+    if os.path.exists(path) and open(path, encoding="ascii").read() == text:
+        return False
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path + ".new", "w", encoding="ascii") as file:
+        file.write(text)
+    os.replace(path + ".new", path)
+    return True
+
+
+def main():
+    options = arguments()
+    by_port, interfaces = wiring(options.wiring, options.host)
+    if not interfaces:
+        print(f"{options.wiring} has no row of {options.host}", file=sys.stderr)
+        return 2
+    neighbours = lldp_neighbours(output_of(["lldpcli", "-f", "json", "show", "neighbors"], options.lldp))
+    fabric = {}
+    if "ib" in interfaces.values():
+        fabric = infiniband_ports(output_of(["ibnetdiscover"], options.ibnetdiscover))
+    try:
+        named = name_ports(Hardware(options.sys), by_port, interfaces, options.host, neighbours, fabric)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    keep_known(named, interfaces, options.known)
+    rules = rules_of(named, interfaces)
+    if options.dry_run:
+        sys.stdout.write(rules)
+    else:
+        if replace(options.rules, rules):
+            print("changed: ports are named so after the next start")
+        rows = [f"{name}\t{named[name][0]}\t{named[name][1]}" for name in interfaces if name in named]
+        replace(options.known, "# interface\taddress\tPCI address\n" + "\n".join(rows) + "\n")
+    missing = [name for name in interfaces if name not in named]
+    if missing:
+        print("no neighbour known: " + " ".join(missing), file=sys.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+)py";
+
+const std::string_view kRdmaNameProgram = R"sh(#
+# weft-rdma-name DEVICE: looks up the PCI function behind /sys/class/infiniband/DEVICE in what weft-name-nics found. A
+# virtual function is called after its port and its number. Fails, and so leaves the name alone, where nothing is known.
+set -eu
+sys=${WEFT_SYS:-/sys}
+known=${WEFT_NICS:-/etc/weft/nics.tsv}
+device=$sys/class/infiniband/$1/device
+number=
+if [ -e "$device/physfn" ]; then
+  own=$(basename "$(readlink -f "$device")")
+  for function in "$device"/physfn/virtfn*; do
+    if [ "$(basename "$(readlink -f "$function")")" = "$own" ]; then
+      number=v${function##*virtfn}
+    fi
+  done
+  [ -n "$number" ]
+  device=$device/physfn
+fi
+pci=$(basename "$(readlink -f "$device")")
+interface=$(awk -F '\t' -v pci="$pci" '$3 == pci { print $1; exit }' "$known")
+[ -n "$interface" ]
+echo "mlx5_$interface$number"
+)sh";
+
+}  // namespace weft::render

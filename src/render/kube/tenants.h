@@ -1,0 +1,16 @@
+// What stands in every tenant's namespace before its pods: the namespace itself, quota, bounds of containers, rights.
+// Part of the target kubernetes/scheduling; network policies are kube/policy.cc's.
+#pragma once
+
+#include <vector>
+
+#include "base/value.h"
+#include "render/core/target.h"
+
+namespace weft::render::kube_tenants {
+
+[[nodiscard]] std::vector<Value> namespaces(const RenderInput& input, FileSink& sink);
+[[nodiscard]] std::vector<Value> quotas(const RenderInput& input);
+[[nodiscard]] std::vector<Value> rights(const RenderInput& input);
+
+}  // namespace weft::render::kube_tenants

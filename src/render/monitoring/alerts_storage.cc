@@ -1,0 +1,176 @@
+// Alerts on storage as its clients see it: paths, latency, space, and the servers behind it.
+#include <fmt/format.h>
+
+#include "render/monitoring/alerts.h"
+
+namespace weft::render::watch {
+namespace {
+
+constexpr std::string_view kSource =
+    "Metrics: node_exporter, collectors nvmesubsystem (off by default, since 1.11), diskstats, mountstats (off by\n"
+    "default), filesystem. Paths that a client was designed with: recording.yml. Namespaces of local drives are left "
+    "out\n"
+    "by their transport.";
+
+bool has_kind(const Watch& watch, model::StorageKind kind) {
+  for (const model::StorageSpec& system : watch.cluster().spec().storage.value) {
+    if (system.kind.value == kind) return true;
+  }
+  return false;
+}
+
+const PoolPlan* client_pool(const Watch& watch) {
+  for (const PoolPlan& pool : watch.plan().pools()) {
+    if (pool.spec->role.value == model::PoolRole::storage) continue;
+    if (first_address(watch.cluster(), pool.group->first, model::FabricKind::storage) != Ipv4{}) return &pool;
+  }
+  return nullptr;
+}
+
+std::size_t storage_links(const PoolPlan& pool) {
+  std::size_t links = 0;
+  for (const RailPlan& rail : pool.rails) links += rail.fabric == model::FabricKind::storage ? 1U : 0U;
+  return links;
+}
+
+void add_paths(const PoolPlan& pool, std::vector<Alert>& out) {
+  const std::size_t links = storage_links(pool);
+  const Labels labels = {{"instance", "host1"}, {"job", "node"}, {"pool", pool.name()}, {"subsystem", "nvme-subsys1"}};
+  Labels path = labels;
+  path.emplace_back("controller", "nvme1");
+  path.emplace_back("state", "live");
+  path.emplace_back("transport", "rdma");
+  const TestSeries remote{"node_nvmesubsystem_path_state" + selector(path), "1+0x60"};
+  const std::string live = "node_nvmesubsystem_paths_live" + selector(labels);
+  const std::string over_network =
+      "and on (instance, subsystem) node_nvmesubsystem_path_state{transport=~\"rdma|tcp\"}";
+  if (links > 1) {
+    out.push_back(
+        {.name = "StoragePathsMissing",
+         .expr = fmt::format("node_nvmesubsystem_paths_live\n"
+                             "< on (pool) group_left () weft:storage_paths:designed\n{}",
+                             over_network),
+         .wait = "2m",
+         .severity = "warning",
+         .fabric = "storage",
+         .summary = "{{ $labels.instance }}: {{ $labels.subsystem }} lost a path",
+         .description = fmt::format("{{{{ $labels.instance }}}} reaches {{{{ $labels.subsystem }}}} over "
+                                    "{{{{ $value | printf \"%.0f\" }}}} of {} paths; one more failure stops it.",
+                                    links),
+         .action = "nvme list-subsys on the host: which controller is connecting or dead, and its ANA state. Then "
+                   "the rail (RdmaPortDown), the target's port, and nvme connect-all.",
+         .cases = {
+             fires({{live, fmt::format("{}+0x60", links - 1)}, remote}, "20m", labels, fmt::format("{}", links - 1)),
+             silent({{live, fmt::format("{}+0x60", links)}, remote}, "20m"),
+             // A drive in the server has one path and is no storage system.
+             silent({{live, "1+0x60"}}, "20m")}});
+  }
+  out.push_back(
+      {.name = "StorageUnreachable",
+       .expr = fmt::format("node_nvmesubsystem_paths_live == 0\n{}", over_network),
+       .wait = "1m",
+       .severity = "critical",
+       .fabric = "storage",
+       .summary = "{{ $labels.instance }} lost {{ $labels.subsystem }}",
+       .description = "{{ $labels.instance }} has no path left to {{ $labels.subsystem }}; its volumes hang.",
+       .action = "Both storage rails of the host, then the target. Jobs on the host are lost: drain it.",
+       .cases = {fires({{live, "2+0x5 0+0x60"}, remote}, "20m", labels), silent({{live, "1+0x60"}, remote}, "20m")}});
+}
+
+void add_block_latency(std::vector<Alert>& out) {
+  const Labels labels = {{"device", "nvme1n1"}, {"instance", "host1"}, {"job", "node"}};
+  const std::string busy = "node_disk_read_time_seconds_total" + selector(labels);
+  const std::string done = "node_disk_reads_completed_total" + selector(labels);
+  out.push_back(
+      {.name = "StorageReadSlow",
+       .expr = fmt::format("1000 * rate(node_disk_read_time_seconds_total{{device=~\"nvme.+\"}}[5m])\n"
+                           "/ (rate(node_disk_reads_completed_total{{device=~\"nvme.+\"}}[5m]) > 10) > {}",
+                           kBlockLatencyMillis),
+       .wait = "10m",
+       .severity = "warning",
+       .fabric = "storage",
+       .summary = "{{ $labels.instance }} {{ $labels.device }}: reads are slow",
+       .description = "{{ $labels.instance }} {{ $labels.device }}: a read takes {{ $value | printf \"%.1f\" }} ms.",
+       .action = "One host: its rails and paths. All hosts: the storage system (queue depth, a failed "
+                 "controller, a rebuild). PfcPauseStorm on the storage fabric at the same time: incast.",
+       // 60 s of read time a minute over 6,000 reads: 10 ms each.
+       .cases = {fires({{busy, "0+60x60"}, {done, "0+6000x60"}}, "40m", labels, "10.0"),
+                 silent({{busy, "0+1.2x60"}, {done, "0+6000x60"}}, "40m")}});
+}
+
+void add_file_latency(std::vector<Alert>& out) {
+  const Labels labels = {
+      {"export", "vault:/homes"}, {"instance", "host1"}, {"job", "node"}, {"operation", "READ"}, {"protocol", "tcp"}};
+  const std::string waited = "node_mountstats_nfs_operations_response_time_seconds_total" + selector(labels);
+  const std::string asked = "node_mountstats_nfs_operations_requests_total" + selector(labels);
+  out.push_back(
+      {.name = "NfsSlow",
+       .expr = fmt::format(
+           "1000 * rate(node_mountstats_nfs_operations_response_time_seconds_total{{operation=~\"READ|WRITE\"}}[5m])\n"
+           "/ (rate(node_mountstats_nfs_operations_requests_total{{operation=~\"READ|WRITE\"}}[5m]) > 1) > {}",
+           kFileLatencyMillis),
+       .wait = "10m",
+       .severity = "warning",
+       .fabric = "storage",
+       .summary = "{{ $labels.instance }}: {{ $labels.export }} is slow",
+       .description = "{{ $labels.instance }}: a {{ $labels.operation }} of {{ $labels.export }} takes "
+                      "{{ $value | printf \"%.0f\" }} ms.",
+       .action = "nfsiostat on the host: server time or queue time. Metadata storms of small files: dashboard "
+                 "storage, operations by kind.",
+       .cases = {fires({{waited, "0+120x60"}, {asked, "0+1200x60"}}, "40m", labels, "100"),
+                 silent({{waited, "0+1.2x60"}, {asked, "0+1200x60"}}, "40m")}});
+}
+
+void add_space(std::vector<Alert>& out) {
+  const Labels labels = {{"fstype", "nfs4"}, {"instance", "host1"}, {"job", "node"}, {"mountpoint", "/data"}};
+  const std::string left = "node_filesystem_avail_bytes" + selector(labels);
+  const TestSeries size{"node_filesystem_size_bytes" + selector(labels), "1000+0x60"};
+  out.push_back(
+      {.name = "SharedVolumeFull",
+       .expr = fmt::format("100 * node_filesystem_avail_bytes{{fstype=~\"nfs.*|lustre|gpfs|beegfs.*|wekafs\"}}\n"
+                           "/ node_filesystem_size_bytes < {}",
+                           kFilesystemPercent),
+       .wait = "15m",
+       .severity = "warning",
+       .fabric = "storage",
+       .summary = "{{ $labels.mountpoint }} is nearly full",
+       .description = "{{ $labels.mountpoint }} as {{ $labels.instance }} sees it has "
+                      "{{ $value | printf \"%.0f\" }} % left; checkpoints will fail.",
+       .action = "Old checkpoints first; quotas; then more space.",
+       .cases = {fires({{left, "40+0x60"}, size}, "40m", labels, "4"), silent({{left, "400+0x60"}, size}, "40m")}});
+}
+
+void add_servers(std::vector<Alert>& out) {
+  const Labels labels = {{"fabric", "storage"}, {"instance", "flash001"}, {"job", "storage"}, {"pool", "flash"}};
+  const std::string series = "up" + selector(labels);
+  out.push_back(
+      {.name = "StorageServerDown",
+       .expr = "up{job=\"storage\"} == 0",
+       .wait = "2m",
+       .severity = "critical",
+       .fabric = "storage",
+       .summary = "Storage server {{ $labels.instance }} does not answer",
+       .description = "{{ $labels.instance }} of {{ $labels.pool }} does not answer on the storage fabric; clients "
+                      "run on its partner's paths.",
+       .action = "Power and console over its BMC; both its rails; then its controllers. Do not touch the partner "
+                 "before it is back.",
+       .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
+}
+
+}  // namespace
+
+AlertGroup storage_alerts(const Watch& watch) {
+  AlertGroup group{"storage", kSource, {}};
+  if (!watch.fabric(model::FabricKind::storage).present || watch.cluster().spec().storage->empty()) return group;
+  const PoolPlan* client = client_pool(watch);
+  if (client != nullptr && has_kind(watch, model::StorageKind::nvmeof)) {
+    add_paths(*client, group.alerts);
+    add_block_latency(group.alerts);
+  }
+  if (has_kind(watch, model::StorageKind::nfs)) add_file_latency(group.alerts);
+  add_space(group.alerts);
+  add_servers(group.alerts);
+  return group;
+}
+
+}  // namespace weft::render::watch

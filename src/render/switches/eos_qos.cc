@@ -1,0 +1,129 @@
+// EOS: classes, the lossless queue, marking, the PFC watchdog. "Quality of Service" of the EOS User Manual: QoS maps,
+// QoS profiles, ECN, priority flow control.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "render/switches/eos_config.h"
+
+namespace weft::render {
+namespace {
+
+// Chips with queues of their own for unicast and multicast call the former uc-tx-queue.
+bool has_unicast_queues(const SwitchView& view) {
+  const std::string& asic = view.group->network_switch->asic.value;
+  return asic.find("Tomahawk") != std::string::npos || asic.find("Trident") != std::string::npos;
+}
+
+// EOS maps each DSCP to the class of its upper bits by default, so that 24 to 31 would all be lossless: everything that
+// is neither data nor notification is put into one class that is neither.
+std::int64_t other_class(const model::QosSpec& qos) {
+  for (const std::int64_t candidate : {1, 0, 2}) {
+    const auto& paused = qos.pfc_priorities.value;
+    const bool taken = candidate == qos.priority.value || candidate == qos.cnp_priority.value ||
+                       std::find(paused.begin(), paused.end(), candidate) != paused.end();
+    if (!taken) return candidate;
+  }
+  return 3;
+}
+
+void maps(CliWriter& out, const model::QosSpec& qos) {
+  const bool by_dscp = qos.trust.value == model::TrustMode::dscp;
+  const std::int64_t data = by_dscp ? qos.dscp.value : qos.priority.value;
+  const std::int64_t notes = by_dscp ? qos.cnp_dscp.value : qos.cnp_priority.value;
+  std::string others;
+  for (int mark = 0; mark < (by_dscp ? 64 : 8); ++mark) {
+    if (mark == data || mark == notes) continue;
+    others += (others.empty() ? "" : " ") + std::to_string(mark);
+  }
+  const char* what = by_dscp ? "dscp" : "cos";
+  out.separate();
+  const auto map = [&](const std::string& marks, std::int64_t to) {
+    out.line({"qos", "map", what, CliToken::rest(marks, 200), "to", "traffic-class", to});
+  };
+  map(others, other_class(qos));
+  map(std::to_string(data), qos.priority.value);
+  map(std::to_string(notes), qos.cnp_priority.value);
+}
+
+void queues(CliWriter& out, const SwitchView& view, BitRate speed) {
+  const model::QosSpec& qos = view.fabric->qos.value;
+  const char* word = has_unicast_queues(view) ? "uc-tx-queue" : "tx-queue";
+  // In order of their numbers, as the switch shows them. `no priority` ends strict priority for the queue and those
+  // below it.
+  std::set<std::int64_t> numbers{other_class(qos), qos.priority.value, qos.cnp_priority.value};
+  for (const std::int64_t number : numbers) {
+    const auto queue = out.section({word, number});
+    if (number == qos.cnp_priority.value) {
+      out.line({"priority", "strict"});
+      continue;
+    }
+    const bool data = number == qos.priority.value;
+    out.line({"no", "priority"});
+    out.line({"bandwidth", "percent", data ? qos.bandwidth_percent.value : 100 - qos.bandwidth_percent.value});
+    if (!data || !qos.ecn.value) continue;
+    const model::EcnThresholds marks = model::ecn_thresholds(qos, speed);
+    const auto kilo = [](Bytes bytes) { return std::max<std::int64_t>(1, bytes.count() / 1000); };
+    out.line({"random-detect", "ecn", "minimum-threshold", kilo(marks.min), "kbytes", "maximum-threshold",
+              kilo(marks.max), "kbytes", "max-mark-probability", std::max<std::int64_t>(1, qos.ecn_percent.value)});
+  }
+}
+
+void profile(CliWriter& out, const SwitchView& view, BitRate speed) {
+  const model::QosSpec& qos = view.fabric->qos.value;
+  const auto section = out.section({"qos", "profile", eos_profile_name(speed)});
+  out.line({"qos", "trust", qos.trust.value == model::TrustMode::dscp ? "dscp" : "cos"});
+  queues(out, view, speed);
+  if (qos.pfc.value == model::PfcMode::off) return;
+  out.separate_nested();
+  out.line({"priority-flow-control", "on"});
+  for (const std::int64_t priority : qos.pfc_priorities.value)
+    out.line({"priority-flow-control", "priority", priority, "no-drop"});
+  if (qos.pfc_watchdog.value) out.line({"priority-flow-control", "pause", "watchdog"});
+}
+
+// Seconds with at most three decimals.
+std::string seconds(Duration time) {
+  const std::int64_t milli = std::max<std::int64_t>(10, time.count() / 1'000'000);
+  std::string text = fmt::format("{}.{:03}", milli / 1000, milli % 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+void watchdog(CliWriter& out, const SwitchView& view) {
+  const model::QosSpec& qos = view.fabric->qos.value;
+  if (!qos.pfc_watchdog.value || qos.pfc.value == model::PfcMode::off) return;
+  const model::WatchdogTimes times = model::watchdog_times(qos, static_cast<std::int64_t>(view.links.size()));
+  out.separate();
+  out.line({"priority-flow-control", "pause", "watchdog", "default", "timeout", seconds(times.detection)});
+  out.line({"priority-flow-control", "pause", "watchdog", "default", "recovery-time", seconds(times.restoration)});
+  // It looks at least twice within the time it must notice.
+  const Duration poll = std::min(times.poll, times.detection / 2);
+  out.line({"priority-flow-control", "pause", "watchdog", "default", "polling-interval", seconds(poll)});
+  out.line({"priority-flow-control", "pause", "watchdog", "action",
+            qos.watchdog_action.value == model::WatchdogAction::drop ? "drop" : "no-drop"});
+}
+
+}  // namespace
+
+std::string eos_profile_name(BitRate speed) { return fmt::format("ROCE-{}", to_text(speed)); }
+
+bool eos_has_qos(const SwitchView& view) {
+  return view.lossless() && view.group->network_switch->lossless.value && !view.links.empty();
+}
+
+void eos_qos(CliWriter& out, const EosInput& input) {
+  const SwitchView& view = input.view;
+  if (!eos_has_qos(view)) return;
+  maps(out, view.fabric->qos.value);
+  std::set<BitRate> speeds;
+  for (const SwitchLink& link : view.links) {
+    if (link.use == LinkUse::host || link.use == LinkUse::fabric) speeds.insert(link.speed);
+  }
+  for (const BitRate speed : speeds) profile(out, view, speed);
+  watchdog(out, view);
+}
+
+}  // namespace weft::render

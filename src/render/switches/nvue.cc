@@ -1,0 +1,245 @@
+// Cumulus Linux: one file of `nv set` commands for each switch. `nv config apply` takes them as one change, so that a
+// bad line leaves the switch as it was.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "render/core/targets.h"
+#include "render/switches/nvue_commands.h"
+#include "render/switches/system.h"
+
+namespace weft::render {
+namespace {
+
+using nvue_render::Commands;
+using nvue_render::names_where;
+
+constexpr std::string_view kCumulus = "cumulus";
+constexpr std::string_view kBridge = "br_default";
+
+void add_breakouts(Commands& commands, const SwitchPlan& plan) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<int>> cages;  // pieces, lanes of each: cages
+  for (const SwitchPort& port : plan.ports) {
+    if (port.pieces() == 1) continue;
+    std::vector<int>& list = cages[{port.pieces(), port.lanes}];
+    const int number = static_cast<int>(port.cage) + 1;
+    if (list.empty() || list.back() != number) list.push_back(number);
+  }
+  for (const auto& [mode, list] : cages) {
+    std::string names = "swp" + nvue_render::number_list(list);
+    for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 1)) {
+      names.insert(at + 1, "swp");
+    }
+    commands.set({"interface", names, "link", "breakout", fmt::format("{}x", mode.first), "lanes-per-port",
+                  std::to_string(mode.second)});
+  }
+}
+
+void add_links(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan) {
+  std::set<BitRate> speeds;
+  for (const SwitchPort& port : plan.ports) speeds.insert(port.speed);
+  const std::string all = names_where(plan, [](const SwitchPort&) { return true; });
+  const auto copper = [](const SwitchPort& port) { return port.form == model::FormFactor::rj45; };
+  for (const BitRate speed : speeds) {
+    const std::string names =
+        names_where(plan, [&](const SwitchPort& port) { return port.speed == speed && !copper(port); });
+    if (names.empty()) continue;  // 1000BASE-T negotiates
+    commands.set({"interface", names, "link", "speed", to_text(speed)});
+    commands.set({"interface", names, "link", "auto-negotiate", "off"});
+    const bool coded = speed == gigabits(25) || speed == gigabits(50) || speed >= gigabits(100);
+    commands.set({"interface", names, "link", "fec", coded ? "rs" : "off"});
+  }
+  commands.set({"interface", all, "link", "mtu", std::to_string(plan.mtu)});
+  commands.set({"interface", all, "link", "state", "up"});
+  for (const SwitchPort& port : plan.ports) {
+    commands.set({"interface", nvue_render::port_name(port), "description",
+                  fmt::format("{} {}", cluster.name_of(port.peer), port.peer_port)});
+  }
+}
+
+// Servers bonded over a pair; the peer link makes its own VLAN 4094 for what the two tell each other.
+void add_pair(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan) {
+  const std::string links =
+      names_where(plan, [](const SwitchPort& port) { return port.use == SwitchPort::Use::pair_link; });
+  if (plan.pair == model::kNone<model::DeviceId> || links.empty()) return;
+  commands.comment("The pair: servers are bonded over both switches");
+  commands.set({"interface", "peerlink", "bond", "member", links});
+  // 44:38:39:ff:00:00 and up is set aside for MLAG.
+  commands.set({"mlag", "mac-address",
+                fmt::format("44:38:39:ff:{:02x}:{:02x}", plan.pair_number >> 8U & 0xFFU, plan.pair_number & 0xFFU)});
+  commands.set({"mlag", "backup", to_text(cluster.oob_address(plan.pair)), "vrf", "mgmt"});
+  commands.set({"mlag", "peer-ip", "linklocal"});
+  commands.set({"mlag", "priority", plan.pair_first ? "1000" : "2000"});
+  commands.set({"mlag", "init-delay", "180"});
+  std::map<std::uint32_t, std::vector<const SwitchPort*>> bonds;
+  for (const SwitchPort& port : plan.ports) {
+    if (port.bond != 0) bonds[port.bond].push_back(&port);
+  }
+  for (const auto& [number, members] : bonds) {
+    const std::string name = fmt::format("bond{}", number);
+    commands.set({"interface", name, "bond", "member", nvue_render::port_names(members)});
+    commands.set({"interface", name, "bond", "mlag", "id", std::to_string(number)});
+    commands.set({"interface", name, "bond", "lacp-bypass", "on"});  // a server boots before it bonds
+    commands.set({"interface", name, "link", "mtu", std::to_string(plan.mtu)});
+    commands.set({"interface", name, "description", cluster.name_of(members.front()->peer)});
+  }
+}
+
+void add_bridge_ports(Commands& commands, const SwitchPlan& plan, const SwitchVlan& vlan) {
+  const std::string id = std::to_string(vlan.id);
+  const auto host = [&](const SwitchPort& port) {
+    return port.use == SwitchPort::Use::host && port.vlan == vlan.id && port.bond == 0;
+  };
+  std::vector<int> bonds;
+  for (const SwitchPort& port : plan.ports) {
+    if (port.bond != 0 && port.vlan == vlan.id) bonds.push_back(static_cast<int>(port.bond));
+  }
+  std::sort(bonds.begin(), bonds.end());
+  bonds.erase(std::unique(bonds.begin(), bonds.end()), bonds.end());
+  const auto access = [&](const std::string& names) {
+    if (names.empty()) return;
+    const std::string place = fmt::format("interface {} bridge domain {}", names, kBridge);
+    commands.set_at(place, {"access", id});
+    commands.set_at(place, {"stp", "admin-edge", "on"});
+    commands.set_at(place, {"stp", "bpdu-guard", "on"});
+  };
+  access(names_where(plan, host));
+  std::string bundles;
+  for (const int bond : bonds) bundles += fmt::format("{}bond{}", bundles.empty() ? "" : ",", bond);
+  access(bundles);
+  const std::string trunks = names_where(
+      plan, [&](const SwitchPort& port) { return port.use == SwitchPort::Use::trunk && port.vlan == vlan.id; });
+  if (!trunks.empty()) commands.set({"interface", trunks, "bridge", "domain", kBridge, "vlan", id});
+  if (plan.pair != model::kNone<model::DeviceId>)
+    commands.set({"interface", "peerlink", "bridge", "domain", kBridge, "vlan", id});
+}
+
+// A pair's own addresses beside the gateway's that the two share. The subnet keeps numbers 2 to 9 for them; pairs after
+// the fourth have the fourth's again: they share no VLAN with it, and the addresses are not announced.
+Ipv4 own_address(const SwitchPlan& plan, const SwitchVlan& vlan, const model::Subnet& subnet) {
+  return vlan.own != Ipv4{} ? vlan.own : subnet.prefix.at(plan.pair_first ? 8 : 9);
+}
+
+void add_gateway(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan, const SwitchVlan& vlan) {
+  const std::string name = fmt::format("vlan{}", vlan.id);
+  commands.set({"interface", name, "ip", "vrf", plan.vrf});
+  commands.set({"interface", name, "link", "mtu", std::to_string(plan.mtu)});
+  for (const model::SubnetId id : vlan.subnets) {
+    const model::Subnet& subnet = cluster.subnet(id);
+    if (subnet.gateway == Ipv4{}) continue;
+    const auto set = [&](std::string_view place, const model::Subnet& at) {
+      commands.set_at(place, {"address", fmt::format("{}/{}", to_text(at.gateway), at.prefix.length)});
+      if (at.ipv6.length == 0) return;
+      commands.set_at(place, {"address", fmt::format("{}/{}", to_text(gateway_ipv6(at)), at.ipv6.length)});
+    };
+    const std::string place = fmt::format("interface {} ip", name);
+    if (plan.pair == model::kNone<model::DeviceId>) {
+      set(place, subnet);
+      continue;
+    }
+    model::Subnet own = subnet;
+    own.gateway = own_address(plan, vlan, subnet);
+    set(place, own);
+    commands.set_at(place, {"vrr", "enable", "on"});
+    commands.set_at(place, {"vrr", "mac-address", "00:00:5e:00:01:01"});  // RFC 5798, group 1
+    commands.set_at(place, {"vrr", "state", "up"});
+    set(place + " vrr", subnet);
+  }
+}
+
+void add_vlans(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan) {
+  if (plan.routes()) commands.set({"vrf", plan.vrf});
+  if (plan.vlans.empty()) return;
+  commands.comment("VLANs and their gateways");
+  for (const SwitchVlan& vlan : plan.vlans) {
+    commands.set({"bridge", "domain", kBridge, "vlan", std::to_string(vlan.id)});
+    add_bridge_ports(commands, plan, vlan);
+    const std::string name = fmt::format("vlan{}", vlan.id);
+    if (plan.oob()) {
+      commands.set({"interface", name, "ip", "address",
+                    fmt::format("{}/{}", to_text(plan.management), plan.management_subnet.length)});
+    } else if (!vlan.subnets.empty()) {
+      add_gateway(commands, cluster, plan, vlan);
+    }
+  }
+  // Out-of-band leaves hang on two switches: the spanning tree opens the loop, its root is above.
+  if (plan.oob()) {
+    const int priority = plan.group->tier == model::Tier::leaf    ? 32768
+                         : plan.group->tier == model::Tier::spine ? 8192
+                                                                  : 4096;
+    commands.set({"bridge", "domain", kBridge, "stp", "priority", std::to_string(priority)});
+  }
+}
+
+void add_management(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan) {
+  commands.comment("Management");
+  const bool port = !plan.oob() && plan.management != Ipv4{};
+  const std::string_view vrf = port ? "mgmt" : "default";
+  if (port) {
+    commands.set({"interface", "eth0", "ip", "vrf", "mgmt"});
+    commands.set({"interface", "eth0", "ip", "address",
+                  fmt::format("{}/{}", to_text(plan.management), plan.management_subnet.length)});
+    if (cluster.spec().fabrics->oob->gateway.value != model::Whereabouts::none) {
+      commands.set({"interface", "eth0", "ip", "gateway", to_text(plan.management_gateway)});
+    }
+  }
+  const SwitchServices services = switch_services(cluster);
+  if (is_host_text(services.syslog)) {
+    commands.set({"service", "syslog", vrf, "server", services.syslog, "port", "514"});
+  }
+  if (services.time != Ipv4{}) commands.set({"service", "ntp", vrf, "server", to_text(services.time)});
+  if (services.dns != Ipv4{}) commands.set({"service", "dns", vrf, "server", to_text(services.dns)});
+}
+
+RenderedFile nvue_file(const RenderInput& input, const SwitchPlan& plan) {
+  Commands commands;
+  const std::string top = heading(input.cluster, fmt::format("{} (Cumulus Linux 5, NVUE commands)", plan.name));
+  for (std::string_view rest = top; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    commands.comment(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  commands.set({"system", "hostname", plan.name});
+  add_breakouts(commands, plan);
+  if (!plan.ports.empty()) add_links(commands, input.cluster, plan);
+  add_pair(commands, input.cluster, plan);
+  add_vlans(commands, input.cluster, plan);
+  nvue_render::add_routing(commands, input.plan, plan);
+  nvue_render::add_access_lists(commands, input.plan, plan);
+  nvue_render::add_qos(commands, input.cluster, plan);
+  add_management(commands, input.cluster, plan);
+  return RenderedFile{.path = fmt::format("nvue/{}/commands.nv", plan.name),
+                      .content = commands.text(),
+                      .device = plan.name,
+                      .consumer = "Cumulus Linux (NVUE)",
+                      .install = "/etc/weft/commands.nv",
+                      .apply = "bash -e /etc/weft/commands.nv && nv config apply -y && nv config save",
+                      .risk = Risk::traffic,
+                      .stage = stage_of(plan.group->fabric),
+                      .sources = {fabric_source(plan.group->fabric), "fabrics.oob"}};
+}
+
+}  // namespace
+
+bool applies_nvue(const RenderInput& input) { return has_ethernet_switch_of(input.cluster, kCumulus); }
+
+void render_nvue(const RenderInput& input, FileSink& sink) {
+  bool stretched = false;
+  for (const model::DeviceGroup& group : input.cluster.groups()) {
+    if (!is_ethernet_switch_of(input.cluster, group, kCumulus)) continue;
+    for (std::uint32_t n = 0; n < group.count; ++n) {
+      const SwitchPlan plan = plan_switch(input.plan, static_cast<model::DeviceId>(model::index_of(group.first) + n));
+      stretched = stretched || plan.stretched;
+      sink.add(nvue_file(input, plan));
+    }
+  }
+  if (stretched) {
+    sink.remark(
+        "The frontend's subnet lies behind several pairs of Cumulus leaves, each of which announces its own hosts: "
+        "turn on proxy ARP on the VLAN interface of each (net.ipv4.conf.vlanN.proxy_arp_pvlan = 1).");
+  }
+}
+
+}  // namespace weft::render

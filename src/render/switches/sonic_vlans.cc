@@ -1,0 +1,266 @@
+// SONiC: VLANs with their gateways, the spanning tree and access lists of the out-of-band network.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "render/switches/sonic_tables.h"
+
+namespace weft::render::sonic_render {
+namespace {
+
+constexpr std::string_view kJumpOnly = "JUMP_ONLY";
+constexpr std::string_view kOwnAccess = "SSH_ONLY";
+constexpr int kFirstPriority = 9990;  // of rules: higher counts first
+constexpr int kUdp = 17;
+constexpr int kSyslogPort = 514;
+constexpr int kSshPort = 22;
+constexpr int kNtpPort = 123;
+constexpr int kDnsPort = 53;
+constexpr int kTcp = 6;
+constexpr int kDhcpServerPort = 67;
+
+std::string vlan_name(int id) { return fmt::format("Vlan{}", id); }
+
+std::string with_length(Ipv4 address, const Ipv4Prefix& prefix) {
+  return fmt::format("{}/{}", to_text(address), prefix.length);
+}
+
+Value member(bool tagged) {
+  Value row = Value::map();
+  row.put("tagging_mode", tagged ? "tagged" : "untagged");
+  return row;
+}
+
+// A VLAN's ports; those of a bundle are in it by their bundle.
+void add_members(const Tables& tables, const SwitchVlan& vlan, Value& members) {
+  const SwitchPlan& plan = tables.plan;
+  std::vector<std::string> seen;
+  for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+    const SwitchPort& port = plan.ports[i];
+    const std::string bundle = bundle_name(port);
+    const bool pair_link = port.use == SwitchPort::Use::pair_link;
+    if (port.vlan != vlan.id && !pair_link) continue;
+    const std::string& name = bundle.empty() ? tables.names[i] : bundle;
+    if (!bundle.empty() && std::find(seen.begin(), seen.end(), bundle) != seen.end()) continue;
+    if (!bundle.empty()) seen.push_back(bundle);
+    const bool tagged = pair_link || port.use == SwitchPort::Use::trunk;
+    members.put(fmt::format("{}|{}", vlan_name(vlan.id), name), member(tagged));
+  }
+}
+
+void add_addresses(const Tables& tables, const SwitchVlan& vlan, Value& interfaces) {
+  const std::string name = vlan_name(vlan.id);
+  const auto put = [&](const std::string& address, bool secondary) {
+    Value row = Value::map();
+    if (secondary) row.put("secondary", "true");
+    interfaces.put(fmt::format("{}|{}", name, address), std::move(row));
+  };
+  bool secondary = false;
+  for (const model::SubnetId id : vlan.subnets) {
+    const model::Subnet& subnet = tables.cluster().subnet(id);
+    if (subnet.gateway == Ipv4{}) continue;
+    put(with_length(subnet.gateway, subnet.prefix), secondary);
+    secondary = true;
+    if (vlan.own != Ipv4{}) put(with_length(vlan.own, subnet.prefix), true);
+    if (subnet.ipv6.length != 0) put(fmt::format("{}/{}", to_text(gateway_ipv6(subnet)), subnet.ipv6.length), false);
+  }
+}
+
+// Ports of what is managed; those that jump hosts work from are left free.
+Value managed_ports(const Tables& tables) {
+  const std::vector<model::DeviceId>& hosts = tables.input.plan.jump_hosts();
+  const model::Cluster& cluster = tables.cluster();
+  Value ports = Value::list();
+  for (std::size_t i = 0; i < tables.plan.ports.size(); ++i) {
+    const SwitchPort& port = tables.plan.ports[i];
+    if (port.use != SwitchPort::Use::host) continue;
+    const bool jump = std::find(hosts.begin(), hosts.end(), port.peer) != hosts.end();
+    if (!jump || cluster.port(cluster.peer_of(port.id)).rail == 0) ports.add(tables.names[i]);
+  }
+  return ports;
+}
+
+Value rule(int priority, bool permit, std::string_view source, std::string_view destination) {
+  Value row = Value::map();
+  row.put("PRIORITY", text(priority));
+  row.put("PACKET_ACTION", permit ? "FORWARD" : "DROP");
+  row.put("SRC_IP", source);
+  row.put("DST_IP", destination);
+  return row;
+}
+
+// The rules of one list, numbered as they are added.
+class Rules {
+ public:
+  explicit Rules(std::string_view list) : list_(list) {}
+  void add(std::string_view source, std::string_view destination, int protocol = 0, int port = 0) {
+    Value row = rule(kFirstPriority - number_, true, source, destination);
+    if (protocol != 0) row.put("IP_PROTOCOL", text(protocol));
+    if (port != 0) row.put("L4_DST_PORT", text(port));
+    rows_.put(fmt::format("{}|RULE_{:04}", list_, ++number_ * 10), std::move(row));
+  }
+  // What no rule let through is dropped; ARP goes on.
+  Value finish() && {
+    Value last = Value::map();
+    last.put("PRIORITY", "1");
+    last.put("PACKET_ACTION", "DROP");
+    last.put("ETHER_TYPE", "2048");
+    rows_.put(fmt::format("{}|DEFAULT", list_), std::move(last));
+    return std::move(rows_);
+  }
+
+ private:
+  std::string list_;
+  int number_ = 0;
+  Value rows_ = Value::map();
+};
+
+void add_jump_rules(Tables& tables) {
+  const model::OobSpec& oob = tables.cluster().spec().fabrics->oob.value;
+  const std::string subnet = to_text(oob.subnet.value);
+  const std::vector<Ipv4> jumps = jump_addresses(tables.input.plan);
+  Rules rules(kJumpOnly);
+  for (const Ipv4 jump : jumps) rules.add(subnet, to_text(jump) + "/32");
+  if (jumps.empty()) rules.add(subnet, subnet);
+  const auto service = [&](Ipv4 address, std::initializer_list<int> protocols, int port) {
+    for (const int protocol : protocols) {
+      if (address != Ipv4{} && !jumps.empty()) rules.add(subnet, to_text(address) + "/32", protocol, port);
+    }
+  };
+  const SwitchServices services = switch_services(tables.cluster());
+  if (const auto syslog = parse_ipv4(services.syslog); syslog.ok()) service(*syslog, {kUdp, kTcp}, kSyslogPort);
+  service(services.time, {kUdp}, kNtpPort);
+  service(services.dns, {kUdp, kTcp}, kDnsPort);
+  // A request for an address is sent from none, to all (RFC 2131).
+  if (oob.services->dhcp.value == model::Whereabouts::oob)
+    rules.add("0.0.0.0/32", "255.255.255.255/32", kUdp, kDhcpServerPort);
+  Value made = std::move(rules).finish();
+  for (const Value::Entry& entry : made.entries()) tables.root["ACL_RULE"].put(entry.key, entry.value);
+}
+
+// Who may log in on the switch itself, which answers on the same VLAN (caclmgrd).
+void add_own_access(Tables& tables) {
+  const std::vector<Ipv4> jumps = jump_addresses(tables.input.plan);
+  if (jumps.empty()) return;
+  Value table = Value::map();
+  table.put("type", "CTRLPLANE");
+  table.put("stage", "ingress");
+  table.put("policy_desc", "jump hosts log in");
+  table.put("services", Value::list({"SSH"}));
+  tables.root["ACL_TABLE"].put(std::string(kOwnAccess), std::move(table));
+  int number = 0;
+  for (const Ipv4 jump : jumps) {
+    Value row = Value::map();
+    row.put("PRIORITY", text(kFirstPriority - number));
+    row.put("PACKET_ACTION", "ACCEPT");
+    row.put("SRC_IP", to_text(jump) + "/32");
+    row.put("IP_PROTOCOL", text(kTcp));
+    row.put("L4_DST_PORT", text(kSshPort));
+    tables.root["ACL_RULE"].put(fmt::format("{}|RULE_{:04}", kOwnAccess, ++number * 10), std::move(row));
+  }
+  Value last = Value::map();
+  last.put("PRIORITY", "1");
+  last.put("PACKET_ACTION", "DROP");
+  last.put("ETHER_TYPE", "2048");
+  tables.root["ACL_RULE"].put(fmt::format("{}|DEFAULT", kOwnAccess), std::move(last));
+}
+
+}  // namespace
+
+Ipv4 pair_address(bool first) { return Ipv4{(169U << 24U) | (254U << 16U) | (255U << 8U) | (first ? 1U : 2U)}; }
+
+void add_vlans(Tables& tables) {
+  const SwitchPlan& plan = tables.plan;
+  if (plan.vlans.empty() && plan.pair == model::kNone<model::DeviceId>) return;
+  Value vlans = Value::map();
+  Value members = Value::map();
+  Value interfaces = Value::map();
+  for (const SwitchVlan& vlan : plan.vlans) {
+    Value row = Value::map();
+    row.put("vlanid", text(vlan.id));
+    row.put("description", vlan.name);
+    vlans.put(vlan_name(vlan.id), std::move(row));
+    add_members(tables, vlan, members);
+    if (plan.oob()) {  // out-of-band switches answer here; nothing is routed
+      interfaces.put(vlan_name(vlan.id), Value::map());
+      interfaces.put(fmt::format("{}|{}", vlan_name(vlan.id), with_length(plan.management, plan.management_subnet)),
+                     Value::map());
+    } else if (!vlan.subnets.empty()) {
+      Value svi = Value::map();
+      svi.put("vrf_name", tables.vrf);
+      if (plan.stretched) svi.put("proxy_arp", "enabled");
+      interfaces.put(vlan_name(vlan.id), std::move(svi));
+      add_addresses(tables, vlan, interfaces);
+    }
+  }
+  if (plan.pair != model::kNone<model::DeviceId>) {
+    Value row = Value::map();
+    row.put("vlanid", text(kPeerVlan));
+    row.put("description", "between the switches of the pair");
+    vlans.put(vlan_name(kPeerVlan), std::move(row));
+    SwitchVlan peers;
+    peers.id = static_cast<std::uint16_t>(kPeerVlan);
+    add_members(tables, peers, members);
+    interfaces.put(vlan_name(kPeerVlan), Value::map());
+    interfaces.put(fmt::format("{}|{}/30", vlan_name(kPeerVlan), to_text(pair_address(plan.pair_first))), Value::map());
+  }
+  tables.root.put("VLAN", std::move(vlans));
+  if (!members.empty()) tables.root.put("VLAN_MEMBER", std::move(members));
+  if (!interfaces.empty()) tables.root.put("VLAN_INTERFACE", std::move(interfaces));
+}
+
+// Out-of-band leaves hang on two switches each: a loop, which the spanning tree opens. Hosts' ports never take part.
+void add_spanning_tree(Tables& tables) {
+  const SwitchPlan& plan = tables.plan;
+  const auto vlan = static_cast<std::uint16_t>(tables.cluster().spec().fabrics->oob->vlan.value);
+  const bool carries =
+      std::any_of(plan.vlans.begin(), plan.vlans.end(), [&](const SwitchVlan& one) { return one.id == vlan; });
+  if (!carries) return;
+  // The switch above is the root; multiples of 4096 (IEEE 802.1D 9.2.5).
+  const bool leaf = plan.oob() && plan.group->tier == model::Tier::leaf;
+  const int priority = leaf ? 32768 : plan.group->tier == model::Tier::core ? 4096 : 8192;
+  Value global = Value::map();
+  global.put("mode", "pvst");
+  global.put("priority", text(priority));
+  tables.root["STP"].put("GLOBAL", std::move(global));
+  Value row = Value::map();
+  row.put("vlanid", text(vlan));
+  row.put("enabled", "true");
+  row.put("priority", text(priority));
+  tables.root["STP_VLAN"].put(vlan_name(vlan), std::move(row));
+  Value ports = Value::map();
+  bool pair_done = false;
+  for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+    const SwitchPort& port = plan.ports[i];
+    const bool pair_link = port.use == SwitchPort::Use::pair_link;
+    if (pair_link ? pair_done : port.vlan != vlan) continue;
+    pair_done = pair_done || pair_link;
+    const bool edge = port.use == SwitchPort::Use::host;
+    Value one = Value::map();
+    one.put("enabled", "true");
+    one.put("portfast", edge ? "true" : "false");
+    one.put("bpdu_guard", edge ? "true" : "false");
+    ports.put(pair_link ? bundle_name(port) : tables.names[i], std::move(one));
+  }
+  tables.root.put("STP_PORT", std::move(ports));
+}
+
+// Jump hosts alone talk to BMCs: what a managed port sends goes to them or to the services, anything else stops there.
+// Where the design has no jump host, the network at least keeps to itself.
+void add_access_lists(Tables& tables) {
+  const SwitchPlan& plan = tables.plan;
+  if (!plan.oob() || !tables.cluster().spec().fabrics->oob->jump_only.value) return;
+  Value ports = managed_ports(tables);
+  if (!ports.empty()) {
+    Value table = Value::map();
+    table.put("type", "L3");
+    table.put("stage", "ingress");
+    table.put("policy_desc", "managed devices talk to jump hosts and to the services they need");
+    table.put("ports", std::move(ports));
+    tables.root["ACL_TABLE"].put(std::string(kJumpOnly), std::move(table));
+    add_jump_rules(tables);
+  }
+  add_own_access(tables);
+}
+
+}  // namespace weft::render::sonic_render

@@ -1,0 +1,152 @@
+// Room for a job that cannot start: elastic jobs give up tasks they can do without, jobs of lower rank are told to go.
+#include <algorithm>
+
+#include "base/check.h"
+#include "sched/core/preemption_planner.h"
+
+namespace weft::sched {
+
+double Scheduler::lost_gpu_seconds(const JobRecord& record, Moment now, bool told) const {
+  const Job& job = record.job;
+  const double gpus = static_cast<double>(job.task.gpu_total()) * record.running_tasks() / kWholeGpu;
+  double lost = seconds_of(job.restart_cost);
+  if (!told || !job.checkpoint_on_notice || job.grace.count() == 0) {
+    const bool writes = job.checkpoint_interval.count() > 0;
+    lost += seconds_of(now - (writes ? std::max(record.checkpointed, record.started) : record.started));
+  }
+  return gpus * lost;
+}
+
+std::optional<Charge> Scheduler::admits(const JobRecord& record, std::int64_t tasks, Walk& walk) const {
+  const Amounts amounts = amounts_of(record.job.task, tasks);
+  const std::optional<Charge> now = tenants_.admits(record.tenant, amounts);
+  if (!now) return now;
+  if (walk.owed_stale) {
+    walk.owed.clear();
+    walk.owed_stale = false;
+    for (const Promise* promise : walk.active) {
+      if (!promise->preempting) continue;
+      const JobRecord& other = jobs_[index_of(promise->reservation.job)];
+      Amounts taken;
+      taken -= amounts_of(other.job.task, other.job.fewest());
+      walk.owed.push_back({other.tenant, taken, promise->charge});
+    }
+    for (const JobId id : running_) {
+      const JobRecord& other = jobs_[index_of(id)];
+      if (walk.owed.empty()) break;
+      if (other.phase != JobPhase::stopping) continue;
+      walk.owed.push_back({other.tenant, amounts_of(other.job.task, other.running_tasks()), other.charge});
+    }
+  }
+  if (walk.owed.empty()) return now;
+  const std::optional<Charge> later = tenants_.admits_after(record.tenant, amounts, walk.owed);
+  return later ? std::optional<Charge>(std::min(*now, *later)) : std::nullopt;
+}
+
+// Room that victims make for a job is for that job and for those of higher rank, whatever the order of the queue:
+// otherwise a victim of high priority that had only borrowed would be back before the owner had started. True: some
+// that were minded are not any more.
+bool Scheduler::mind_preemptions(JobId next, Rank rank, Walk& walk) {
+  bool freed = false;
+  for (const JobId id : walk.preempting) {
+    const auto found = promises_.find(id);
+    if (found == promises_.end() || !found->second.preempting) continue;
+    Promise& promise = found->second;
+    const bool minded = id != next && rank <= Rank{promise.charge, jobs_[index_of(id)].job.priority};
+    if (minded && !promise.active) walk.activate(promise);
+    if (!minded && promise.active) {
+      walk.deactivate(promise);
+      freed = true;
+    }
+  }
+  return freed;
+}
+
+// An attempt that leaves room made for others to them; if that fails, one that takes what it outranks.
+Scheduler::Attempt Scheduler::considerate_attempt(JobId id, Moment now, Walk& walk) {
+  if (walk.preempting.empty()) return attempt(id, now, walk);
+  const Rank rank = rank_now(id);
+  mind_preemptions(id, kLowestRank, walk);
+  Attempt considerate = attempt(id, now, walk);
+  if (considerate.start && considerate.start->charge >= rank.charge) return considerate;
+  return mind_preemptions(id, rank, walk) ? attempt(id, now, walk) : considerate;
+}
+
+// At least this rank is what the job would start with now.
+Rank Scheduler::rank_now(JobId id) const {
+  const JobRecord& record = jobs_[index_of(id)];
+  const auto promised = promises_.find(id);
+  if (promised != promises_.end() && promised->second.preempting) {
+    return {promised->second.charge, record.job.priority};
+  }
+  const std::optional<Charge> charge = tenants_.admits(record.tenant, amounts_of(record.job.task, record.job.tasks));
+  return {charge.value_or(Charge::borrowed), record.job.priority};
+}
+
+bool Scheduler::make_room(JobId id, Moment now, Walk& walk, Decisions& decisions) {
+  JobRecord& record = jobs_[index_of(id)];
+  const Job& job = record.job;
+  if (record.barred == events_) return false;
+  if (!walk.prey) {
+    Walk::Prey prey;
+    for (const JobId other : running_) {
+      const JobRecord& running = jobs_[index_of(other)];
+      prey.stopping = prey.stopping || running.phase == JobPhase::stopping;
+      if (running.phase != JobPhase::running || running.job.inference) continue;
+      prey.elastic = prey.elastic || (policy_.elastic && running.job.fewest() < running.running_tasks());
+      if (!running.job.preemptible || !policy_.preemption) continue;
+      if (!prey.weakest || running.rank() < *prey.weakest) prey.weakest = running.rank();
+    }
+    walk.prey = prey;
+  }
+  const bool outranks = walk.prey->weakest && *walk.prey->weakest < Rank{Charge::guaranteed, job.priority};
+  const bool waits = awaited_.count(id) > 0;
+  if (!outranks && !walk.prey->elastic && !waits) return false;
+
+  RoomMaker maker(*this, id, now, walk, decisions);
+  std::optional<RoomMaker::Plan> plan = maker.plan(Charge::guaranteed);
+  const bool owner = tenants_.admits(record.tenant, amounts_of(job.task, job.fewest())) == Charge::guaranteed;
+  if (!owner && (!plan || plan->answer.loss.victims > 0)) {
+    std::optional<RoomMaker::Plan> borrowing = maker.plan(Charge::borrowed);
+    if (borrowing && (!plan || borrowing->answer.loss < plan->answer.loss)) plan = std::move(borrowing);
+  }
+  if (!plan) return false;
+  // Nobody has to go: an ordinary promise of what those who go anyway leave will do.
+  if (plan->evicted.empty() && plan->shed.empty() && !waits) return false;
+  if (plan->charge != Charge::guaranteed && !walk.ended) {
+    walk.borrowers.push_back(id);
+    return false;
+  }
+  const auto promised = promises_.find(id);
+  const bool again = promised != promises_.end() && promised->second.preempting;
+  maker.carry_out(*plan);
+  if (again && !plan->evicted.empty()) record.barred = events_;
+  return true;
+}
+
+// Who can only borrow makes room when the walk is over: a job behind it in the queue may outrank it, as the owner of
+// what it would borrow, and must not find that others have been sent away for nothing. Jobs thus make room in the order
+// of their ranks.
+void Scheduler::make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions) {
+  walk.ended = true;
+  for (const JobId id : walk.borrowers) {
+    if (jobs_[index_of(id)].phase != JobPhase::waiting) continue;
+    const auto promised = promises_.find(id);
+    if (promised != promises_.end() && promised->second.active) walk.deactivate(promised->second);
+    if (!make_room(id, now, walk, decisions) && promised != promises_.end()) walk.activate(promised->second);
+  }
+}
+
+std::vector<Rank> Scheduler::committed_ranks() const {
+  std::vector<Rank> ranks;
+  for (const JobId id : running_) {
+    if (jobs_[index_of(id)].phase == JobPhase::running) ranks.push_back(jobs_[index_of(id)].rank());
+  }
+  for (const auto& [id, promise] : promises_) {
+    if (promise.preempting) ranks.push_back({promise.charge, jobs_[index_of(id)].job.priority});
+  }
+  std::sort(ranks.begin(), ranks.end(), [](const Rank& a, const Rank& b) { return b < a; });
+  return ranks;
+}
+
+}  // namespace weft::sched

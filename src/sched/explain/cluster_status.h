@@ -1,0 +1,64 @@
+// The state of a cluster at a glance: what is used, what waits and for what, how broken up the rest is, what tenants
+// use, lend and borrow, who waits on whom. Read off a scheduler; changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sched/explain/explain.h"
+
+namespace weft::sched {
+
+struct ReasonCount {
+  Reason reason = Reason::none;
+  std::uint32_t jobs = 0;
+  std::int64_t gpu_milli = 0;
+  Duration longest{};  // wait so far
+};
+
+struct TenantStatus {
+  std::string name;
+  std::string cohort;
+  bool limited = false;
+  Amounts quota;
+  Amounts used;
+  std::int64_t borrowed_gpu_milli = 0;
+  std::int64_t lent_gpu_milli = 0;  // its part of what its cohort borrows, by what each member can lend
+  std::uint32_t running = 0;
+  std::uint32_t waiting = 0;
+  std::int64_t waiting_gpu_milli = 0;
+};
+
+struct QueueEntry {
+  JobId job{};
+  Reason reason = Reason::none;
+  std::string sentence;
+  Moment expected = kNever;
+  Known known = Known::far;
+  std::vector<Blocker> waits_on;  // the most important first
+};
+
+struct ClusterStatus {
+  Moment now{};
+  std::uint32_t nodes = 0;
+  std::uint32_t nodes_down = 0;
+  std::uint32_t running = 0;
+  std::uint32_t waiting = 0;
+  std::int64_t up_gpu_milli = 0;
+  std::int64_t used_gpu_milli = 0;  // on nodes that are up
+  FragmentationScore fragmentation;
+  std::vector<ReasonCount> reasons;   // in the order of Reason
+  std::vector<TenantStatus> tenants;  // by name
+  std::vector<QueueEntry> queue;      // in queue order, the first of it
+};
+
+struct StatusOptions {
+  std::size_t most_queue = 20;
+  std::size_t most_blockers = 3;
+  std::uint32_t most_events = 2'000;  // looked ahead for the starts of the queue
+};
+
+[[nodiscard]] ClusterStatus cluster_status(const Scheduler& scheduler, Moment now, const StatusOptions& options = {});
+
+}  // namespace weft::sched

@@ -1,0 +1,44 @@
+// Why a running job stands where it does: how widely it is spread, what its place does to the rest of the machine, and
+// what other places would have cost. Judged on the machine as it is now without the job, not as it was at its start.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sched/core/cluster_fragmentation.h"
+#include "sched/core/scheduler.h"
+
+namespace weft::sched {
+
+struct PlacementScore {
+  Level level = Level::node;                     // the tightest domain that holds it all
+  std::array<std::uint32_t, kLevels> domains{};  // how many of each level it touches; nodes at Level::node
+  bool rails_aligned = true;                     // every node uses the same GPUs: ranks of one number share a rail
+  double fragmentation = 0;                      // of the machine with the job there
+};
+
+struct PlacementChoice {
+  std::string how;
+  PlacementScore score;
+  Placement placement;
+};
+
+struct PlacementExplanation {
+  JobId job{};
+  std::string sentence;
+  double fragmentation_before = 0;  // of the machine without the job
+  PlacementScore chosen;
+  Level tightest = Level::node;               // that would hold it now
+  std::vector<PlacementChoice> alternatives;  // other places, the best first
+};
+
+// Of a running job; an empty sentence for any other.
+[[nodiscard]] PlacementExplanation explain_placement(const Scheduler& scheduler, JobId id,
+                                                     const std::vector<DemandKind>& demand,
+                                                     std::size_t most_alternatives = 3);
+[[nodiscard]] PlacementScore score_of(const State& without, const Job& job, const Placement& placement,
+                                      const std::vector<DemandKind>& demand);
+
+}  // namespace weft::sched

@@ -1,0 +1,217 @@
+#include "sched/explain/view.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace weft::sched {
+namespace {
+
+constexpr Column::Align kRight = Column::Align::right;
+
+// Seconds of the trace, and for people how long that is from now.
+Cell moment_cell(Moment at, Moment now) {
+  if (at == kNever) return {};
+  return Cell(at.seconds(), fmt::format("{} (at {:.0f} s)", text_of_wait(at, now), at.seconds()));
+}
+
+Cell start_cell(Moment at, Known known, Moment now) {
+  if (at != kNever) return moment_cell(at, now);
+  Cell cell;
+  cell.shown = known == Known::never ? "never" : (known == Known::unlimited ? "unknown: no limits" : "far ahead");
+  return cell;
+}
+
+Cell gpus_cell(std::int64_t gpu_milli) {
+  return Cell(static_cast<double>(gpu_milli) / 1000.0, text_of_gpus(gpu_milli));
+}
+
+Cell percent_cell(double share) { return Cell(share, fmt::format("{:.1f} %", 100 * share)); }
+
+TableSection blockers_table(const Scheduler& scheduler, const std::vector<Blocker>& blockers, Moment now) {
+  TableSection table{"waits_on", "Waits on", {}, {}};
+  table.columns = {
+      {"job", "Job"}, {"tenant", "Tenant"}, {"state", "State"}, {"gpus", "GPUs", kRight}, {"until_s", "Until", kRight}};
+  for (const Blocker& blocker : blockers) {
+    const Job& job = scheduler.record(blocker.job).job;
+    table.rows.push_back({job.name, job.tenant, blocker.waiting ? "waits ahead" : "runs", gpus_cell(blocker.gpu_milli),
+                          moment_cell(blocker.ends, now)});
+  }
+  return table;
+}
+
+TableSection changes_table(const Scheduler& scheduler, const Explanation& explanation) {
+  TableSection table{"changes", "What would start it sooner (each was tried)", {}, {}};
+  table.columns = {{"kind", "Kind", Column::Align::left, true},
+                   {"what", "Change"},
+                   {"from", "From"},
+                   {"to", "To"},
+                   {"starts_s", "Starts", kRight},
+                   {"note", "Note"},
+                   {"victims", "Preempts", kRight, true},
+                   {"planned", "Planned", Column::Align::left, true}};
+  (void)scheduler;
+  for (const Change& change : explanation.changes) {
+    table.rows.push_back({to_text(change.kind), change.what, change.from, change.to,
+                          moment_cell(change.starts, explanation.now), change.note,
+                          static_cast<std::int64_t>(change.victims.size()), change.planned});
+  }
+  return table;
+}
+
+std::vector<Cell> score_row(const std::string& how, const PlacementScore& score) {
+  const auto count = [&](Level level) { return Cell(score.domains[static_cast<std::size_t>(level)]); };
+  return {how,
+          to_text(score.level),
+          count(Level::node),
+          count(Level::nvlink),
+          count(Level::rack),
+          count(Level::leaf),
+          count(Level::pod),
+          score.rails_aligned,
+          percent_cell(score.fragmentation)};
+}
+
+std::string blocker_names(const Scheduler& scheduler, const std::vector<Blocker>& blockers) {
+  std::string names;
+  for (const Blocker& blocker : blockers) names += (names.empty() ? "" : ", ") + scheduler.record(blocker.job).job.name;
+  return names;
+}
+
+}  // namespace
+
+Document explanation_view(const Scheduler& scheduler, const Explanation& explanation) {
+  const Job& job = scheduler.record(explanation.job).job;
+  Document document;
+  document.kind = "sched-explain";
+  FactsSection facts{"job", "Job " + job.name, {}};
+  facts.facts = {{"name", "Name", job.name},
+                 {"tenant", "Tenant", job.tenant},
+                 {"asks", "Asks", fmt::format("{} x {} GPUs", job.tasks, text_of_gpus(job.task.gpu_total()))},
+                 {"now_s", "Now", Cell(explanation.now.seconds(), fmt::format("{:.0f} s", explanation.now.seconds()))},
+                 {"reason", "Reason", to_text(explanation.reason)},
+                 {"sentence", "Why", explanation.sentence}};
+  if (explanation.reason != Reason::none) {
+    facts.facts.push_back(
+        {"expected_s", "Starts", start_cell(explanation.expected, explanation.known, explanation.now)});
+    facts.facts.push_back({"known", "Known by", to_text(explanation.known)});
+  }
+  document.sections.emplace_back(std::move(facts));
+  if (!explanation.blockers.empty()) {
+    document.sections.emplace_back(blockers_table(scheduler, explanation.blockers, explanation.now));
+  }
+  if (explanation.reason == Reason::none) return document;
+  if (!explanation.changes.empty()) {
+    document.sections.emplace_back(changes_table(scheduler, explanation));
+  } else {
+    document.notes.push_back("No single change that was tried starts it now or halves its wait.");
+  }
+  return document;
+}
+
+Document placement_view(const Scheduler& scheduler, const PlacementExplanation& explanation) {
+  const JobRecord& record = scheduler.record(explanation.job);
+  Document document;
+  document.kind = "sched-placement";
+  FactsSection facts{"job", "Job " + record.job.name, {}};
+  facts.facts = {{"name", "Name", record.job.name},
+                 {"tenant", "Tenant", record.job.tenant},
+                 {"tasks", "Tasks", record.running_tasks()},
+                 {"charge", "Runs on", to_text(record.charge)},
+                 {"sentence", "Stands", explanation.sentence},
+                 {"fragmentation_before", "Fragmentation without it", percent_cell(explanation.fragmentation_before)}};
+  document.sections.emplace_back(std::move(facts));
+  TableSection table{"places", "Its place and others", {}, {}};
+  table.columns = {{"how", "Place"},
+                   {"level", "Within one"},
+                   {"nodes", "Nodes", kRight},
+                   {"nvlink", "NVLink domains", kRight},
+                   {"racks", "Racks", kRight},
+                   {"leaves", "Leaf groups", kRight},
+                   {"pods", "Pods", kRight},
+                   {"rails_aligned", "Rails aligned"},
+                   {"fragmentation", "Fragmentation", kRight}};
+  table.rows.push_back(score_row("its own", explanation.chosen));
+  for (const PlacementChoice& other : explanation.alternatives) table.rows.push_back(score_row(other.how, other.score));
+  document.sections.emplace_back(std::move(table));
+  return document;
+}
+
+Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
+  Document document;
+  document.kind = "sched-status";
+  const double up = static_cast<double>(status.up_gpu_milli);
+  FactsSection facts{"cluster", "Cluster", {}};
+  facts.facts = {
+      {"now_s", "At", Cell(status.now.seconds(), fmt::format("{:.0f} s", status.now.seconds()))},
+      {"nodes", "Nodes", Cell(std::int64_t{status.nodes}, fmt::format("{}, {} down", status.nodes, status.nodes_down))},
+      {"nodes_down", "Nodes down", status.nodes_down},
+      {"running", "Jobs running", status.running},
+      {"waiting", "Jobs waiting", status.waiting},
+      {"used_gpus", "GPUs in use", gpus_cell(status.used_gpu_milli)},
+      {"up_gpus", "GPUs up", gpus_cell(status.up_gpu_milli)},
+      {"utilisation", "Utilisation", percent_cell(up > 0 ? static_cast<double>(status.used_gpu_milli) / up : 0)},
+      {"fragmentation", "Idle GPUs of no use", percent_cell(status.fragmentation.total)}};
+  document.sections.emplace_back(std::move(facts));
+
+  TableSection parts{"fragmentation", "Where idle GPUs are lost", {}, {}};
+  parts.columns = {{"level", "Level"}, {"share", "Of the idle", kRight}};
+  parts.rows.push_back({"gpu", percent_cell(status.fragmentation.gpu)});
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const auto at = static_cast<Level>(level);
+    if (at != Level::node && at != Level::cluster && !scheduler.machine().distinct(at)) continue;
+    parts.rows.push_back({to_text(at), percent_cell(status.fragmentation.at[level])});
+  }
+  document.sections.emplace_back(std::move(parts));
+
+  TableSection reasons{"reasons", "Waiting, by reason", {}, {}};
+  reasons.columns = {
+      {"reason", "Reason"}, {"jobs", "Jobs", kRight}, {"gpus", "GPUs", kRight}, {"longest_s", "Longest wait", kRight}};
+  for (const ReasonCount& count : status.reasons) {
+    reasons.rows.push_back({to_text(count.reason), count.jobs, gpus_cell(count.gpu_milli),
+                            Cell(seconds_of(count.longest), text_of_duration(count.longest))});
+  }
+  document.sections.emplace_back(std::move(reasons));
+
+  TableSection tenants{"tenants", "Tenants", {}, {}};
+  tenants.columns = {{"tenant", "Tenant"},
+                     {"cohort", "Cohort"},
+                     {"quota_gpus", "Quota GPUs", kRight},
+                     {"used_gpus", "Used", kRight},
+                     {"borrowed_gpus", "Borrowed", kRight},
+                     {"lent_gpus", "Lent", kRight},
+                     {"running", "Running", kRight},
+                     {"waiting", "Waiting", kRight},
+                     {"waiting_gpus", "Waiting GPUs", kRight}};
+  for (const TenantStatus& tenant : status.tenants) {
+    const bool limited = tenant.limited && tenant.quota.gpu_milli < kNoLimit;
+    tenants.rows.push_back({tenant.name, tenant.cohort, limited ? gpus_cell(tenant.quota.gpu_milli) : Cell(),
+                            gpus_cell(tenant.used.gpu_milli), gpus_cell(tenant.borrowed_gpu_milli),
+                            gpus_cell(tenant.lent_gpu_milli), tenant.running, tenant.waiting,
+                            gpus_cell(tenant.waiting_gpu_milli)});
+  }
+  document.sections.emplace_back(std::move(tenants));
+
+  TableSection queue{"queue", "Queue", {}, {}};
+  queue.columns = {{"job", "Job"},
+                   {"tenant", "Tenant"},
+                   {"gpus", "GPUs", kRight},
+                   {"reason", "Reason"},
+                   {"expected_s", "Starts", kRight},
+                   {"known", "Known by", Column::Align::left, true},
+                   {"sentence", "Why"},
+                   {"waits_on", "Waits on"}};
+  for (const QueueEntry& entry : status.queue) {
+    const Job& job = scheduler.record(entry.job).job;
+    queue.rows.push_back({job.name, job.tenant, gpus_cell(job.gpu_milli()), to_text(entry.reason),
+                          start_cell(entry.expected, entry.known, status.now), to_text(entry.known), entry.sentence,
+                          blocker_names(scheduler, entry.waits_on)});
+  }
+  document.sections.emplace_back(std::move(queue));
+  if (status.waiting > status.queue.size()) {
+    document.notes.push_back(fmt::format("{} more jobs wait.", status.waiting - status.queue.size()));
+  }
+  return document;
+}
+
+}  // namespace weft::sched

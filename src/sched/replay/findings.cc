@@ -1,0 +1,141 @@
+// What stands out in a replay: a figure, its cause, and what would change it, a sentence for all policies it holds for.
+// Thresholds are where a figure begins to cost as much as an operator would act on; below them nothing is said.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sched/replay/view.h"
+
+namespace weft::sched {
+namespace {
+
+constexpr double kOften = 0.05;       // of the time with work waiting
+constexpr double kFarBehind = 5;      // the longest wait over the p99
+constexpr double kLongWait = 3600;    // seconds: shorter ones starve nobody
+constexpr double kLostShare = 0.01;   // of the GPU-hours used
+constexpr double kBroken = 0.5;       // of what is idle
+constexpr double kReasonShare = 0.3;  // of the GPU-hours waited
+constexpr double kUnfair = 0.5;       // Jain's index of two tenants of which one has nothing
+constexpr double kTail = 0.03;        // of utilisation lost in the time after the last submission
+
+std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
+
+class Findings {
+ public:
+  explicit Findings(const ReplayReport& report) : report_(report) {}
+
+  std::vector<std::string> all() {
+    idle();
+    for (const ReplayRun& run : report_.runs) starving(run.metrics);
+    broken();
+    for (const ReplayRun& run : report_.runs) lost(run.metrics);
+    for (const ReplayRun& run : report_.runs) reasons(run.metrics);
+    unfair();
+    rest();
+    return std::move(notes_);
+  }
+
+ private:
+  // "fifo 85 %, easy 22 %": the policies for which something holds, each with its figure. "" for none.
+  template <class Holds, class Figure>
+  [[nodiscard]] std::string who(Holds holds, Figure figure) const {
+    std::string text;
+    for (const ReplayRun& run : report_.runs) {
+      if (!holds(run.metrics)) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", run.metrics.policy, figure(run.metrics));
+    }
+    return text;
+  }
+  void say(const std::string& who, std::string_view what) {
+    if (!who.empty()) notes_.push_back(fmt::format("{}: {}", who, what));
+  }
+
+  void idle() {
+    const auto figure = [](const ReplayMetrics& m) { return percent(m.enough_share); };
+    const auto often = [](const ReplayMetrics& m) { return m.enough_share * m.waiting_share >= kOften; };
+    const auto strict = [&](const ReplayMetrics& m) { return often(m) && m.backfilled_starts == 0; };
+    say(who(strict, figure),
+        "of the time with work waiting, as many GPUs idled as one of the waiting jobs asks for. Strict order holds it "
+        "back behind the job at the head; backfill with a reservation for that job uses them (--policy easy, weft).");
+    say(who([&](const ReplayMetrics& m) { return often(m) && !strict(m); }, figure),
+        "of the time with work waiting, as many GPUs idled as one of the waiting jobs asks for. They idle in pieces "
+        "too small, are promised to a job ahead, or lie behind a quota: the table of reasons tells which.");
+  }
+
+  void starving(const ReplayMetrics& m) {
+    if (m.longest_job == UINT32_MAX || m.all.longest < kLongWait) return;
+    if (m.all.longest < kFarBehind * std::max(m.all.p99, 1.0)) return;
+    const Job& job = report_.jobs[m.longest_job];
+    notes_.push_back(fmt::format(
+        "{}: {} ({:g} GPUs, tenant {}) waited {}, {}: others pass it again and again. A reservation for it, a share "
+        "of its own for its tenant, or a priority that grows with age would start it sooner.",
+        m.policy, job.name, static_cast<double>(job.gpu_milli()) / 1000.0, job.tenant.empty() ? "-" : job.tenant,
+        span_text(m.all.longest),
+        m.all.p99 < 1 ? std::string("99 of 100 jobs less than a second")
+                      : fmt::format("{:.1f} times the p99", m.all.longest / m.all.p99)));
+  }
+
+  void lost(const ReplayMetrics& m) {
+    if (m.lost_gpu_hours < kLostShare * m.used_gpu_hours || m.lost_gpu_hours <= 0) return;
+    notes_.push_back(fmt::format(
+        "{}: {:.0f} GPU-hours ({} of those used) were work done again after {} preemptions and {} failures. "
+        "Checkpoints more often, a grace period, or a time in which young jobs are exempt would cost less.",
+        m.policy, m.lost_gpu_hours, percent(m.lost_gpu_hours / m.used_gpu_hours), m.preemptions, m.failures));
+  }
+
+  void broken() {
+    say(who([](const ReplayMetrics& m) { return m.fragmentation >= kBroken && m.waiting_share >= kOften; },
+            [](const ReplayMetrics& m) { return percent(m.fragmentation); }),
+        "of the idle GPUs, while work waited, could not serve the job that had waited longest: they lie on servers "
+        "that other jobs share. Packing, tasks of fewer GPUs, or moving jobs (--defragment) would join them.");
+  }
+
+  void reasons(const ReplayMetrics& m) {
+    double sum = 0;
+    for (const ReasonFigures& each : m.reasons) sum += each.waited_gpu_hours;
+    for (const ReasonFigures& each : m.reasons) {
+      if (each.waited_gpu_hours < kReasonShare * sum || sum <= 0) continue;
+      const char* remedy = nullptr;
+      if (each.reason == Reason::quota) remedy = "a cohort in which tenants lend to each other, or a larger quota";
+      if (each.reason == Reason::topology) remedy = "a wider `required` level, or smaller segments";
+      if (each.reason == Reason::fragmented) remedy = "packing, or moving jobs (--defragment)";
+      if (each.reason == Reason::order) remedy = "backfill (--policy easy, weft)";
+      if (each.reason == Reason::nodes_down) remedy = "spares, or a quicker repair";
+      if (remedy == nullptr) continue;
+      notes_.push_back(fmt::format("{}: {} of the GPU-hours waited began with `{}`; {} would change that.", m.policy,
+                                   percent(each.waited_gpu_hours / sum), to_text(each.reason), remedy));
+    }
+  }
+
+  void unfair() {
+    say(who([](const ReplayMetrics& m) { return m.fairness > 0 && m.fairness < kUnfair; },
+            [](const ReplayMetrics& m) { return fmt::format("{:.2f}", m.fairness); }),
+        "fairness: while several tenants wanted more, few held most of the GPUs. Fair share (weft), dominant shares "
+        "(drf) or quotas (--tenant) would even it out.");
+  }
+
+  void rest() {
+    say(who([](const ReplayMetrics& m) { return m.utilisation_arriving - m.utilisation > kTail; },
+            [](const ReplayMetrics& m) {
+              return fmt::format("{} instead of {}", percent(m.utilisation), percent(m.utilisation_arriving));
+            }),
+        "utilisation over the whole replay and while jobs arrive: the last jobs run on a machine that empties. Compare "
+        "policies by the latter.");
+    say(who([](const ReplayMetrics& m) { return m.never_started > 0; },
+            [](const ReplayMetrics& m) { return fmt::format("{}", m.never_started); }),
+        "jobs never started: larger than the machine, than a domain of the level they require or than a quota, or of a "
+        "GPU model that is not there.");
+    say(who([](const ReplayMetrics& m) { return m.killed > 0; },
+            [](const ReplayMetrics& m) { return fmt::format("{}", m.killed); }),
+        "jobs were killed at their limits before their work was done; --no-kill lets them go on.");
+  }
+
+  const ReplayReport& report_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::vector<std::string> replay_findings(const ReplayReport& report) { return Findings(report).all(); }
+
+}  // namespace weft::sched

@@ -1,0 +1,186 @@
+#include "sched/replay/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <variant>
+
+#include "base/svg.h"
+#include "sched/replay/plot.h"
+#include "sched/replay/policies.h"
+
+namespace weft::sched {
+namespace {
+
+// Text has at least a contrast of 4.5 to its ground (WCAG 2.1, 1.4.3). Plots are drawn on paper, in dark mode too.
+constexpr std::string_view kStyle = R"css(
+:root{--bg:#fff;--ink:#1b2129;--soft:#545e6b;--line:#d3d9e0;--card:#f5f7f9;--best:#0b6b3a;--warn:#8a3b00;
+--warnbg:#fff4e8}
+@media (prefers-color-scheme:dark){:root{--bg:#12161b;--ink:#e7ebf0;--soft:#a3adb9;--line:#37404b;--card:#1a2027;
+--best:#7fd6a4;--warn:#ffb877;--warnbg:#2b2118}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--bg);color:var(--ink);
+font:15px/1.45 system-ui,"Segoe UI","DejaVu Sans",Helvetica,Arial,sans-serif}
+header,main{max-width:1240px;margin:0 auto;padding:0 20px}
+header{padding-top:20px}
+h1{font-size:1.7rem;line-height:1.2;margin:.1em 0;overflow-wrap:anywhere}
+h1 span{font-weight:400;color:var(--soft)}
+h2{font-size:1.25rem;margin:0 0 .5em}
+main>section{margin:34px 0}
+.kind{text-transform:uppercase;letter-spacing:.08em;font-size:.78rem;color:var(--soft);margin:0}
+.sub,.note{color:var(--soft)}
+.verdict{background:var(--warnbg);border-left:5px solid var(--warn);border-radius:4px;padding:12px 16px;margin:14px 0}
+.verdict h2{margin:0 0 .2em;color:var(--warn)}
+.verdict ul{margin:.3em 0 0;padding-left:1.2em}
+.paper{background:#fff;border:1px solid var(--line);border-radius:8px;padding:8px}
+.paper svg{display:block;width:100%;min-width:860px;height:auto}
+.scroll{overflow-x:auto;max-width:100%}
+table{border-collapse:collapse;font-size:.92rem}
+.wide table{width:100%}
+th,td{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
+th{font-weight:600;color:var(--soft);white-space:nowrap}
+td:first-child{white-space:pre}
+.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+.best{color:var(--best);font-weight:600}
+.group td{border-top:2px solid var(--line)}
+:focus-visible{outline:2px solid var(--best);outline-offset:2px}
+code{font:.88em ui-monospace,"DejaVu Sans Mono",Menlo,monospace;background:var(--card);padding:.05em .35em;
+border-radius:3px}
+)css";
+
+std::string escaped(std::string_view text) { return picture::xml_escape(text); }
+
+std::string shown(const Cell& cell) {
+  if (!cell.shown.empty()) return cell.shown;
+  if (const auto* text = std::get_if<std::string>(&cell.value)) return text->empty() ? "-" : *text;
+  if (const auto* number = std::get_if<std::int64_t>(&cell.value)) return std::to_string(*number);
+  if (const auto* value = std::get_if<double>(&cell.value)) return fmt::format("{:g}", *value);
+  return "-";
+}
+
+class PageWriter {
+ public:
+  explicit PageWriter(const ReplayReport& report) : report_(report), document_(replay_document(report, false)) {}
+
+  std::string write() {
+    head();
+    findings();
+    plots();
+    tables();
+    policies();
+    notes();
+    out_ += "</main>\n</body>\n</html>\n";
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  void head() {
+    const std::string title = fmt::format("{} <span>on</span> {}", escaped(report_.trace), escaped(report_.machine));
+    add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Replay of {} on {}</title>\n<style>",
+        escaped(report_.trace), escaped(report_.machine));
+    out_ += kStyle;
+    add("</style>\n</head>\n<body>\n<header>\n<p class=\"kind\">Replay of a trace</p>\n<h1>{}</h1>\n", title);
+    add("<p class=\"sub\">{} jobs &middot; {} servers, {} GPUs", report_.jobs.size(), report_.nodes, report_.gpus);
+    const double load = offered_load(report_);
+    if (load > 0) add(" &middot; load {:.0f} % of the GPUs while jobs arrive", load * 100);
+    out_ += "</p>\n</header>\n<main>\n";
+  }
+
+  void findings() {
+    const std::vector<std::string> found = replay_findings(report_);
+    if (found.empty()) return;
+    out_ += "<section class=\"verdict\" aria-label=\"What stands out\">\n<h2>What stands out</h2>\n<ul>\n";
+    for (const std::string& each : found) add("<li>{}</li>\n", escaped(each));
+    out_ += "</ul>\n</section>\n";
+  }
+
+  void plots() {
+    const std::string picture = replay_picture(report_);
+    const std::size_t start = picture.find("<svg");
+    if (start == std::string::npos) return;
+    out_ += "<section aria-label=\"Plots\"><div class=\"paper scroll\" tabindex=\"0\">";
+    out_.append(picture, start);
+    out_ += "</div></section>\n";
+  }
+
+  void tables() {
+    for (const auto& section : document_.sections) {
+      const auto* table = std::get_if<TableSection>(&section);
+      if (table != nullptr && !table->rows.empty()) this->table(*table);
+    }
+  }
+
+  void table(const TableSection& table) {
+    add("<section class=\"wide\" aria-label=\"{0}\"><h2>{0}</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<thead>"
+        "<tr>",
+        escaped(table.title));
+    for (const Column& column : table.columns) {
+      add("<th scope=\"col\"{}>{}</th>", column.align == Column::Align::right ? " class=\"n\"" : "",
+          escaped(column.title));
+    }
+    out_ += "</tr></thead>\n<tbody>\n";
+    std::string group;
+    for (const std::vector<Cell>& row : table.rows) {
+      const std::string name = shown(row.front());
+      const bool opens = table.key != "policies" && !group.empty() && name != group;
+      out_ += opens ? "<tr class=\"group\">" : "<tr>";
+      // The name of a group stands once.
+      const bool again = table.key != "policies" && name == group;
+      group = name;
+      for (std::size_t i = 0; i < row.size(); ++i) cell(table.columns[i], i == 0 && again ? Cell(" ") : row[i]);
+      out_ += "</tr>\n";
+    }
+    out_ += "</tbody></table></div></section>\n";
+  }
+
+  void cell(const Column& column, const Cell& cell) {
+    std::string text = shown(cell);
+    const bool best = text.size() > 2 && text.substr(text.size() - 2) == " *";
+    const bool right = column.align == Column::Align::right;
+    while (right && !text.empty() && text.back() == ' ') text.pop_back();
+    add("<td{}>{}</td>", right ? best ? " class=\"n best\"" : " class=\"n\"" : "", escaped(text));
+  }
+
+  void policies() {
+    out_ += "<section aria-label=\"Policies\"><h2>What the policies are</h2>\n<table><tbody>\n";
+    for (const ReplayRun& run : report_.runs) {
+      const NamedPolicy* named = find_policy(run.metrics.policy);
+      if (named == nullptr) continue;
+      add("<tr><td>{}</td><td>{}</td></tr>\n", escaped(named->name), escaped(named->about));
+    }
+    out_ += "</tbody></table></section>\n";
+  }
+
+  void notes() {
+    if (!report_.notes.empty()) {
+      out_ += "<section aria-label=\"Notes\"><h2>How the trace was read</h2>\n<ul>\n";
+      for (const std::string& note : report_.notes) add("<li>{}</li>\n", escaped(note));
+      out_ += "</ul></section>\n";
+    }
+    out_ += "<p class=\"note\">Replayed by weft in virtual time. Hashes of the runs:";
+    for (const ReplayRun& run : report_.runs) {
+      add(" {} <code>{:016x}</code>", escaped(run.metrics.policy), run.metrics.hash);
+    }
+    out_ += "</p>\n";
+  }
+
+  const ReplayReport& report_;
+  Document document_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string replay_page(const ReplayReport& report) { return PageWriter(report).write(); }
+
+}  // namespace weft::sched

@@ -1,0 +1,22 @@
+// Plots of replays as SVG: lines over time, a cumulative distribution over a logarithmic axis, bars by class. Axes have
+// names and units, every line is named at its legend by colour and dash.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/svg.h"
+#include "sched/replay/view.h"
+
+namespace weft::sched {
+
+// Each draws into `svg` inside `box`, title included.
+void draw_utilisation(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
+void draw_waiting(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
+void draw_wait_distribution(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
+void draw_wait_by_size(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
+
+// All of them in one picture.
+[[nodiscard]] std::string replay_picture(const ReplayReport& report);
+
+}  // namespace weft::sched

@@ -1,0 +1,59 @@
+#include "sched/replay/policies.h"
+
+#include <algorithm>
+
+namespace weft::sched {
+namespace {
+
+// What all but weft leave out.
+Policy plain(Order order, Backfill backfill, std::int32_t reservations) {
+  Policy policy;
+  policy.order = order;
+  policy.backfill = backfill;
+  policy.reservations = reservations;
+  policy.preemption = false;
+  policy.elastic = false;
+  policy.placement.topology = false;
+  return policy;
+}
+
+Policy weft_policy() {
+  Policy policy;
+  policy.patience = seconds(86'400);  // a day
+  return policy;
+}
+
+std::vector<NamedPolicy> make_policies() {
+  // Conservative backfill promises every waiting job a start (Mu'alem and Feitelson, 2001); the time that takes grows
+  // with their number. The first eight are those that backfill could delay soonest.
+  constexpr std::int32_t kMany = 8;
+  return {
+      {"fifo", "strict order: nobody passes a job that waits", plain(Order::fifo, Backfill::none, 0)},
+      {"greedy", "whoever fits starts, no reservations: Kueue's BestEffortFIFO, Volcano",
+       plain(Order::fifo, Backfill::greedy, 0)},
+      {"easy", "the first job that waits has a reservation, others may pass it: EASY backfill",
+       plain(Order::fifo, Backfill::reserved, 1)},
+      {"conservative", "the first eight that wait have reservations", plain(Order::fifo, Backfill::reserved, kMany)},
+      {"shortest", "the smallest time limit first, one reservation", plain(Order::shortest, Backfill::reserved, 1)},
+      {"drf", "the tenant with the smallest dominant share first, no reservations",
+       plain(Order::dominant, Backfill::greedy, 0)},
+      {"weft",
+       "fair share, reservations, topology, preemption, elastic jobs; whoever waited longest goes first after a day",
+       weft_policy()},
+  };
+}
+
+}  // namespace
+
+const std::vector<NamedPolicy>& named_policies() {
+  static const std::vector<NamedPolicy> policies = make_policies();
+  return policies;
+}
+
+const NamedPolicy* find_policy(std::string_view name) {
+  const std::vector<NamedPolicy>& all = named_policies();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const NamedPolicy& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace weft::sched

@@ -1,0 +1,205 @@
+#include "workload/gpu/rates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include "workload/gpu/tables.h"
+
+namespace weft::workload {
+namespace {
+
+constexpr double kH200Peak = 989.4e12;  // dense bf16, NVIDIA H200 datasheet (1,979 with sparsity)
+
+// The surfaces were timed in bursts. Products that follow each other for tenths of a second meet the power limit, and
+// those that were fastest lose most: of 135 shapes of training (forward, input and weight gradients) those with 4,096
+// tokens and more ran within 1 to 4 % of the lesser of the surface and 685 TFLOP/s, whatever the surface said above it
+// (bench/calibration/measure_gpu.py).
+constexpr double kPowerCap = 685e12;
+// Attention between such products runs at the clock that they leave: six shapes took 1.243 times as long forward and
+// 1.166 times backward as in a burst, each between two products of 8,192 cubed. Copies and additions took the same.
+constexpr double kLoadedForward = 1.243;
+constexpr double kLoadedBackward = 1.166;
+
+// Share of the dense peak that long products sustain, against Hopper's 0.66. Ampere's best shape reaches 0.87 of its
+// peak where Hopper's reaches 0.80 (271 of 312 and 794 of 989 TFLOP/s: S. Bekman, "Maximum Achievable Matmul FLOPS"),
+// and its 400 W hold it back less. That its long products sustain 250 TFLOP/s is our estimate, made with the A100
+// steps of arXiv 2205.05198 in view; the best shapes are quoted from memory of Bekman's table. Blackwell's peak grew
+// more than its power: on a B200 446 products of language models ran at 0.49 of the peak, 0.725 of what Hopper's
+// surface gives at the same shapes, and attention at 0.75 of it (MooreThreads/SimuMax,
+// configs/system/b200_bf16_ceperm.json). AMD's CDNA 3 is taken by its best shape against Hopper's (0.55 : 0.80).
+struct ArchitectureScale {
+  std::string_view architecture;
+  double matrix;
+  double cap;
+};
+constexpr std::array kScales{ArchitectureScale{"ampere", 0.961 * (250.0 / 312.0) / (680.0 / 989.4), 0},
+                             ArchitectureScale{"blackwell", 0.725, kPowerCap},
+                             ArchitectureScale{"blackwell-ultra", 0.725, kPowerCap},
+                             ArchitectureScale{"cdna3", 0.55 / 0.80, kPowerCap}};
+
+// FP8 products reach 1,290 of 1,979 TFLOP/s where bf16 ones of the same shapes reach 680 of 989: measured on an H200
+// over 49 shapes (bench/calibration/measure_gpu.py).
+constexpr double kFp8Efficiency = (1290.0 / 1979.0) / (680.0 / 989.4);
+
+// Of the datasheet's bandwidth: copies, additions and fused norms move 4.0 to 4.37 of 4.8 TB/s on an H200, fused Adam
+// 3.4 of 4.8 (with all states in bf16 2.75: conversions).
+constexpr double kStreamShare = 4.15 / 4.8;
+constexpr double kOptimizerShare = 3.39 / 4.8;
+constexpr double kBf16OptimizerShare = 2.75 / 4.8;
+constexpr double kHostShare = 54.4e9 / 63.0e9;  // of PCIe 5.0 x16, pinned, both ways alike (H200)
+constexpr double kPcieLane = 3.94e9;            // bytes/s of a lane of generation 5
+
+// A kernel that follows another on a stream whose queue is not empty starts about this much later (drain of the last
+// wave, launch): what small kernels cost beyond their work.
+constexpr double kKernelGap = 3e-6;
+constexpr double kTile = 128;
+constexpr double kInner = 165;
+// Below this the measured time of a product is the host's dispatch, not the GPU's work.
+constexpr double kHostBound = 30e-6;
+
+struct Between {
+  std::size_t low = 0;
+  std::size_t high = 0;
+  double share = 0;  // of high
+};
+// Neighbours on a logarithmic axis; outside of it the nearest end.
+Between place(std::span<const double> axis, double value) {
+  if (value <= axis.front()) return {0, 0, 0};
+  if (value >= axis.back()) return {axis.size() - 1, axis.size() - 1, 0};
+  const auto above = std::upper_bound(axis.begin(), axis.end(), value);
+  const auto high = static_cast<std::size_t>(above - axis.begin());
+  return {high - 1, high, std::log(value / axis[high - 1]) / std::log(axis[high] / axis[high - 1])};
+}
+
+double mix(const Between& at, double low, double high) { return low + (high - low) * at.share; }
+
+// TFLOP/s of a bf16 product on the H200, between the measured shapes.
+double product_rate(const Product& shape) {
+  const Between m = place(kGemmM, shape.m);
+  const Between n = place(kGemmN, shape.n);
+  const Between k = place(kGemmK, shape.k);
+  const auto at = [&](std::size_t i, std::size_t j, std::size_t l) {
+    return kGemmTflops[(i * kGemmN.size() + j) * kGemmK.size() + l];
+  };
+  const auto line = [&](std::size_t i, std::size_t j) { return mix(k, at(i, j, k.low), at(i, j, k.high)); };
+  const auto plane = [&](std::size_t i) { return mix(n, line(i, n.low), line(i, n.high)); };
+  return mix(m, plane(m.low), plane(m.high));
+}
+
+double attention_rate(const AttentionShape& shape, std::span<const double> table) {
+  // The head's two widths count by their mean; between and beyond 64 and 128 the rate goes with the width, up to 128.
+  const Between width = place(kAttentionDims, (shape.key_width + shape.value_width) / 2);
+  const Between heads = place(kAttentionHeads, shape.batch_heads);
+  const Between length = place(kAttentionLengths, shape.queries);
+  const auto at = [&](std::size_t i, std::size_t j, std::size_t l) {
+    return table[(i * kAttentionHeads.size() + j) * kAttentionLengths.size() + l];
+  };
+  const auto line = [&](std::size_t i, std::size_t j) {
+    return mix(length, at(i, j, length.low), at(i, j, length.high));
+  };
+  const auto plane = [&](std::size_t i) { return mix(heads, line(i, heads.low), line(i, heads.high)); };
+  double rate = mix(width, plane(width.low), plane(width.high));
+  // Fewer heads or shorter sequences than measured leave processors idle in proportion.
+  rate *= std::min(1.0, shape.batch_heads / kAttentionHeads.front());
+  rate *= std::min(1.0, shape.queries / kAttentionLengths.front());
+  return rate;
+}
+
+double rate_of(const model::GpuModel& gpu, std::string_view kind) {
+  for (const auto& [key, rate] : gpu.dense_flops.value) {
+    if (key == kind) return static_cast<double>(rate.value.count()) * 1e6;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
+  GpuRates rates;
+  rates.peak_bf16_ = rate_of(gpu, "bf16");
+  rates.peak_fp8_ = rate_of(gpu, "fp8");
+  if (rates.peak_bf16_ <= 0)
+    return Error{ErrorCode::not_found, fmt::format("the catalogue has no bf16 rate of {}", gpu.id->text), {}};
+  ArchitectureScale scale{"hopper", 1, kPowerCap};
+  for (const ArchitectureScale& known : kScales) {
+    if (known.architecture == gpu.architecture.value) scale = known;
+  }
+  rates.attention_scale_ = rates.matrix_scale_ = scale.matrix * rates.peak_bf16_ / kH200Peak;
+  rates.power_cap_ = scale.cap;
+  const auto bandwidth = static_cast<double>(gpu.memory_bandwidth.value.per_second.count());
+  rates.memory_rate_ = bandwidth * kStreamShare;
+  rates.optimizer_rate_ = bandwidth * kOptimizerShare;
+  rates.bf16_optimizer_rate_ = bandwidth * kBf16OptimizerShare;
+  const double generation = static_cast<double>(gpu.pcie_generation.has_value() ? gpu.pcie_generation.value : 5);
+  const double lanes = static_cast<double>(gpu.pcie_lanes.has_value() ? gpu.pcie_lanes.value : 16);
+  rates.host_rate_ = kPcieLane * std::exp2(generation - 5) * lanes * kHostShare;
+  rates.memory_bytes_ = static_cast<double>(gpu.memory.value.count());
+  return rates;
+}
+
+double GpuRates::product(const Product& shape, model::Precision precision) const {
+  double rate = product_rate(shape) * 1e12;
+  // Beyond the measured shapes: less than a tile of rows or columns wastes the rest of it, and a short inner length
+  // does not pay for the tile's start and end (the surface's own columns rise as k / (k + 165)).
+  rate *= std::min(1.0, shape.m / kTile) * std::min(1.0, shape.n / kTile);
+  if (shape.k < kGemmK.front()) rate *= shape.k / (shape.k + kInner) / (kGemmK.front() / (kGemmK.front() + kInner));
+  if (power_cap_ > 0) rate = std::min(rate, power_cap_);
+  const double measured = shape.flops() / rate;
+  double seconds = measured / matrix_scale_;
+  if (measured < kHostBound) {
+    const double saturated = kGemmTflops[kGemmTflops.size() - 1] * 1e12;
+    seconds = std::min(seconds, shape.flops() / saturated / matrix_scale_ * 1.3 + kKernelGap);
+  }
+  if (precision == model::Precision::fp8 && peak_fp8_ > 0) seconds *= peak_bf16_ / (peak_fp8_ * kFp8Efficiency);
+  const double width = precision == model::Precision::fp8 ? 1 : 2;
+  const double traffic = (shape.m * shape.k + shape.k * shape.n) * width + shape.m * shape.n * 2;
+  return std::max(seconds, traffic / memory_rate_) + kKernelGap;
+}
+
+double GpuRates::attention_forward(const AttentionShape& shape) const {
+  const double burst = shape.flops() / (attention_rate(shape, kAttentionForwardTflops) * 1e12 * attention_scale_);
+  return burst * (power_cap_ > 0 ? kLoadedForward : 1) + kKernelGap;
+}
+
+double GpuRates::attention_backward(const AttentionShape& shape) const {
+  const double burst =
+      2.5 * shape.flops() / (attention_rate(shape, kAttentionBackwardTflops) * 1e12 * attention_scale_);
+  return burst * (power_cap_ > 0 ? kLoadedBackward : 1) + kKernelGap;
+}
+
+// Performance of equal GPUs of one cluster varies by 8 % on average over applications (at most 22 %), through power
+// management (Sinha et al., "Not All GPUs Are Created Equal", SC 2022, arXiv 2208.11035). We read that as the range
+// over some hundred GPUs, which is 6.6 standard deviations. The cause was looked for because steps on more GPUs take
+// longer than on fewer: it was chosen with those tables in view.
+GpuRates GpuRates::slowest_of(std::int64_t gpus) const {
+  GpuRates slower = *this;
+  const double factor = 1 + kGpuSpread * expected_maximum(static_cast<double>(gpus));
+  slower.matrix_scale_ /= factor;
+  slower.attention_scale_ /= factor;
+  return slower;
+}
+
+// Blom's approximation of the expected largest of `count` normal values, with the normal quantile by Abramowitz and
+// Stegun 26.2.23.
+double expected_maximum(double count) {
+  if (count <= 1) return 0;
+  const double tail = 1 - (count - 0.375) / (count + 0.25);
+  const double t = std::sqrt(-2 * std::log(tail));
+  return t -
+         (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+}
+
+double GpuRates::stream(double bytes) const { return bytes / memory_rate_ + kKernelGap; }
+
+double GpuRates::optimizer(double parameters, double bytes_each, bool bf16) const {
+  return parameters * bytes_each / (bf16 ? bf16_optimizer_rate_ : optimizer_rate_) + kKernelGap;
+}
+
+double GpuRates::host_copy(double bytes) const { return bytes / host_rate_ + 10e-6; }
+
+}  // namespace weft::workload

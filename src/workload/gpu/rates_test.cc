@@ -1,0 +1,144 @@
+#include "workload/gpu/rates.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/source.h"
+#include "workload/gpu/tables.h"
+
+namespace weft::workload {
+namespace {
+
+class GpuRatesTest : public ::testing::Test {
+ protected:
+  GpuRatesTest() : catalog_(model::Catalog::built_in(sources_, diagnostics_)) {}
+  GpuRates rates(const char* gpu) const {
+    const model::GpuModel* model = catalog_.gpu(gpu);
+    CHECK(model != nullptr, "the catalogue has the GPU");
+    const Result<GpuRates> result = GpuRates::of(*model);
+    CHECK(result.ok(), "the catalogue has its rates");
+    return result.value();
+  }
+  Sources sources_;
+  Diagnostics diagnostics_;
+  model::Catalog catalog_;
+};
+
+// At the measured shapes an H200 takes the measured time, or that of the power cap of 685 TFLOP/s where it was faster
+// in a burst, unless the measured time is the host's.
+TEST_F(GpuRatesTest, TheTableAtItsPoints) {
+  const GpuRates h200 = rates("h200-sxm");
+  std::size_t checked = 0;
+  for (std::size_t i = 0; i < kGemmM.size(); ++i) {
+    for (std::size_t j = 0; j < kGemmN.size(); ++j) {
+      for (std::size_t l = 0; l < kGemmK.size(); ++l) {
+        const Product shape{kGemmM[i], kGemmN[j], kGemmK[l]};
+        const double tflops = std::min(685.0, kGemmTflops[(i * kGemmN.size() + j) * kGemmK.size() + l]);
+        const double measured = shape.flops() / (tflops * 1e12);
+        if (measured < 40e-6) continue;
+        ++checked;
+        EXPECT_NEAR(h200.product(shape, model::Precision::bf16), measured, 0.01 * measured + 4e-6)
+            << shape.m << " " << shape.n << " " << shape.k;
+      }
+    }
+  }
+  EXPECT_GT(checked, 250U);
+}
+
+// Measured on an H200 under load, none of it from the tables: products in runs of 0.3 s, attention between products.
+TEST_F(GpuRatesTest, MeasuredUnderLoad) {
+  const GpuRates h200 = rates("h200-sxm");
+  struct Row {
+    Product shape;
+    double us;
+  };
+  for (const Row& row :
+       {Row{{4096, 14336, 8192}, 1386}, Row{{4096, 8192, 7168}, 717}, Row{{14336, 8192, 4096}, 1458},
+        Row{{4096, 28672, 4096}, 1433}, Row{{16384, 6144, 6144}, 1805}, Row{{6144, 6144, 16384}, 1808},
+        Row{{2048, 12288, 12288}, 904}, Row{{12288, 12288, 2048}, 947}, Row{{8192, 8192, 8192}, 1652}}) {
+    EXPECT_NEAR(1e6 * h200.product(row.shape, model::Precision::bf16), row.us, 0.05 * row.us) << row.shape.m;
+  }
+  AttentionShape attention{32, 8192, 8192, 128, 128, true};
+  EXPECT_NEAR(1e6 * h200.attention_forward(attention), 1146, 0.05 * 1146);
+  EXPECT_NEAR(1e6 * h200.attention_backward(attention), 3082, 0.05 * 3082);
+  attention = {128, 2048, 2048, 128, 128, true};
+  EXPECT_NEAR(1e6 * h200.attention_forward(attention), 337, 0.05 * 337);
+  EXPECT_NEAR(1e6 * h200.attention_backward(attention), 1015, 0.05 * 1015);
+}
+
+TEST_F(GpuRatesTest, MoreWorkTakesLonger) {
+  for (const char* gpu : {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"}) {
+    const GpuRates r = rates(gpu);
+    double before = 0;
+    for (const double m : {64.0, 256.0, 700.0, 1024.0, 3000.0, 8192.0, 16384.0, 40000.0}) {
+      const double now = r.product({m, 8192, 8192}, model::Precision::bf16);
+      EXPECT_GE(now, before) << gpu << " " << m;
+      before = now;
+    }
+    EXPECT_GT(r.stream(2e9), r.stream(1e9));
+    EXPECT_GT(r.optimizer(2e9, 30, false), r.optimizer(1e9, 30, false));
+    EXPECT_GT(r.host_copy(2e9), r.host_copy(1e9));
+    AttentionShape shape;
+    shape.batch_heads = 32;
+    shape.key_width = shape.value_width = 128;
+    before = 0;
+    for (const double length : {512.0, 1024.0, 3000.0, 8192.0, 32768.0}) {
+      shape.queries = shape.keys = length;
+      EXPECT_GT(r.attention_forward(shape), before) << gpu << " " << length;
+      EXPECT_GT(r.attention_backward(shape), r.attention_forward(shape)) << gpu << " " << length;
+      before = r.attention_forward(shape);
+    }
+  }
+}
+
+TEST_F(GpuRatesTest, NeverFasterThanThePeak) {
+  for (const char* gpu : {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"}) {
+    const GpuRates r = rates(gpu);
+    for (const double size : {64.0, 128.0, 500.0, 1024.0, 4096.0, 10000.0, 65536.0}) {
+      const Product shape{size, size, size};
+      EXPECT_GT(r.product(shape, model::Precision::bf16), shape.flops() / r.peak(model::Precision::bf16))
+          << gpu << " " << size;
+      if (r.has_fp8()) {
+        EXPECT_GT(r.product(shape, model::Precision::fp8), shape.flops() / r.peak(model::Precision::fp8))
+            << gpu << " " << size;
+      }
+    }
+  }
+}
+
+// Large products in FP8 take a little more than half of the time; small ones gain less, for they are not bound by it.
+TEST_F(GpuRatesTest, Fp8IsFaster) {
+  const GpuRates h100 = rates("h100-sxm");
+  const Product large{8192, 8192, 8192};
+  const double ratio = h100.product(large, model::Precision::bf16) / h100.product(large, model::Precision::fp8);
+  EXPECT_GT(ratio, 1.7);
+  EXPECT_LT(ratio, 2.05);
+  EXPECT_FALSE(rates("a100-sxm").has_fp8());
+}
+
+// Expected largest of n standard normal values (order statistics tables; Harter 1961).
+TEST(ExpectedMaximum, KnownValues) {
+  EXPECT_EQ(expected_maximum(1), 0);
+  EXPECT_NEAR(expected_maximum(2), 0.5642, 0.03);
+  EXPECT_NEAR(expected_maximum(10), 1.5388, 0.02);
+  EXPECT_NEAR(expected_maximum(100), 2.5076, 0.02);
+  EXPECT_NEAR(expected_maximum(1000), 3.2414, 0.02);
+}
+
+TEST_F(GpuRatesTest, TheSlowestOfMany) {
+  const GpuRates h100 = rates("h100-sxm");
+  const Product shape{8192, 8192, 8192};
+  double before = h100.product(shape, model::Precision::bf16);
+  EXPECT_EQ(h100.slowest_of(1).product(shape, model::Precision::bf16), before);
+  for (const std::int64_t gpus : {8, 64, 1024, 16384}) {
+    const double now = h100.slowest_of(gpus).product(shape, model::Precision::bf16);
+    EXPECT_GT(now, before);
+    before = now;
+  }
+  EXPECT_LT(before, 1.06 * h100.product(shape, model::Precision::bf16));
+}
+
+}  // namespace
+}  // namespace weft::workload

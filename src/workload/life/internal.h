@@ -1,0 +1,43 @@
+// What the files that play a life share: the pieces that are known once a step has been played. Inside `work` only.
+#pragma once
+
+#include <vector>
+
+#include "workload/control/path.h"
+#include "workload/life/play_life.h"
+#include "workload/storage/limits.h"
+
+namespace weft::workload {
+
+struct LifeParts {
+  const model::Cluster& cluster;
+  const model::JobSpec& job;
+  const LifeOptions& options;
+  TrainingPlan plan;
+  std::vector<model::DeviceId> hosts;
+  const model::ServerModel* server = nullptr;
+  const model::GpuModel* gpu = nullptr;
+  NcclMachine machine;
+  StepTimes step;
+  ReadPlan reads;
+  CheckpointPlan checkpoint;
+  SimTime input_stall;
+  std::uint64_t checkpoint_steps = 0;  // 0: none are written
+};
+
+// States 3 to 5 of an iteration that begins at `start`; fabric shares come from what the calls of the step send.
+void add_iteration_states(const LifeParts& parts, FabricTimer& timer, SimTime start, LifeResult& life);
+void add_communication(const LifeParts& parts, FabricTimer& timer, LifeResult& life);
+void add_tail(const LifeParts& parts, LifeResult& life);
+void add_timeline(const LifeParts& parts, LifeResult& life);
+// Plays the candidates for improvement again; needs everything else of `life`.
+void add_verdict(const LifeParts& parts, LifeResult& life);
+
+// Whether a call leaves the server, and what one GPU then sends into the backend and over NVLink.
+[[nodiscard]] bool leaves_server(const OpGroup& group);
+
+[[nodiscard]] SimTime time_from(double seconds);
+// So many times as long; what no Duration holds becomes the longest one.
+[[nodiscard]] Duration repeated(SimTime once, std::int64_t times);
+
+}  // namespace weft::workload

@@ -1,0 +1,27 @@
+// A collective over a range of sizes on servers of a cluster, as nccl-tests would print it: NCCL's choice for each
+// size, its time, and what the fabric as built adds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+#include "model/cluster.h"
+#include "workload/nccl/fabric_timer.h"
+
+namespace weft::workload {
+
+struct NcclSweepRequest {
+  std::string pool;              // empty: the first with GPUs
+  std::uint32_t ranks = 0;       // 0: all GPUs of the pool
+  std::uint32_t node_ranks = 0;  // of one server; 0: all
+  netsim::Collective operation = netsim::Collective::all_reduce;
+  Bytes least{8};
+  Bytes most{std::int64_t{16} << 30};
+  std::int64_t factor = 2;
+  FabricTimerOptions fabric;
+};
+// An error for a pool without GPUs, or for more ranks than it has.
+[[nodiscard]] Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepRequest& request);
+
+}  // namespace weft::workload

@@ -1,0 +1,257 @@
+// What bounds a job, and what to change: candidates that fit the cause, each played again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workload/life/internal.h"
+
+namespace weft::workload {
+namespace {
+
+constexpr std::size_t kShown = 3;
+constexpr double kLeastGain = 0.003;
+
+struct Bound {
+  const char* name;
+  SimTime time;
+};
+
+double share(SimTime part, const LifeResult& life) { return seconds_of(part) / seconds_of(life.parts.step); }
+
+class Adviser {
+ public:
+  Adviser(const LifeParts& parts, LifeResult& life) : parts_(parts), life_(life) {}
+
+  void advise() {
+    say_what_bounds();
+    if (!parts_.options.what_ifs) return;
+    job_changes();
+    cluster_changes();
+    auto& changes = life_.verdict.changes;
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.gain > b.gain; });
+    if (changes.size() > kShown) changes.resize(kShown);
+  }
+
+ private:
+  void say_what_bounds();
+  void job_changes();
+  void parallel_changes();
+  void cluster_changes();
+  void storage_change(const std::vector<IoLimit>& limits, bool reads);
+
+  // A job with something changed: kept when it plays and helps.
+  template <class Edit>
+  void with_job(std::string what, std::string how, Edit edit) {
+    model::JobSpec job = parts_.job;
+    edit(job.training.value);
+    attempt(parts_.cluster, job, std::move(what), std::move(how));
+  }
+  template <class Edit>
+  void with_cluster(std::string what, std::string how, Edit edit) {
+    model::Spec spec = parts_.cluster.spec();
+    if (!edit(spec)) return;
+    Diagnostics ignored;
+    const auto catalog = std::make_shared<const model::Catalog>(parts_.cluster.catalog());
+    model::resolve(spec, *catalog, ignored);
+    if (ignored.error_count() > 0) return;
+    const std::shared_ptr<const model::Cluster> cluster = model::compile(std::move(spec), catalog, ignored);
+    if (cluster == nullptr || ignored.error_count() > 0) return;
+    attempt(*cluster, parts_.job, std::move(what), std::move(how));
+  }
+  void attempt(const model::Cluster& cluster, const model::JobSpec& job, std::string what, std::string how);
+
+  const LifeParts& parts_;
+  LifeResult& life_;
+};
+
+void Adviser::attempt(const model::Cluster& cluster, const model::JobSpec& job, std::string what, std::string how) {
+  LifeOptions options = parts_.options;
+  options.what_ifs = options.timeline = options.heat_maps = false;
+  options.iterations = 1;
+  options.progress = nullptr;
+  Diagnostics ignored;
+  const std::optional<LifeResult> other = play_life(cluster, job, options, ignored);
+  if (!other) return;
+  // By tokens, checkpoints included: the batch may have changed.
+  const auto rate = [](const LifeResult& one) {
+    return static_cast<double>(one.global_batch * one.sequence) / seconds_of(one.parts.step);
+  };
+  const double gain = rate(*other) / rate(life_) - 1;
+  if (gain < kLeastGain) return;
+  life_.verdict.changes.push_back({std::move(what), std::move(how), other->parts.step, gain});
+}
+
+void Adviser::say_what_bounds() {
+  const StepParts& p = life_.parts;
+  const std::vector<Bound> bounds{{"storage reads", p.input},
+                                  {"tensor communication", p.tensor},
+                                  {"context communication", p.context},
+                                  {"expert communication", p.expert},
+                                  {"pipeline messages", p.pipeline},
+                                  {"gradient and parameter exchange", p.data},
+                                  {"pipeline bubbles", p.bubble},
+                                  {"recomputation", p.recompute},
+                                  {"checkpoints", p.checkpoint},
+                                  {"the optimizer", p.optimizer},
+                                  {"the host", p.host}};
+  const Bound* worst = &bounds.front();
+  for (const Bound& bound : bounds) {
+    if (bound.time > worst->time) worst = &bound;
+  }
+  Verdict& verdict = life_.verdict;
+  const double compute = share(p.compute, life_);
+  if (compute >= 0.5 && share(worst->time, life_) < 0.15) {
+    verdict.bound_by = "compute";
+    verdict.because = fmt::format(
+        "kernels run {:.1f} % of a step of {:.3f} s at {:.1f} % of the GPU's peak; the largest other part is {} with "
+        "{:.1f} %",
+        100 * compute, seconds_of(p.step), 100 * life_.mfu, worst->name, 100 * share(worst->time, life_));
+    return;
+  }
+  verdict.bound_by = worst->name;
+  verdict.because = fmt::format("{:.1f} % of a step of {:.3f} s goes to {}; kernels run {:.1f} % of it",
+                                100 * share(worst->time, life_), seconds_of(p.step), worst->name, 100 * compute);
+  if (p.input == worst->time && !parts_.reads.limits.empty()) {
+    verdict.because += fmt::format(
+        ": {} GPUs want {:.1f} GB/s, and {} give {:.1f} GB/s, so GPUs compute {:.0f} % of the time", life_.gpus,
+        static_cast<double>(parts_.reads.step_bytes.count()) / std::max(1e-9, seconds_of(parts_.step.parts.step)) / 1e9,
+        parts_.reads.limits.front().what, static_cast<double>(parts_.reads.available.per_second.count()) / 1e9,
+        100 * life_.gpu_utilisation);
+  }
+}
+
+void Adviser::parallel_changes() {
+  const TrainingPlan& plan = parts_.plan;
+  if (plan.tensor > 1) {
+    const std::int64_t half = plan.tensor / 2;
+    with_job(fmt::format("tensor parallelism {} instead of {}", half, plan.tensor),
+             fmt::format("training.parallel.tensor: {}", half), [&](model::TrainingSpec& t) {
+               t.parallel.value.tensor.value = half;
+               t.parallel.value.data = {};
+             });
+    if (!plan.overlap_tensor) {
+      with_job("tensor collectives beside the products", "training.overlap.tensor: true",
+               [](model::TrainingSpec& t) { t.overlap.value.tensor = model::Given<bool>(true); });
+    }
+  }
+  if (plan.pipeline > 1) {
+    const std::int64_t half = plan.pipeline / 2;
+    if (plan.pipeline % 2 == 0) {
+      with_job(fmt::format("{} pipeline stages instead of {}", half, plan.pipeline),
+               fmt::format("training.parallel.pipeline: {}{}", half, half == 1 ? ", interleave: 1" : ""),
+               [&](model::TrainingSpec& t) {
+                 t.parallel.value.pipeline.value = half;
+                 if (half == 1) t.parallel.value.interleave.value = 1;
+                 t.parallel.value.data = {};
+               });
+    }
+    with_job(fmt::format("interleaving {} instead of {}", plan.interleave * 2, plan.interleave),
+             fmt::format("training.parallel.interleave: {}", plan.interleave * 2),
+             [&](model::TrainingSpec& t) { t.parallel.value.interleave.value = plan.interleave * 2; });
+  }
+}
+
+void Adviser::job_changes() {
+  const TrainingPlan& plan = parts_.plan;
+  if (plan.precision == model::Precision::bf16) {
+    with_job("FP8 products", "training.precision: fp8",
+             [](model::TrainingSpec& t) { t.precision.value = model::Precision::fp8; });
+  }
+  if (plan.recompute != model::Recompute::none) {
+    with_job("no recomputation", "training.recompute: none",
+             [](model::TrainingSpec& t) { t.recompute.value = model::Recompute::none; });
+  }
+  if (!plan.flash) {
+    with_job("FlashAttention", "training.flash_attention: true",
+             [](model::TrainingSpec& t) { t.flash_attention.value = true; });
+  }
+  parallel_changes();
+  if (plan.micro_batches % 2 == 0) {
+    with_job(fmt::format("micro-batches of {} instead of {}", plan.micro_batch * 2, plan.micro_batch),
+             fmt::format("training.micro_batch: {}", plan.micro_batch * 2),
+             [&](model::TrainingSpec& t) { t.micro_batch.value = plan.micro_batch * 2; });
+  }
+  if (plan.data > 1 && !plan.overlap_data) {
+    with_job("gradients beside the backward pass", "training.overlap.data: true",
+             [](model::TrainingSpec& t) { t.overlap.value.data = model::Given<bool>(true); });
+  }
+  if (plan.framework == model::Framework::eager) {
+    with_job("compiled kernels", "training.framework: compiled",
+             [](model::TrainingSpec& t) { t.framework.value = model::Framework::compiled; });
+  }
+  if (share(life_.parts.checkpoint, life_) > kLeastGain) {
+    with_job("asynchronous checkpoints", "training.checkpoint.mode: asynchronous",
+             [](model::TrainingSpec& t) { t.checkpoint.value.mode.value = model::CheckpointMode::asynchronous; });
+    with_job("every rank writes its part of a checkpoint", "training.checkpoint.layout: sharded",
+             [](model::TrainingSpec& t) { t.checkpoint.value.layout.value = model::CheckpointLayout::sharded; });
+  }
+  if (share(life_.parts.input, life_) > kLeastGain) {
+    with_job("samples kept on the servers' NVMe after the first epoch", "training.data.cache: local",
+             [](model::TrainingSpec& t) { t.data.value.cache.value = model::DataCache::local; });
+    with_job("samples straight into GPU memory", "training.data.gpudirect: true",
+             [](model::TrainingSpec& t) { t.data.value.gpudirect.value = true; });
+    with_job(fmt::format("{} loader processes a GPU", parts_.job.training->data->workers.value * 4),
+             fmt::format("training.data.workers: {}", parts_.job.training->data->workers.value * 4),
+             [](model::TrainingSpec& t) { t.data.value.workers.value *= 4; });
+  }
+}
+
+// More of the storage servers that hold the volume, in proportion to what is missing.
+void Adviser::storage_change(const std::vector<IoLimit>& limits, bool reads) {
+  if (limits.empty()) return;
+  const std::string& volume = reads ? parts_.reads.volume : parts_.checkpoint.volume;
+  for (const model::StorageSpec& system : parts_.cluster.spec().storage.value) {
+    const auto& volumes = system.volumes.value;
+    if (std::none_of(volumes.begin(), volumes.end(),
+                     [&](const model::VolumeSpec& one) { return one.name->text == volume; })) {
+      continue;
+    }
+    for (const model::PoolSpec& pool : parts_.cluster.spec().pools.value) {
+      if (pool.name->text != system.pool.value) continue;
+      double factor = 2;
+      if (reads)
+        factor = std::clamp(seconds_of(parts_.reads.step_time) / std::max(1e-9, seconds_of(parts_.step.parts.step)),
+                            1.1, 16.0);
+      const auto count = static_cast<std::int64_t>(std::ceil(static_cast<double>(pool.count.value) * factor));
+      const std::string name = pool.name->text;
+      with_cluster(fmt::format("{} storage servers in pool {} instead of {}", count, name, pool.count.value),
+                   fmt::format("pools.{}.count: {}", name, count), [&](model::Spec& spec) {
+                     for (model::PoolSpec& one : spec.pools.value) {
+                       if (one.name->text != name) continue;
+                       one.count.value = count;
+                       one.hosts = {};
+                     }
+                     return true;
+                   });
+    }
+  }
+}
+
+void Adviser::cluster_changes() {
+  if (share(life_.parts.input, life_) > kLeastGain) storage_change(parts_.reads.limits, true);
+  if (share(life_.parts.checkpoint, life_) > 0.01) storage_change(parts_.checkpoint.limits, false);
+  const model::FabricPlan& backend = parts_.cluster.fabric(model::FabricKind::backend);
+  const Ratio& ratio = backend.oversubscription;
+  double exposed = 0;
+  for (const CommunicationRow& row : life_.communication) {
+    if (row.medium == Medium::backend) exposed += seconds_of(row.exposed);
+  }
+  if (backend.present && ratio.numerator > ratio.denominator && exposed / seconds_of(life_.parts.step) > kLeastGain) {
+    with_cluster(fmt::format("backend leaves without oversubscription (now {}:{})", ratio.numerator, ratio.denominator),
+                 "fabrics.backend.oversubscription: 1:1", [](model::Spec& spec) {
+                   model::FabricSpec& fabric = spec.fabrics.value.backend.value;
+                   fabric.uplinks = {};
+                   fabric.spines = {};
+                   fabric.oversubscription = model::Given<Ratio>(Ratio{1, 1});
+                   fabric.oversubscription.origin = model::Origin::file;
+                   return true;
+                 });
+  }
+}
+
+}  // namespace
+
+void add_verdict(const LifeParts& parts, LifeResult& life) { Adviser(parts, life).advise(); }
+
+}  // namespace weft::workload

@@ -1,0 +1,84 @@
+// Times communication on the cluster's backend as built: NCCL's cost model for one group alone, and over it what the
+// network simulator finds when all groups of the kind communicate at once, as they do in a step: congestion,
+// oversubscription, hashing, slow or broken links. Every kind of call is simulated once, on a bounded number of bytes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netsim/network/network.h"
+#include "netsim/routing/routing.h"
+#include "netsim/sim/options.h"
+#include "netsim/sim/simulate.h"
+#include "workload/nccl/timer.h"
+
+namespace weft::workload {
+
+struct FabricTimerOptions {
+  netsim::Fidelity fidelity = netsim::Fidelity::analytic;
+  netsim::SimOptions simulation;
+  netsim::RoutingOptions routing;
+  std::uint8_t queue_pairs = 1;
+  bool tcp = false;                                  // sockets instead of RDMA
+  std::function<void(const std::string&)> progress;  // told which call is simulated; may be empty
+};
+
+// What the fabric did to one kind of call.
+struct FabricFinding {
+  std::string what;     // group and collective
+  double slowdown = 1;  // against one group alone
+  Bytes simulated;      // of each call
+  std::uint64_t transfers = 0;
+  netsim::SimResult result;  // links, for heat maps
+};
+
+class FabricTimer : public CommunicationTimer {
+ public:
+  // `ranks` are the endpoints of the job in order of rank. Both networks outlive the timer. At fidelity analytic only
+  // `oversubscription` (down : up of the leaves, at least 1) is used, for groups that leave a unit of servers.
+  FabricTimer(NcclMachine machine, FabricTimerOptions options, double oversubscription, std::uint32_t unit_ranks);
+  void use_network(const netsim::Network& network, std::vector<netsim::NodeId> ranks);
+  void use_simulation(netsim::SimOptions simulation) { options_.simulation = std::move(simulation); }
+
+  [[nodiscard]] SimTime collective(netsim::Collective operation, Bytes bytes, const OpGroup& group) override;
+  [[nodiscard]] SimTime message(Bytes bytes, const OpGroup& group) override;
+
+  [[nodiscard]] NcclChoice choice(netsim::Collective operation, Bytes bytes, const OpGroup& group) const {
+    return alone_.choice(operation, bytes, group);
+  }
+  [[nodiscard]] double slowdown(netsim::Collective operation, Bytes bytes, const OpGroup& group);
+  [[nodiscard]] const std::vector<FabricFinding>& findings() const { return findings_; }
+  // The first problem that a simulation met; the slowdown is 1 then.
+  [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
+
+ private:
+  struct Key {
+    netsim::Collective operation;
+    std::int64_t bytes;
+    std::uint32_t ranks;
+    std::uint32_t stride;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  double simulate(netsim::Collective operation, Bytes bytes, const OpGroup& group);
+  [[nodiscard]] double end_time(const netsim::TransferGraph& graph) const;       // seconds
+  [[nodiscard]] Bytes simulated_bytes(Bytes bytes, const OpGroup& group) const;  // of a call
+  double closed_form(netsim::Collective operation, const OpGroup& group) const;
+  [[nodiscard]] double socket_factor() const;  // a simulation has it already
+  [[nodiscard]] SimTime slowed(const NcclChoice& choice, double slowdown) const;
+
+  NcclTimer alone_;
+  FabricTimerOptions options_;
+  double oversubscription_ = 1;
+  std::uint32_t unit_ranks_ = 1;
+  const netsim::Network* network_ = nullptr;
+  std::vector<netsim::NodeId> ranks_;
+  std::optional<netsim::Routes> routes_;
+  std::map<Key, double> known_;
+  std::vector<FabricFinding> findings_;
+  std::optional<Error> problem_;
+};
+
+}  // namespace weft::workload

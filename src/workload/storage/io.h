@@ -1,0 +1,77 @@
+// What the storage side can give and take: how fast a job's servers read samples and write checkpoints on the storage
+// fabric as built, what the slowest link of that chain is, and what one does to the other when they share it. The
+// chain: drives and controllers, metadata service, stripes over targets, storage links and switches, server links, PCIe
+// and host memory, page cache and local NVMe.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/job.h"
+#include "netsim/sim/options.h"
+
+namespace weft::workload {
+
+using netsim::SimTime;
+
+// One link of the chain with its rate for all servers of the job together; the least one bounds.
+struct IoLimit {
+  std::string what;  // "storage links of pool store", "metadata service", "host copies"
+  model::ByteRate rate;
+  std::string remedy;  // what would raise it: "6 more storage servers", "gpudirect: true"
+};
+
+struct ReadPlan {
+  bool any = false;  // false: the job reads nothing
+  std::string volume;
+  std::string protocol;                                   // "NVMe-oF/RDMA", "Lustre (LNet)", "NFS", ...
+  model::FabricKind fabric = model::FabricKind::storage;  // or frontend, where the servers are not on a storage fabric
+  Bytes step_bytes;                                       // of one step, all servers together, first epoch
+  std::uint64_t step_files = 0;                           // opened in one step
+  model::ByteRate available;                              // all servers together, nothing else on the wires
+  double cached = 0;            // share of reads after the first epoch that never leave the server
+  SimTime step_time;            // that reading (and decoding) one step's samples takes at `available`
+  SimTime latency;              // of one read, unloaded
+  std::vector<IoLimit> limits;  // slowest first
+  double utilisation = 0;       // of the fabric's job-facing links while reading at `available`
+};
+
+struct CheckpointPlan {
+  bool any = false;
+  std::string volume;
+  std::string protocol;
+  model::FabricKind fabric = model::FabricKind::storage;
+  Bytes size;          // one checkpoint, all ranks
+  Bytes largest_rank;  // what the busiest rank writes
+  std::uint64_t files = 0;
+  model::ByteRate available;
+  SimTime copy_time;    // GPU memory to host memory; training waits for it in both modes
+  SimTime write_time;   // all data on stable storage, second volume and rename included
+  SimTime rename_time;  // of it: metadata work after the data (flush, temp-then-rename)
+  SimTime stall;        // that training waits: all of it, or the copy where asynchronous
+  SimTime load_time;    // a restart reads it back in this time
+  std::vector<IoLimit> limits;
+  double utilisation = 0;
+  bool shares_reads = false;  // written to the system, or over the links, that samples are read from
+  double read_share = 1;      // of the read rate that is left while a checkpoint is written
+};
+
+struct StorageOptions {
+  netsim::Fidelity fidelity = netsim::Fidelity::flow;  // of the incast on the fabric; analytic: the chain's least rate
+  std::uint64_t seed = 1;
+  bool tcp = false;  // storage without RDMA: kernel sockets
+};
+
+// `job` is resolved and has a `training` section; `hosts` are the servers it runs on.
+[[nodiscard]] Result<ReadPlan> plan_reads(const model::Cluster& cluster, const model::JobSpec& job,
+                                          const std::vector<model::DeviceId>& hosts, std::uint64_t step_samples,
+                                          Bytes sample, const StorageOptions& options);
+// `size` and `largest_rank` from the model; `writers` is the number of ranks that write (1 for rank0).
+[[nodiscard]] Result<CheckpointPlan> plan_checkpoint(const model::Cluster& cluster, const model::JobSpec& job,
+                                                     const std::vector<model::DeviceId>& hosts, Bytes size,
+                                                     Bytes largest_rank, std::uint64_t writers, const ReadPlan& reads,
+                                                     const StorageOptions& options);
+
+}  // namespace weft::workload

@@ -1,0 +1,69 @@
+#include "workload/sweep/slurm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace weft::workload {
+namespace {
+
+// MaxArraySize is 1001 unless slurm.conf says otherwise, and indices stay below it (slurm.conf(5)).
+constexpr std::uint64_t kArrayTasks = 1'000;
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_.,:%/@+=-").find(c) != std::string_view::npos;
+}
+
+// #SBATCH lines are not read by a shell: what could end or split one is replaced.
+std::string directive(std::string_view value) {
+  std::string out(value);
+  for (char& c : out) c = is_plain(c) ? c : '_';
+  return out;
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& word) {
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string slurm_sweep_script(const SlurmSweep& sweep) {
+  const std::uint64_t points = std::max<std::uint64_t>(1, sweep.points);
+  const std::uint64_t each = (points + kArrayTasks - 1) / kArrayTasks;
+  const std::uint64_t tasks = (points + each - 1) / each;
+  std::string command;
+  for (const std::string& word : sweep.command) command += shell_word(word) + " ";
+  std::string out =
+      fmt::format("#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --array=0-{}", directive(sweep.name), tasks - 1);
+  if (sweep.at_once > 0) out += fmt::format("%{}", sweep.at_once);
+  out += fmt::format("\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task={}\n", std::max(1U, sweep.cpus));
+  if (!sweep.memory.empty()) out += fmt::format("#SBATCH --mem={}\n", directive(sweep.memory));
+  if (!sweep.time_limit.empty()) out += fmt::format("#SBATCH --time={}\n", directive(sweep.time_limit));
+  if (!sweep.partition.empty()) out += fmt::format("#SBATCH --partition={}\n", directive(sweep.partition));
+  if (!sweep.log.empty()) out += fmt::format("#SBATCH --output={}\n", directive(sweep.log));
+  out += fmt::format(
+      "# {} points. Those that are in the results file already are skipped: submit it again to go on.\n"
+      "set -euo pipefail\n",
+      points);
+  if (each == 1) return out + fmt::format("exec {}--point \"$SLURM_ARRAY_TASK_ID\"\n", command);
+  out += fmt::format(
+      "first=$((SLURM_ARRAY_TASK_ID * {}))\nlast=$((first + {}))\n"
+      "if ((last > {})); then last={}; fi\nstatus=0\n"
+      "for ((point = first; point <= last; point++)); do\n  {}--point \"$point\" || status=$?\ndone\n"
+      "exit \"$status\"\n",
+      each, each - 1, points - 1, points - 1, command);
+  return out;
+}
+
+}  // namespace weft::workload

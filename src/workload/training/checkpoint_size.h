@@ -1,0 +1,16 @@
+// How large a checkpoint of a training job is, and how many ranks write it.
+#pragma once
+
+#include <cstdint>
+
+#include "workload/training/training_plan.h"
+
+namespace weft::workload {
+
+struct CheckpointSize {
+  Bytes total;                // all ranks together
+  std::uint64_t writers = 1;  // ranks that hold a part of their own
+};
+[[nodiscard]] CheckpointSize checkpoint_size(const TrainingPlan& plan);
+
+}  // namespace weft::workload

@@ -1,0 +1,427 @@
+// Kernels of a decoder, forward and backward, as Transformer Engine (megatron), torch.compile (compiled) or plain
+// PyTorch (eager) launch them.
+#include "workload/training/layer_ops.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "workload/training/layers.h"
+
+namespace weft::workload {
+
+using layer::d;
+using layer::kBf16;
+using layer::kFp32;
+using layer::kFp8;
+
+namespace {
+
+// Products of the backward pass in FP8 add up their parts in full precision ("split accumulator": Transformer Engine's
+// and torchao's default for both gradients), which costs part of their rate: 0.944 of it over 17 shapes of training,
+// measured on an H200 with torch._scaled_mm, use_fast_accum off against on.
+constexpr double kSplitAccumulation = 0.944;
+
+}  // namespace
+
+Product Layers::query_key_value() const {
+  if (!shape_.latent()) return {tokens_, d(shape_.head_dim) * (heads_ + 2 * kv_), hidden_};
+  // Latent attention: the projections out of the latent spaces are counted in latent_extra().
+  return {tokens_, d(shape_.query_rank + shape_.kv_rank + shape_.rope_dim), hidden_};
+}
+
+double Layers::latent_extra(bool backward) const {
+  if (!shape_.latent()) return 0;
+  const Product query{tokens_, heads_ * d(shape_.key_width()),
+                      d(shape_.query_rank > 0 ? shape_.query_rank : shape_.hidden)};
+  const Product keys{tokens_, heads_ * d(shape_.head_dim + shape_.value_dim), d(shape_.kv_rank)};
+  double seconds = 0;
+  for (const Product& one : {query, keys}) {
+    seconds += gpu_.product(one, plan_.precision);
+    if (backward) seconds += gpu_.product({one.n, one.k, one.m}, plan_.precision);
+  }
+  return seconds;
+}
+
+// dX(tokens x k) = dY(tokens x n) W(n x k).
+Kernel Layers::input_gradient(std::string_view name, const Product& forward, bool low) const {
+  Kernel kernel = product(name, {forward.m, forward.k, forward.n}, low);
+  if (fp8_ && low) kernel.seconds /= kSplitAccumulation;
+  return kernel;
+}
+
+// dW(n x k) = dY(tokens x n)^T X(tokens x k). Megatron adds it to the gradient of the micro-batches before, in the
+// product's last stage: measured on an H200 over 13 shapes, that costs as much as 4.05 bytes a weight in fp32 (addmm
+// into an fp32 matrix against a product that writes bf16; 8 are read and written where it was 2, and part of it hides)
+// and 0.97 in bf16.
+Kernel Layers::weight_gradient(std::string_view name, const Product& forward, bool low) const {
+  const Product shape{forward.n, forward.k, forward.m};
+  double seconds = gpu_.product(shape, low ? plan_.precision : model::Precision::bf16);
+  if (fp8_ && low) seconds /= kSplitAccumulation;
+  const double weights = forward.n * forward.k;
+  if (plan_.framework == model::Framework::megatron)
+    seconds += gpu_.stream(weights * (plan_.fp32_gradients ? 4.05 : 0.97));
+  return {name, seconds, shape.flops()};
+}
+
+Kernel Layers::attention(bool backward) const {
+  const double sequences = d(plan_.micro_batch);
+  AttentionShape shape;
+  shape.batch_heads = sequences * heads_;
+  shape.queries = tokens_ / sequences;
+  shape.keys = d(plan_.sequence);
+  shape.key_width = d(shape_.key_width());
+  shape.value_width = d(shape_.value_width());
+  const double seconds = backward ? gpu_.attention_backward(shape) : gpu_.attention_forward(shape);
+  return {backward ? "attention backward" : "attention", seconds, shape.flops() * (backward ? 2.5 : 1)};
+}
+
+// Attention before FlashAttention: products over whole rows of scores (nothing saved by causality), and scores in
+// memory: written by the first product, read and written by scale-mask-softmax, read and written (with a mask) by
+// dropout, read by the second product; backward reads and writes as much again for each of its two products.
+Kernel Layers::scores(bool backward) const {
+  const double sequences = d(plan_.micro_batch);
+  const double rows = sequences * heads_ * tokens_ / sequences;
+  const double each = rows * d(plan_.sequence);
+  const double flops = 2 * 2 * each * d(shape_.head_dim) * (backward ? 2 : 1);
+  // Batched products with an inner length of one head run at the rate of a product of that inner length.
+  const Product like{tokens_ * heads_, d(plan_.sequence), d(shape_.head_dim)};
+  const double products = flops / like.flops() * gpu_.product(like, model::Precision::bf16);
+  const double passes = backward ? 9 : 6.5;  // of 2 bytes; the dropout mask counts half
+  return {backward ? "attention backward" : "attention", products + gpu_.stream(each * kBf16 * passes), flops};
+}
+
+// Around a ring of context ranks each step's partial output is rescaled and added up in fp32.
+Kernel Layers::corrections(bool backward) const {
+  if (plan_.context < 2) return {};
+  const double steps = d(plan_.context) - 1;
+  const double elements = tokens_ * heads_ * d(shape_.value_width()) * (backward ? 1.5 : 1);
+  return moved("merge partial attention", steps * elements * (kFp32 * 2 + kBf16));
+}
+
+void Layers::cast(double elements) {
+  if (fp8_) walk_.run(moved("cast to FP8", elements * (kBf16 + 2 * kFp8)));
+}
+
+// The gradient of a row product's output is split over the tensor group: it is cast, gathered, and only then
+// transposed.
+void Layers::cast_row_gradient() {
+  if (!fp8_) return;
+  if (!plan_.sequence_parallel) {
+    cast(tokens_ * hidden_);
+    return;
+  }
+  walk_.run(moved("cast to FP8", held_ * hidden_ * (kBf16 + kFp8)));
+  transpose_gathered();
+}
+
+// Hopper multiplies FP8 matrices in one layout alone, so what the weight gradient reads has to be turned.
+void Layers::transpose_gathered() {
+  if (fp8_) walk_.run(moved("transpose FP8", tokens_ * hidden_ * 2 * kFp8));
+}
+
+void Layers::norm_forward() {
+  // compiled: fused with the residual addition before it. In FP8 it writes what the next product reads.
+  walk_.run(moved("norm", held_ * hidden_ * (kBf16 + (fp8_ ? kFp8 : kBf16))));
+}
+
+void Layers::norm_backward() { walk_.run(moved("norm backward", held_ * hidden_ * kBf16 * (eager_ ? 4 : 3))); }
+
+void Layers::residual(bool backward) {
+  if (backward && compiled_) return;  // in the norm's kernel
+  walk_.run(moved("residual", held_ * hidden_ * kBf16 * (compiled_ ? 2 : 3)));
+}
+
+void Layers::activation(double tokens, double width, bool backward) {
+  double passes = shape_.gated ? (backward ? 5 : 3) : (backward ? 3 : 2);
+  if (eager_ && shape_.gated) passes += backward ? 4 : 2;  // silu and the product apart
+  walk_.run(moved(backward ? "activation backward" : "activation", tokens * width * kBf16 * passes));
+}
+
+void Layers::rotate(bool backward) {
+  if (shape_.learned_positions) return;
+  const double width = shape_.latent() ? d(shape_.rope_dim) * (heads_ + 1) : d(shape_.head_dim) * (heads_ + kv_);
+  walk_.run(moved(backward ? "rotary backward" : "rotary", tokens_ * width * kBf16 * (eager_ ? 8 : 2)));
+}
+
+void Layers::column_forward(std::string_view name, const Product& shape) {
+  const Kernel gemm = product(name, shape);
+  if (!plan_.sequence_parallel) {
+    walk_.run(gemm);
+  } else if (plan_.overlap_tensor) {
+    walk_.beside(tensor_call("tensor all-gather", netsim::Collective::all_gather), tensor_, true, {gemm});
+  } else {
+    walk_.talk(tensor_call("tensor all-gather", netsim::Collective::all_gather));
+    walk_.run(gemm);
+  }
+}
+
+void Layers::row_forward(std::string_view name, const Product& shape) {
+  const Kernel gemm = product(name, shape);
+  if (plan_.tensor < 2) {
+    walk_.run(gemm);
+  } else if (!plan_.sequence_parallel) {
+    walk_.run(gemm);
+    walk_.talk(tensor_call("tensor all-reduce", netsim::Collective::all_reduce));
+  } else if (plan_.overlap_tensor) {
+    walk_.beside(tensor_call("tensor reduce-scatter", netsim::Collective::reduce_scatter), tensor_, false, {gemm});
+  } else {
+    walk_.run(gemm);
+    walk_.talk(tensor_call("tensor reduce-scatter", netsim::Collective::reduce_scatter));
+  }
+}
+
+// Backward of a product whose output is split: the input is gathered again beside the first product, the input's
+// gradient is scattered beside the second.
+void Layers::column_backward(std::string_view name, const Product& shape) {
+  const Kernel input = input_gradient(name, shape);
+  const Kernel weight = weight_gradient(name, shape);
+  if (plan_.tensor < 2) {
+    walk_.run({input, weight});
+  } else if (!plan_.sequence_parallel) {
+    walk_.run(input);
+    walk_.beside(tensor_call("tensor all-reduce", netsim::Collective::all_reduce), 0, false, {weight});
+  } else {
+    walk_.beside(tensor_call("tensor all-gather", netsim::Collective::all_gather), 0, false, {input});
+    walk_.beside(tensor_call("tensor reduce-scatter", netsim::Collective::reduce_scatter), 0, false, {weight});
+  }
+}
+
+void Layers::row_backward(std::string_view name, const Product& shape) {
+  const Kernel input = input_gradient(name, shape);
+  const Kernel weight = weight_gradient(name, shape);
+  if (!plan_.sequence_parallel) {
+    walk_.run({input, weight});
+    return;
+  }
+  const Call gather = tensor_call("tensor all-gather", netsim::Collective::all_gather);
+  if (plan_.overlap_tensor) {
+    walk_.beside(gather, tensor_, true, {input});
+  } else {
+    walk_.talk(gather);
+    walk_.run(input);
+  }
+  walk_.run(weight);
+}
+
+void Layers::core_attention_forward() {
+  if (!plan_.flash) {
+    walk_.run(scores(false));
+    return;
+  }
+  const double bytes = tokens_ * kv_ * d(shape_.key_width() + shape_.value_width()) * kBf16;
+  const Kernel kernel = attention(false);
+  if (plan_.context < 2) {
+    walk_.run(kernel);
+  } else if (plan_.context_exchange == model::ContextExchange::ring) {
+    // One block of keys and values from the neighbour in each step, beside the attention to the block before.
+    Call call{"context exchange", netsim::Collective::send_recv, stream_context, plan_.context_group(), bytes};
+    call.bytes *= d(plan_.context) - 1;
+    walk_.beside(call, 0, false, {kernel});
+    walk_.run(corrections(false));
+  } else {
+    walk_.talk({"context all-gather", netsim::Collective::all_gather, stream_context, plan_.context_group(),
+                bytes * d(plan_.context)});
+    walk_.run(kernel);
+  }
+}
+
+void Layers::forward_attention() {
+  norm_forward();
+  column_forward("query-key-value", query_key_value());
+  if (shape_.latent()) walk_.run({"latent projections", latent_extra(false), 0});
+  rotate(false);
+  core_attention_forward();
+  cast(tokens_ * heads_ * d(shape_.value_width()));
+  row_forward("attention output", attention_out());
+  residual(false);
+}
+
+void Layers::forward_dense() {
+  norm_forward();
+  column_forward("feed-forward up", up());
+  activation(tokens_, d(shape_.ffn) / tensor_, false);
+  cast(tokens_ * d(shape_.ffn) / tensor_);
+  row_forward("feed-forward down", down());
+  residual(false);
+}
+
+void Layers::forward_layer(bool mixture) {
+  forward_attention();
+  if (mixture) {
+    forward_mixture();
+  } else {
+    forward_dense();
+  }
+}
+
+void Layers::backward_attention() {
+  if (plan_.recompute == model::Recompute::selective) {
+    walk_.recomputing(true);
+    walk_.run(plan_.flash ? attention(false) : scores(false));
+    walk_.recomputing(false);
+  }
+  residual(true);
+  cast_row_gradient();
+  row_backward("attention output", attention_out());
+  const double bytes = tokens_ * kv_ * d(shape_.key_width() + shape_.value_width()) * kBf16;
+  const Kernel kernel = plan_.flash ? attention(true) : scores(true);
+  if (plan_.context < 2) {
+    walk_.run(kernel);
+  } else if (plan_.context_exchange == model::ContextExchange::ring) {
+    // Keys and values go round again, and their gradients with them.
+    walk_.beside({"context exchange", netsim::Collective::send_recv, stream_context, plan_.context_group(),
+                  2 * bytes * (d(plan_.context) - 1)},
+                 0, false, {kernel});
+    walk_.run(corrections(true));
+  } else {
+    walk_.run(kernel);
+    walk_.talk({"context reduce-scatter", netsim::Collective::reduce_scatter, stream_context, plan_.context_group(),
+                bytes * d(plan_.context)});
+  }
+  rotate(true);
+  if (shape_.latent()) walk_.run({"latent projections", latent_extra(true), 0});
+  cast(tokens_ * query_key_value().n);
+  transpose_gathered();
+  column_backward("query-key-value", query_key_value());
+  norm_backward();
+}
+
+void Layers::backward_dense() {
+  residual(true);
+  cast_row_gradient();
+  row_backward("feed-forward down", down());
+  activation(tokens_, d(shape_.ffn) / tensor_, true);
+  cast(tokens_ * up().n);
+  transpose_gathered();
+  column_backward("feed-forward up", up());
+  norm_backward();
+}
+
+void Layers::backward_layer(bool mixture) {
+  if (plan_.recompute == model::Recompute::full) {
+    walk_.recomputing(true);
+    forward_layer(mixture);
+    walk_.recomputing(false);
+  }
+  if (mixture) {
+    backward_mixture();
+  } else {
+    backward_dense();
+  }
+  backward_attention();
+}
+
+void Layers::embedding(bool backward) {
+  walk_.run(moved(backward ? "embedding backward" : "embedding",
+                  tokens_ * hidden_ * (backward && plan_.fp32_gradients ? kFp32 * 2 + kBf16 : kBf16 * 2)));
+  if (plan_.tensor < 2 || !plan_.sequence_parallel) return;
+  walk_.talk(backward ? tensor_call("tensor all-gather", netsim::Collective::all_gather)
+                      : tensor_call("tensor reduce-scatter", netsim::Collective::reduce_scatter));
+}
+
+// Logits and loss. megatron's fused loss for a split vocabulary (core/fusions/fused_cross_entropy.py) keeps an fp32
+// copy and goes over it for the largest, the exponentials with their sum, and the division: 32 bytes a logit forward
+// and 10 backward; torch.compile reads them twice forward and reads and writes them once backward; eager PyTorch writes
+// an fp32 copy, its logarithm and both gradients. Measured on an H200: megatron's 4.03 ms forward and 1.27 backward
+// (4,096 x 128,256), compiled 0.73 and 0.65, eager 3.1 and 3.3 (16,384 x 32,000).
+void Layers::head_forward() {
+  const double logits = tokens_ * d(shape_.vocab) / tensor_;
+  norm_forward();
+  const Product shape{tokens_, d(shape_.vocab) / tensor_, hidden_};
+  if (plan_.sequence_parallel) walk_.talk(tensor_call("tensor all-gather", netsim::Collective::all_gather));
+  walk_.run(product("output layer", shape, false));
+  walk_.run(moved("loss", logits * (compiled_ ? 5.6 : eager_ ? 24 : 32)));
+}
+
+void Layers::head_backward() {
+  const double logits = tokens_ * d(shape_.vocab) / tensor_;
+  walk_.run(moved("loss backward", logits * (compiled_ ? 5.0 : eager_ ? 25 : 10)));
+  const Product shape{tokens_, d(shape_.vocab) / tensor_, hidden_};
+  const Kernel input = input_gradient("output layer", shape, false);
+  const Kernel weight = weight_gradient("output layer", shape, false);
+  if (plan_.sequence_parallel) {
+    walk_.run(input);
+    walk_.beside(tensor_call("tensor reduce-scatter", netsim::Collective::reduce_scatter), 0, false, {weight});
+  } else {
+    walk_.run({input, weight});
+  }
+  norm_backward();
+}
+
+double Layers::layer_weights(bool mixture) const {
+  const LayerParameters weights = layer_parameters(shape_, mixture);
+  return (weights.attention + weights.dense) / tensor_ + weights.norms +
+         weights.experts / d(plan_.expert * plan_.expert_tensor);
+}
+
+Call Layers::gather_weights(bool mixture) const {
+  return {"parameter all-gather", netsim::Collective::all_gather, stream_data, plan_.data_group(),
+          layer_weights(mixture) * kBf16};
+}
+
+Call Layers::scatter_gradients(bool mixture) const {
+  return {"gradient reduce-scatter", netsim::Collective::reduce_scatter, stream_data, plan_.data_group(),
+          layer_weights(mixture) * plan_.gradient_bytes()};
+}
+
+// Share of a layer's time that weights on their way to the next one, and gradients of the last one, run beside it.
+double Layers::company(bool mixture, bool backward) {
+  Layers alone(plan_, gpu_, timer_);
+  if (backward) {
+    alone.backward_layer(mixture);
+  } else {
+    alone.forward_layer(mixture);
+  }
+  const SimTime layer = alone.walk_.finish().total;
+  SimTime beside = walk_.time_of(gather_weights(mixture));
+  if (backward) beside += walk_.time_of(scatter_gradients(mixture));
+  return std::min(1.0, static_cast<double>(beside.count()) / static_cast<double>(layer.count()));
+}
+
+// Parameters shared out over the replicas (ZeRO-3, FSDP): a layer's are gathered while the one before it computes, and
+// its gradients scattered while the next one does.
+template <class Body>
+void Layers::sharded(const Piece& piece, bool backward, Body body) {
+  const std::int64_t layers = piece.dense_layers + piece.mixture_layers;
+  const auto mixture = [&](std::int64_t i) { return backward ? i < piece.mixture_layers : i >= piece.dense_layers; };
+  if (plan_.sharding != model::Sharding::parameters || plan_.data_group().ranks < 2) {
+    for (std::int64_t i = 0; i < layers; ++i) body(mixture(i));
+    return;
+  }
+  const std::array<double, 2> share{piece.dense_layers > 0 ? company(false, backward) : 0,
+                                    piece.mixture_layers > 0 ? company(true, backward) : 0};
+  std::vector<OpId> before = walk_.here();
+  std::vector<OpId> earlier = before;
+  for (std::int64_t i = 0; i < layers; ++i) {
+    // Prefetch: this layer's weights may come as soon as the layer before the last is done.
+    walk_.wait_for(walk_.start(gather_weights(mixture(i)), plan_.overlap_data ? earlier : before));
+    if (plan_.overlap_data) walk_.slow_down(1 + kOverlapSlowdown * share[mixture(i) ? 1 : 0]);
+    body(mixture(i));
+    walk_.slow_down(1);
+    earlier = before;
+    before = walk_.here();
+    if (!backward) continue;
+    const OpId scattered = walk_.start(scatter_gradients(mixture(i)), walk_.here());
+    if (!plan_.overlap_data || i + 1 == layers) walk_.wait_for(scattered);
+  }
+}
+
+PieceTimes Layers::forward(const Piece& piece) {
+  if (piece.embedding) embedding(false);
+  sharded(piece, false, [&](bool mixture) { forward_layer(mixture); });
+  if (piece.head) head_forward();
+  return walk_.finish();
+}
+
+PieceTimes Layers::backward(const Piece& piece) {
+  if (piece.head) head_backward();
+  sharded(piece, true, [&](bool mixture) { backward_layer(mixture); });
+  if (piece.embedding) embedding(true);
+  return walk_.finish();
+}
+
+PieceTimes PieceMaker::forward(const Piece& piece) const { return Layers(plan, gpu, timer).forward(piece); }
+PieceTimes PieceMaker::backward(const Piece& piece) const { return Layers(plan, gpu, timer).backward(piece); }
+
+}  // namespace weft::workload

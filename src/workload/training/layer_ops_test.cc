@@ -1,0 +1,138 @@
+#include "workload/training/layer_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "workload/training/published_steps.h"
+
+namespace weft::workload {
+namespace {
+
+// Kernel times of an H100; every call takes a fixed time a byte, so that sizes can be read off.
+class FlatTimer : public CommunicationTimer {
+ public:
+  [[nodiscard]] SimTime collective(netsim::Collective /*operation*/, Bytes bytes, const OpGroup& /*group*/) override {
+    return SimTime(bytes.count() * 3);
+  }
+  [[nodiscard]] SimTime message(Bytes bytes, const OpGroup& /*group*/) override { return SimTime(bytes.count() * 20); }
+};
+
+class LayerOpsTest : public ::testing::Test {
+ protected:
+  LayerOpsTest() : rates_(GpuRates::of(PublishedMachine("h100-sxm").gpu()).value()) {}
+
+  PieceTimes forward(const TrainingPlan& plan, std::int64_t dense, std::int64_t mixture) {
+    return PieceMaker{plan, rates_, timer_}.forward({dense, mixture, false, false});
+  }
+  PieceTimes backward(const TrainingPlan& plan, std::int64_t dense, std::int64_t mixture) {
+    return PieceMaker{plan, rates_, timer_}.backward({dense, mixture, false, false});
+  }
+  static TrainingPlan plan_of(const char* model, std::int64_t tensor) {
+    TrainingPlan plan;
+    plan.shape = *find_model(model);
+    plan.gpus = plan.tensor = tensor;
+    plan.sequence = 4096;
+    plan.sequence_parallel = tensor > 1;
+    plan.fp32_gradients = true;
+    return plan;
+  }
+  static const PieceCommunication* call(const PieceTimes& times, std::string_view what) {
+    const auto found = std::find_if(times.communication.begin(), times.communication.end(),
+                                    [&](const PieceCommunication& one) { return one.what == what; });
+    return found == times.communication.end() ? nullptr : &*found;
+  }
+
+  GpuRates rates_;
+  FlatTimer timer_;
+};
+
+// 2 operations for each weight and token and causal attention forward, twice that and 2.5 times attention backward.
+TEST_F(LayerOpsTest, FlopsOfALayer) {
+  for (const std::int64_t tensor : {1, 4}) {
+    const TrainingPlan plan = plan_of("llama-3.1-8b", tensor);
+    const LayerParameters weights = layer_parameters(plan.shape, false);
+    const double split = static_cast<double>(tensor);
+    const double products = 2 * 4096 * (weights.attention + weights.dense) / split;
+    const double attention = 2.0 * 32 * 4096 * 4096 * 256 * 0.5 / split;
+    EXPECT_NEAR(forward(plan, 3, 0).flops, 3 * (products + attention), 1e-6 * products);
+    EXPECT_NEAR(backward(plan, 3, 0).flops, 3 * (2 * products + 2.5 * attention), 1e-6 * products);
+  }
+}
+
+// With sequence parallelism a layer gathers and scatters twice each way, and gathers its inputs once more backward
+// (Korthikanti et al., arXiv 2205.05198, section 4.2.2); buffers are tokens x width x 2 bytes.
+TEST_F(LayerOpsTest, TensorCallsOfALayer) {
+  const TrainingPlan plan = plan_of("llama-3.1-8b", 4);
+  const PieceTimes there = forward(plan, 5, 0);
+  ASSERT_NE(call(there, "tensor all-gather"), nullptr);
+  EXPECT_EQ(call(there, "tensor all-gather")->calls, 10U);
+  EXPECT_EQ(call(there, "tensor all-gather")->bytes, Bytes(4096 * 4096 * 2));
+  EXPECT_EQ(call(there, "tensor reduce-scatter")->calls, 10U);
+  const PieceTimes back = backward(plan, 5, 0);
+  EXPECT_EQ(call(back, "tensor all-gather")->calls, 20U);
+  EXPECT_EQ(call(back, "tensor reduce-scatter")->calls, 10U);
+  EXPECT_EQ(forward(plan_of("llama-3.1-8b", 1), 5, 0).communication.size(), 0U);
+}
+
+// What a product reads is gathered in its precision; sums are not.
+TEST_F(LayerOpsTest, Fp8GathersHalfOfTheBytes) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 4);
+  plan.precision = model::Precision::fp8;
+  const PieceTimes times = forward(plan, 1, 0);
+  EXPECT_EQ(call(times, "tensor all-gather")->bytes, Bytes(4096 * 4096));
+  EXPECT_EQ(call(times, "tensor reduce-scatter")->bytes, Bytes(4096 * 4096 * 2));
+  EXPECT_LT(times.total, forward(plan_of("llama-3.1-8b", 4), 1, 0).total);
+}
+
+// Tokens go to two of eight experts over the expert group; experts split over a tensor group gather them besides.
+TEST_F(LayerOpsTest, CallsOfAMixture) {
+  TrainingPlan plan = plan_of("mixtral-8x7b", 1);
+  plan.gpus = plan.data = plan.expert = 8;
+  const PieceTimes spread = forward(plan, 0, 1);
+  ASSERT_NE(call(spread, "expert dispatch"), nullptr);
+  EXPECT_EQ(call(spread, "expert dispatch")->bytes, Bytes(std::int64_t{4096} * 2 * 4096 * 2));
+  EXPECT_EQ(call(spread, "expert all-gather"), nullptr);
+  plan.tensor = 4;
+  plan.data = 2;
+  plan.expert = 2;
+  plan.expert_tensor = 4;
+  plan.sequence_parallel = true;
+  const PieceTimes split = forward(plan, 0, 1);
+  ASSERT_NE(call(split, "expert all-gather"), nullptr);
+  EXPECT_EQ(call(split, "expert all-gather")->group.ranks, 4U);
+  EXPECT_EQ(call(split, "expert all-gather")->bytes, Bytes(std::int64_t{4096} * 2 * 4096 * 2));
+  EXPECT_EQ(call(split, "expert dispatch")->bytes, Bytes(std::int64_t{4096} / 4 * 2 * 4096 * 2));
+  EXPECT_NE(call(split, "expert reduce-scatter"), nullptr);
+}
+
+// Weights that come beside the layers slow them down by no more than kOverlapSlowdown, and the less they are the less.
+TEST_F(LayerOpsTest, ShardedWeightsSlowTheLayersTheyRunBeside) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  const SimTime alone = forward(plan, 8, 0).compute;
+  plan.gpus = plan.data = 8;
+  plan.sharding = model::Sharding::parameters;
+  plan.overlap_data = true;
+  const double one = static_cast<double>(forward(plan, 8, 0).compute.count()) / static_cast<double>(alone.count());
+  EXPECT_GT(one, 1);
+  EXPECT_LE(one, 1 + kOverlapSlowdown);
+  TrainingPlan more = plan;
+  more.micro_batch = 4;
+  TrainingPlan more_alone = plan_of("llama-3.1-8b", 1);
+  more_alone.micro_batch = 4;
+  const double four = static_cast<double>(forward(more, 8, 0).compute.count()) /
+                      static_cast<double>(forward(more_alone, 8, 0).compute.count());
+  EXPECT_LT(four, one);
+}
+
+// Full recomputation repeats the forward pass, kernel for kernel.
+TEST_F(LayerOpsTest, FullRecomputation) {
+  TrainingPlan plan = plan_of("llama-3.1-8b", 1);
+  const SimTime there = forward(plan, 2, 0).compute;
+  EXPECT_EQ(backward(plan, 2, 0).recompute, SimTime(0));
+  plan.recompute = model::Recompute::full;
+  EXPECT_EQ(backward(plan, 2, 0).recompute, there);
+}
+
+}  // namespace
+}  // namespace weft::workload

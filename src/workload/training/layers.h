@@ -1,0 +1,143 @@
+// One rank's layers as kernels and calls laid on streams; used by training/layer_ops.cc (attention, dense blocks,
+// embedding, head, sharded weights) and training/layer_mixture.cc (experts) alone. Sizes of memory-bound kernels are
+// bytes read and written.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "workload/training/step_walk.h"
+
+namespace weft::workload {
+
+namespace layer {
+
+inline constexpr double kBf16 = 2;  // bytes
+inline constexpr double kFp32 = 4;
+inline constexpr double kFp8 = 1;
+
+inline double d(std::int64_t value) { return static_cast<double>(value); }
+
+}  // namespace layer
+
+// Everything that one rank does in one layer.
+class Layers {
+ public:
+  Layers(const TrainingPlan& plan, const GpuRates& gpu, CommunicationTimer& timer)
+      : plan_(plan), shape_(plan.shape), gpu_(gpu), timer_(timer), walk_(timer) {
+    tensor_ = layer::d(plan.tensor);
+    tokens_ = plan.tokens();
+    held_ = plan.sequence_parallel ? tokens_ / tensor_ : tokens_;
+    hidden_ = layer::d(shape_.hidden);
+    kv_ = std::max(1.0, layer::d(shape_.kv_heads) / tensor_);
+    heads_ = layer::d(shape_.heads) / tensor_;
+    fp8_ = plan.precision == model::Precision::fp8;
+    eager_ = plan.framework == model::Framework::eager;
+    compiled_ = plan.framework == model::Framework::compiled;
+  }
+
+  PieceTimes forward(const Piece& piece);
+  PieceTimes backward(const Piece& piece);
+
+ private:
+  // Kernels.
+  [[nodiscard]] Kernel moved(std::string_view name, double bytes) const { return {name, gpu_.stream(bytes), 0}; }
+  [[nodiscard]] Kernel product(std::string_view name, const Product& shape, bool low = true) const {
+    return {name, gpu_.product(shape, low ? plan_.precision : model::Precision::bf16), shape.flops()};
+  }
+  // Of the two products of a backward pass: with respect to the input, and to the weights.
+  [[nodiscard]] Kernel input_gradient(std::string_view name, const Product& forward, bool low = true) const;
+  [[nodiscard]] Kernel weight_gradient(std::string_view name, const Product& forward, bool low = true) const;
+  [[nodiscard]] Kernel attention(bool backward) const;
+  [[nodiscard]] Kernel scores(bool backward) const;
+  [[nodiscard]] Kernel corrections(bool backward) const;
+
+  // Shapes.
+  [[nodiscard]] Product query_key_value() const;
+  [[nodiscard]] Product attention_out() const { return {tokens_, hidden_, heads_ * layer::d(shape_.value_width())}; }
+  [[nodiscard]] Product up() const {
+    return {tokens_, layer::d(shape_.ffn) / tensor_ * (shape_.gated ? 2 : 1), hidden_};
+  }
+  [[nodiscard]] Product down() const { return {tokens_, hidden_, layer::d(shape_.ffn) / tensor_}; }
+
+  // Parts of a layer.
+  void forward_layer(bool mixture);
+  void forward_attention();
+  void core_attention_forward();
+  void forward_dense();
+  void forward_mixture();
+  void backward_layer(bool mixture);
+  void backward_attention();
+  void backward_dense();
+  void backward_mixture();
+  void embedding(bool backward);
+  void head_forward();
+  void head_backward();
+  void column_forward(std::string_view name, const Product& shape);
+  void row_forward(std::string_view name, const Product& shape);
+  void column_backward(std::string_view name, const Product& shape);
+  void row_backward(std::string_view name, const Product& shape);
+  void norm_forward();
+  void norm_backward();
+  void residual(bool backward);
+  void activation(double tokens, double width, bool backward);
+  void rotate(bool backward);
+  // To FP8: a tensor that a row product reads or the gradient that a column product gets, with its transpose.
+  void cast(double elements);
+  void cast_row_gradient();
+  void transpose_gathered();
+  void expert_products(double tokens, bool backward);
+  void routing();
+  void sort_arrived();
+  [[nodiscard]] double latent_extra(bool backward) const;
+
+  // Calls.
+  [[nodiscard]] Call tensor_call(std::string_view what, netsim::Collective collective) const {
+    // What is gathered is read by a product, and travels in its precision; sums are scattered in bf16.
+    const bool low = fp8_ && collective == netsim::Collective::all_gather;
+    return {what, collective, stream_tensor, plan_.tensor_group(),
+            tokens_ * hidden_ * (low ? layer::kFp8 : layer::kBf16)};
+  }
+  // Experts split over a tensor group: its ranks gather what each received, and scatter the sums.
+  [[nodiscard]] Call expert_tensor_call(std::string_view what, netsim::Collective collective) const {
+    OpGroup group = plan_.tensor_group();
+    group.name = "expert tensor";
+    group.ranks = static_cast<std::uint32_t>(plan_.expert_tensor);
+    group.node_ranks = std::min(group.node_ranks, group.ranks);
+    return {what, collective, stream_expert, group, arrived() * hidden_ * layer::kBf16};
+  }
+  [[nodiscard]] Call exchange(std::string_view what) const {
+    return {what, netsim::Collective::all_to_all, stream_expert, plan_.expert_group(),
+            routed() * hidden_ * layer::kBf16};
+  }
+  // Tokens that a rank sends to experts, each as often as it has experts.
+  [[nodiscard]] double routed() const {
+    return tokens_ / (plan_.sequence_parallel ? tensor_ : 1) * layer::d(shape_.active_experts);
+  }
+  // Tokens that a rank's experts work on.
+  [[nodiscard]] double arrived() const { return routed() * layer::d(plan_.expert_tensor); }
+  [[nodiscard]] Call gather_weights(bool mixture) const;
+  [[nodiscard]] Call scatter_gradients(bool mixture) const;
+  [[nodiscard]] double layer_weights(bool mixture) const;
+
+  [[nodiscard]] double company(bool mixture, bool backward);
+  template <class Body>
+  void sharded(const Piece& piece, bool backward, Body body);
+
+  const TrainingPlan& plan_;
+  const ModelShape& shape_;
+  const GpuRates& gpu_;
+  CommunicationTimer& timer_;
+  StepWalk walk_;
+  double tensor_ = 1;
+  double tokens_ = 0;  // of a micro-batch on this rank, before sequence parallelism
+  double held_ = 0;    // after it
+  double hidden_ = 0;
+  double heads_ = 0;
+  double kv_ = 0;
+  bool fp8_ = false;
+  bool eager_ = false;
+  bool compiled_ = false;
+};
+
+}  // namespace weft::workload

@@ -1,0 +1,65 @@
+// Lays the kernels and the communication of one rank on streams, in the order of the program: kernels follow each
+// other, communication follows the kernel before it, and the next kernel waits for it unless the two are put side by
+// side. The graph is played at the end. Used by layer_ops alone.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/training/layer_ops.h"
+
+namespace weft::workload {
+
+struct Kernel {
+  std::string_view name;
+  double seconds = 0;
+  double flops = 0;
+};
+
+// A collective; without effect where its group has one rank.
+struct Call {
+  std::string_view what;
+  netsim::Collective collective = netsim::Collective::all_gather;
+  std::uint8_t stream = stream_tensor;
+  OpGroup group;
+  double bytes = 0;
+};
+
+class StepWalk {
+ public:
+  explicit StepWalk(CommunicationTimer& timer);
+
+  void run(const Kernel& kernel);
+  void run(std::initializer_list<Kernel> kernels);
+  // The next kernel waits for all of it.
+  void talk(const Call& call);
+  // The call beside the kernels. Of `pieces` that both are cut into, one stands alone, before the kernels or after
+  // them; 0: none does. What runs beside the kernels slows them down.
+  void beside(const Call& call, double pieces, bool first, const std::vector<Kernel>& kernels);
+  // The call beside whatever comes next; it begins after `after` and is waited for with wait_for().
+  OpId start(const Call& call, const std::vector<OpId>& after);
+  void wait_for(OpId op) { waits_.push_back(op); }
+  [[nodiscard]] const std::vector<OpId>& here() const { return waits_; }
+  [[nodiscard]] SimTime time_of(const Call& call);
+
+  void recomputing(bool on) { again_ = on; }
+  void slow_down(double factor) { slow_ = factor; }
+
+  [[nodiscard]] PieceTimes finish();
+
+ private:
+  OpId put(std::uint8_t stream, OpKind kind, std::string_view name, double seconds, const std::vector<OpId>& after);
+  double note(const Call& call);  // seconds of it, counted
+
+  CommunicationTimer& timer_;
+  OpGraph graph_;
+  ClassId rank_{0};
+  PieceTimes times_;
+  std::vector<OpId> waits_;
+  double slow_ = 1;
+  bool again_ = false;
+};
+
+}  // namespace weft::workload

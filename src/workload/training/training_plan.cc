@@ -1,0 +1,255 @@
+#include "workload/training/training_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::workload {
+namespace {
+
+OpGroup group(std::string name, std::int64_t ranks, std::int64_t stride, std::int64_t node_gpus) {
+  OpGroup result;
+  result.name = std::move(name);
+  result.ranks = static_cast<std::uint32_t>(ranks);
+  result.stride = static_cast<std::uint32_t>(stride);
+  result.node_ranks = static_cast<std::uint32_t>(std::min(ranks, std::max<std::int64_t>(1, node_gpus / stride)));
+  // A group that does not fill its servers evenly is counted with the ranks that each server has.
+  while (result.node_ranks > 1 && result.ranks % result.node_ranks != 0) --result.node_ranks;
+  return result;
+}
+
+class Planner {
+ public:
+  Planner(const model::JobSpec& job, const model::Cluster& cluster, Diagnostics& diagnostics)
+      : job_(job), training_(job.training.value), cluster_(cluster), diagnostics_(diagnostics) {}
+
+  std::optional<TrainingPlan> run() {
+    const std::size_t before = diagnostics_.error_count();
+    std::optional<ModelShape> shape = shape_of(training_, diagnostics_);
+    if (!shape) return std::nullopt;
+    plan_.shape = *shape;
+    machine();
+    // Before the servers are counted: what is said to fit there must fit the model.
+    tensor_fits();
+    if (diagnostics_.error_count() != before) return std::nullopt;
+    groups();
+    if (diagnostics_.error_count() != before) return std::nullopt;
+    batches();
+    habits();
+    model_fits();
+    if (diagnostics_.error_count() != before) return std::nullopt;
+    return plan_;
+  }
+
+ private:
+  void error(const Place& place, std::string message, std::string hint) {
+    diagnostics_.error(place.known() ? place : training_.place, std::move(message), std::move(hint));
+  }
+
+  void machine() {
+    plan_.gpus = job_.nodes.value * job_.gpus_per_node.value;
+    plan_.node_gpus = job_.gpus_per_node.value;
+    for (const model::PoolSpec& pool : cluster_.spec().pools.value) {
+      if (pool.name->text != job_.pool.value) continue;
+      const model::ServerModel* server = cluster_.catalog().server(pool.server.value);
+      if (server == nullptr) continue;
+      if (server->nvlink_domain.has_value()) {
+        plan_.node_gpus = std::max(plan_.node_gpus, std::min(plan_.gpus, server->nvlink_domain.value));
+      }
+    }
+  }
+
+  void groups() {
+    const model::ParallelSpec& p = training_.parallel.value;
+    plan_.tensor = p.tensor.value;
+    plan_.pipeline = p.pipeline.value;
+    plan_.interleave = p.interleave.value;
+    plan_.context = p.context.value;
+    plan_.expert = p.expert.value;
+    plan_.context_exchange = p.context_exchange.value;
+    const std::int64_t model = plan_.tensor * plan_.pipeline * plan_.context;
+    if (plan_.gpus % model != 0) {
+      error(p.place,
+            fmt::format("tensor {} x pipeline {} x context {} = {} does not divide {} GPUs", plan_.tensor,
+                        plan_.pipeline, plan_.context, model, plan_.gpus),
+            fitting_nodes(model));
+      return;
+    }
+    plan_.data = plan_.gpus / model;
+    if (p.data.has_value() && p.data.value != plan_.data) {
+      error(p.data.place,
+            fmt::format("data {} x {} = {} GPUs, but the job has {}", p.data.value, model, p.data.value * model,
+                        plan_.gpus),
+            fmt::format("data: {}, or nodes: {}", plan_.data,
+                        (p.data.value * model + job_.gpus_per_node.value - 1) / job_.gpus_per_node.value));
+    }
+    const bool spread = plan_.expert > 1;
+    plan_.expert_tensor = p.expert_tensor.has_value() ? p.expert_tensor.value : (spread ? 1 : plan_.tensor);
+    plan_.sequence_parallel = p.sequence.has_value()
+                                  ? p.sequence.value && plan_.tensor > 1
+                                  : plan_.tensor > 1 && training_.framework.value == model::Framework::megatron;
+  }
+
+  // Numbers of servers near the one asked for that the model's split divides.
+  std::string fitting_nodes(std::int64_t model) const {
+    const std::int64_t per_node = job_.gpus_per_node.value;
+    std::int64_t below = 0;
+    std::int64_t above = 0;
+    for (std::int64_t nodes = 1; nodes <= job_.nodes.value + model; ++nodes) {
+      if (nodes * per_node % model != 0) continue;
+      if (nodes <= job_.nodes.value) below = nodes;
+      if (nodes > job_.nodes.value && above == 0) above = nodes;
+    }
+    if (below == 0) return fmt::format("nodes: {} would fit, or less parallelism", above);
+    return fmt::format("nodes: {} or {} would fit", below, above);
+  }
+
+  void batches() {
+    plan_.sequence = plan_.shape.sequence;
+    plan_.micro_batch = training_.micro_batch.value;
+    plan_.steps = training_.steps.value;
+    const std::int64_t unit = plan_.data * plan_.micro_batch;
+    plan_.global_batch = training_.global_batch.has_value() ? training_.global_batch.value : unit * plan_.pipeline;
+    const Place& place = training_.global_batch.place;
+    if (plan_.global_batch % unit != 0) {
+      const std::int64_t below = plan_.global_batch / unit * unit;
+      error(place,
+            fmt::format("a global batch of {} sequences does not divide over data {} x micro_batch {}",
+                        plan_.global_batch, plan_.data, plan_.micro_batch),
+            below > 0 ? fmt::format("global_batch: {} or {} would", below, below + unit)
+                      : fmt::format("global_batch: {} is the least", unit));
+      return;
+    }
+    plan_.micro_batches = plan_.global_batch / unit;
+    if (plan_.sequence % (plan_.context > 1 ? 2 * plan_.context : 1) != 0) {
+      error(training_.parallel.value.context.place,
+            fmt::format("a sequence of {} tokens does not divide into 2 x {} parts", plan_.sequence, plan_.context),
+            "context parallelism gives every GPU an early and a late part, for equal work");
+    }
+    if (plan_.interleave > 1 && plan_.pipeline < 2) {
+      error(training_.parallel.value.interleave.place, "interleaving needs a pipeline", "pipeline: 2 or more");
+    } else if (plan_.interleave > 1 && plan_.micro_batches % plan_.pipeline != 0) {
+      error(training_.parallel.value.interleave.place,
+            fmt::format("an interleaved pipeline of {} stages cannot run {} micro-batches", plan_.pipeline,
+                        plan_.micro_batches),
+            fmt::format("micro-batches must be a multiple of {}: global_batch: {}", plan_.pipeline,
+                        (plan_.micro_batches / plan_.pipeline + 1) * plan_.pipeline * unit));
+    }
+  }
+
+  void habits() {
+    plan_.recompute = training_.recompute.value;
+    plan_.framework = training_.framework.value;
+    plan_.precision = training_.precision.value;
+    plan_.flash = training_.flash_attention.value;
+    plan_.bf16_optimizer = training_.bf16_optimizer.value;
+    const bool megatron = plan_.framework == model::Framework::megatron;
+    plan_.sharding = training_.sharding.has_value()               ? training_.sharding.value
+                     : megatron && plan_.data * plan_.context > 1 ? model::Sharding::optimizer
+                                                                  : model::Sharding::none;
+    plan_.fp32_gradients = training_.fp32_gradients.has_value() ? training_.fp32_gradients.value : megatron;
+    const model::OverlapSpec& overlap = training_.overlap.value;
+    const auto habit = [](const model::Given<bool>& given, bool usual) {
+      return given.has_value() ? given.value : usual;
+    };
+    plan_.overlap_tensor = habit(overlap.tensor, megatron && plan_.sequence_parallel);
+    plan_.overlap_data = habit(overlap.data, true);
+    plan_.overlap_pipeline = habit(overlap.pipeline, plan_.interleave > 1);
+    plan_.overlap_expert = habit(overlap.expert, false);
+  }
+
+  void divides(std::int64_t part, std::int64_t whole, const model::Given<std::int64_t>& given, const char* what) {
+    if (whole % part == 0) return;
+    std::string fits;
+    for (std::int64_t n = 1; n <= std::min<std::int64_t>(whole, 64); ++n) {
+      if (whole % n == 0) fits += fmt::format("{}{}", fits.empty() ? "" : ", ", n);
+    }
+    error(given.place, fmt::format("{} does not divide {} {}", part, whole, what), "these do: " + fits);
+  }
+
+  void tensor_fits() {
+    const model::Given<std::int64_t>& tensor = training_.parallel.value.tensor;
+    const ModelShape& shape = plan_.shape;
+    divides(tensor.value, shape.heads, tensor, "heads");
+    if (shape.heads % tensor.value != 0) return;
+    if (shape.kv_heads % tensor.value != 0 && tensor.value % shape.kv_heads != 0) {
+      error(tensor.place, fmt::format("tensor {} and {} key-value heads do not divide", tensor.value, shape.kv_heads),
+            fmt::format("tensor: up to {}, or a multiple of it", shape.kv_heads));
+    }
+  }
+
+  void model_fits() {
+    const model::ParallelSpec& p = training_.parallel.value;
+    const ModelShape& shape = plan_.shape;
+    const std::int64_t chunks = plan_.pipeline * plan_.interleave;
+    if (chunks > shape.layers) {
+      error(p.pipeline.place, fmt::format("{} layers cannot fill {} chunks", shape.layers, chunks),
+            fmt::format("pipeline x interleave at most {}", shape.layers));
+    }
+    if (plan_.interleave > 1 && shape.layers % chunks != 0 && shape.layers % plan_.pipeline == 0) {
+      divides(plan_.interleave, shape.layers / plan_.pipeline, p.interleave, "layers of a stage");
+    }
+    if (!shape.mixture()) {
+      if (plan_.expert > 1) {
+        error(p.expert.place, fmt::format("`{}` has no experts to spread", shape.name), "expert: 1");
+      }
+      return;
+    }
+    divides(plan_.expert, shape.experts, p.expert, "experts");
+    const std::int64_t replicas = plan_.data * plan_.context * plan_.tensor;
+    if (replicas % (plan_.expert * plan_.expert_tensor) != 0) {
+      error(p.expert.place,
+            fmt::format("expert {} x expert_tensor {} does not divide the {} GPUs of a stage", plan_.expert,
+                        plan_.expert_tensor, replicas),
+            "experts are spread over data x context x tensor");
+    }
+  }
+
+  const model::JobSpec& job_;
+  const model::TrainingSpec& training_;
+  const model::Cluster& cluster_;
+  Diagnostics& diagnostics_;
+  TrainingPlan plan_;
+};
+
+}  // namespace
+
+std::vector<std::int64_t> TrainingPlan::chunk_layers() const {
+  const std::int64_t chunks = pipeline * interleave;
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(chunks), shape.layers / chunks);
+  std::int64_t left = shape.layers % chunks;
+  // Rounded up, the chunks in the middle take one more; the ends go without.
+  const std::int64_t first = (chunks - left) / 2;
+  for (std::int64_t i = 0; i < left; ++i) ++layers[static_cast<std::size_t>(first + i)];
+  return layers;
+}
+
+OpGroup TrainingPlan::tensor_group() const { return group("tensor", tensor, 1, node_gpus); }
+OpGroup TrainingPlan::context_group() const { return group("context", context, tensor, node_gpus); }
+OpGroup TrainingPlan::data_group() const { return group("data", data * context, tensor, node_gpus); }
+OpGroup TrainingPlan::expert_group() const { return group("expert", expert, expert_tensor, node_gpus); }
+OpGroup TrainingPlan::expert_data_group() const {
+  return group("expert data", data * context * tensor / (expert * expert_tensor), expert * expert_tensor, node_gpus);
+}
+OpGroup TrainingPlan::pipeline_group() const { return group("pipeline", pipeline, gpus / pipeline, node_gpus); }
+
+std::string TrainingPlan::layout() const {
+  std::string text;
+  const auto add = [&](const char* name, std::int64_t count) {
+    if (count > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, count);
+  };
+  add("tensor", tensor);
+  add("pipeline", pipeline);
+  if (interleave > 1) text += fmt::format(" (interleave {})", interleave);
+  add("context", context);
+  add("data", data);
+  if (expert > 1) text += fmt::format(", experts over {}", expert);
+  return text.empty() ? "one GPU" : text;
+}
+
+std::optional<TrainingPlan> plan_training(const model::JobSpec& job, const model::Cluster& cluster,
+                                          Diagnostics& diagnostics) {
+  return Planner(job, cluster, diagnostics).run();
+}
+
+}  // namespace weft::workload

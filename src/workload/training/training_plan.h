@@ -1,0 +1,70 @@
+// A training job with every number settled: how the GPUs of the job are split into groups, how many micro-batches a
+// step has, what overlaps with what. Ranks are numbered as Megatron numbers them: tensor fastest, then context, data,
+// pipeline slowest. What does not divide or does not exist is refused with what would work.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/job.h"
+#include "workload/graph/op_graph.h"
+#include "workload/training/model_shape.h"
+
+namespace weft::workload {
+
+struct TrainingPlan {
+  ModelShape shape;
+  std::int64_t gpus = 1;
+  std::int64_t node_gpus = 8;  // of one NVLink domain
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t interleave = 1;
+  std::int64_t context = 1;
+  std::int64_t expert = 1;
+  std::int64_t expert_tensor = 1;
+  std::int64_t data = 1;
+  bool sequence_parallel = false;
+  model::ContextExchange context_exchange = model::ContextExchange::ring;
+  model::Sharding sharding = model::Sharding::none;
+  model::Recompute recompute = model::Recompute::none;
+  model::Framework framework = model::Framework::megatron;
+  model::Precision precision = model::Precision::bf16;
+  bool flash = true;
+  bool overlap_tensor = false;
+  bool overlap_data = false;
+  bool overlap_pipeline = false;
+  bool overlap_expert = false;
+  bool fp32_gradients = false;
+  bool bf16_optimizer = false;
+  std::int64_t sequence = 0;
+  std::int64_t micro_batch = 1;
+  std::int64_t global_batch = 1;
+  std::int64_t micro_batches = 1;  // of one rank, one step
+  std::int64_t steps = 1;
+
+  // Tokens of a micro-batch on one rank, after the split over the context group.
+  [[nodiscard]] double tokens() const {
+    return static_cast<double>(micro_batch * sequence) / static_cast<double>(context);
+  }
+  [[nodiscard]] double gradient_bytes() const { return fp32_gradients ? 4 : 2; }
+  // Layers of each chunk, by global chunk number (stage = number % pipeline); what does not divide evenly is taken from
+  // the first and last chunks, which also hold the embedding and the head.
+  [[nodiscard]] std::vector<std::int64_t> chunk_layers() const;
+
+  [[nodiscard]] OpGroup tensor_group() const;
+  [[nodiscard]] OpGroup context_group() const;
+  [[nodiscard]] OpGroup data_group() const;         // that shares dense weights: data x context
+  [[nodiscard]] OpGroup expert_group() const;       // that tokens are exchanged in
+  [[nodiscard]] OpGroup expert_data_group() const;  // that shares an expert's weights
+  [[nodiscard]] OpGroup pipeline_group() const;
+  // "tensor 4 x pipeline 4 (interleave 5) x context 2 x data 2"
+  [[nodiscard]] std::string layout() const;
+};
+
+// `job` is resolved against `cluster`. Reports everything that is wrong.
+[[nodiscard]] std::optional<TrainingPlan> plan_training(const model::JobSpec& job, const model::Cluster& cluster,
+                                                        Diagnostics& diagnostics);
+
+}  // namespace weft::workload
