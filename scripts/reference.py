@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""scripts/reference.py [--check] [WEFT]: writes docs/reference/*.md from the schemas that the executable prints.
+"""scripts/reference.py [--check] [WEFT]: writes docs/reference/*.md and README.md's list of commands from the executable.
 
-Defaults are not part of a JSON Schema: they come from `weft show effective`, which marks them. With --check nothing is
-written; the exit code is 1 when a page is out of date.
+The pages on files come from `weft schema`. Defaults are not part of a JSON Schema: they come from `weft show effective`,
+which marks them. The page on commands, and the tables between the two markers in README.md, come from `weft help`; a
+command that no group of GROUPS names is an error. With --check nothing is written; the exit code is 1 when a file is out
+of date.
 """
 import json
 import pathlib
@@ -13,6 +15,19 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MADE = "<!-- Made by scripts/reference.py from `weft schema`. Do not edit. -->\n"
 FABRICS = ("backend", "storage", "frontend")
+
+# Groups of commands, by their first words; within a group the order is that of `weft help`.
+GROUPS = {
+    "Design": ("design", "show", "checklist"),
+    "Check": ("check", "rules", "explain", "trace", "failures", "discover"),
+    "Render": ("render", "diff"),
+    "Simulate": ("sim",),
+    "Schedule": ("sched",),
+    "Out of band": ("oob", "rescue"),
+    "Catalog, formats and help": ("catalog", "schema", "completion", "man", "help", "version"),
+}
+README_BEGIN = "<!-- commands: made by scripts/reference.py from `weft help`; do not edit -->\n"
+README_END = "<!-- end of commands -->\n"
 
 # Names one element of every list, so that the effective file shows the defaults of all of them.
 SAMPLE = """
@@ -99,6 +114,73 @@ suppress:
 
 A suppression that matches nothing, has expired or names no rule is a finding itself.
 """
+
+
+COMMANDS_INTRO = """# Commands
+
+Every command of weft with its `--help`. `weft help exit-codes`, `weft help formats` and `weft help environment` say what
+holds for all of them.
+"""
+
+
+def commands_of(weft):
+    """{group: {command: summary}} from `weft help`."""
+    listed = re.search(r"^Commands:\n((?: .*\n)+)", run(weft, "help"), re.M)
+    if not listed:
+        sys.exit("reference: `weft help` has no list of commands")
+    groups = {group: {} for group in GROUPS}
+    for line in listed[1].splitlines():
+        match = re.fullmatch(r"  (\S+(?: \S+)*)  +(\S.*)", line)
+        if not match:
+            sys.exit(f"reference: `weft help` lists a command without a summary: {line.strip()}")
+        group = next((name for name, words in GROUPS.items() if match[1].split()[0] in words), None)
+        if group is None:
+            sys.exit(f"reference: `weft {match[1]}` is in no group: add it to GROUPS of scripts/reference.py")
+        groups[group][match[1]] = match[2]
+    for group, words in GROUPS.items():
+        for word in words:
+            if not any(command.split()[0] == word for command in groups[group]):
+                sys.exit(f"reference: there is no command `weft {word}`: remove it from GROUPS of scripts/reference.py")
+    return groups
+
+
+def split_common(text):
+    """The help of a command, and its last section: the options of every command."""
+    head, mark, common = text.partition("\nOptions of every command:\n")
+    if not mark:
+        sys.exit("reference: the help of a command does not list the options of every command")
+    return head.rstrip(), common.rstrip()
+
+
+def commands_page(weft, groups):
+    out = [MADE.replace("schema", "help") + COMMANDS_INTRO]
+    common = split_common(run(weft, "help", "version"))[1]
+    out += ["Options of every command:", "", "```text", common, "```", ""]
+    for group, commands in groups.items():
+        out += [f"## {group}", ""]
+        for command in commands:
+            text = split_common(run(weft, "help", *command.split()))[0]
+            out += [f"### weft {command}", "", "```text", text, "```", ""]
+    return "\n".join(out)
+
+
+def readme_tables(groups):
+    out = [f"{sum(map(len, groups.values()))} commands. Each name leads to its options and examples.", ""]
+    for group, commands in groups.items():
+        out += [f"**{group}**", "", "| command | what it does |", "|---|---|"]
+        for command, summary in commands.items():
+            anchor = f"weft-{command.replace(' ', '-')}"
+            out.append(f"| [`weft {command}`](docs/reference/commands.md#{anchor}) | {summary.replace('|', chr(92) + '|')} |")
+        out.append("")
+    return "\n".join(out)
+
+
+def readme_page(groups):
+    text = (ROOT / "README.md").read_text()
+    if text.count(README_BEGIN) != 1 or text.count(README_END) != 1 or text.index(README_BEGIN) > text.index(README_END):
+        sys.exit(f"reference: README.md must have these two lines once, in this order:\n{README_BEGIN}{README_END}")
+    head, rest = text.split(README_BEGIN)
+    return f"{head}{README_BEGIN}\n{readme_tables(groups)}\n{README_END}{rest.split(README_END)[1]}"
 
 
 def rules_page(weft):
@@ -243,7 +325,10 @@ def main():
     words = [word for word in sys.argv[1:] if word != "--check"]
     weft = words[0] if words else str(ROOT / "build/release/weft")
     defaults = defaults_of(run(weft, "show", "effective", "-", stdin=SAMPLE))
+    groups = commands_of(weft)
     pages = {
+        "../../README.md": readme_page(groups),
+        "commands.md": commands_page(weft, groups),
         "cluster-file.md": Page(json.loads(run(weft, "schema", "cluster")), defaults).text(CLUSTER_INTRO, "cluster"),
         "job-file.md": Page(json.loads(run(weft, "schema", "job")), {}).text(JOB_INTRO, "job"),
         "rules.md": rules_page(weft),
@@ -251,7 +336,7 @@ def main():
     }
     stale = 0
     for name, text in pages.items():
-        path = ROOT / "docs/reference" / name
+        path = (ROOT / "docs/reference" / name).resolve()
         if path.exists() and path.read_text() == text:
             continue
         stale += 1
