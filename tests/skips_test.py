@@ -161,7 +161,7 @@ class Sources(unittest.TestCase):
 
     @staticmethod
     def files():
-        return [*ROOT.glob("src/*/*_test.cc"), *ROOT.glob("tests/*_test.cc")]
+        return [*ROOT.glob("src/**/*_test.cc"), *ROOT.glob("tests/*_test.cc")]
 
     def test_every_line_of_the_list_names_a_test(self):
         names = set()
