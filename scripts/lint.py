@@ -124,9 +124,10 @@ def main():
     (BUNDLES / "compile_commands.json").write_text(json.dumps(entries))
 
     def tidy(source):
-        # The commands are GCC's; clang does not know all of its warnings.
+        # The commands are GCC's; clang does not know all of its warnings and parameters.
         return subprocess.run(
-            [tool, "-p", str(BUNDLES), "--quiet", "--extra-arg=-Wno-unknown-warning-option", str(source)],
+            [tool, "-p", str(BUNDLES), "--quiet", "--extra-arg=-Wno-unknown-warning-option",
+             "--extra-arg=-Wno-unused-command-line-argument", str(source)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
     def run(numbered):
