@@ -65,14 +65,14 @@ void copied_addresses(const std::string& text, config::HostFacts& facts) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    const auto words = config::live_text::words_of(rest.substr(0, end));
+    const auto words = words_of(rest.substr(0, end));
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (words.size() < 4 || words[2] != "inet") continue;
     config::HostInterface* interface = find(facts, words[1].substr(0, words[1].find('@')));
     const std::size_t slash = words[3].find('/');
     const auto address = parse_ipv4(words[3].substr(0, slash));
-    const auto length = slash == std::string_view::npos ? std::optional<int>(32)
-                                                        : config::live_text::number_of<int>(words[3].substr(slash + 1));
+    const auto length =
+        slash == std::string_view::npos ? std::optional<int>(32) : number_of<int>(words[3].substr(slash + 1));
     if (interface == nullptr || !address.ok() || !length || *length < 0 || *length > 32) continue;
     add_address(*interface, address->bits, *length);
   }
@@ -148,8 +148,8 @@ void copied_counters(const std::string& text, config::HostInterface& interface) 
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     const std::size_t colon = line.rfind(':');
     if (colon == std::string_view::npos) continue;
-    const auto value = config::live_text::number_of<std::uint64_t>(config::live_text::trimmed(line.substr(colon + 1)));
-    if (value) add_counter(interface, config::live_text::trimmed(line.substr(0, colon)), *value);
+    const auto value = number_of<std::uint64_t>(trimmed(line.substr(colon + 1)));
+    if (value) add_counter(interface, trimmed(line.substr(0, colon)), *value);
   }
 }
 
@@ -175,7 +175,7 @@ void read_default_routes(const ProbeFiles& files, config::HostFacts& facts) {
   std::string_view rest = *text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    const auto words = config::live_text::words_of(rest.substr(0, end));
+    const auto words = words_of(rest.substr(0, end));
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (words.size() < 8 || words[1] != "00000000" || words[7] != "00000000") continue;
     if (config::HostInterface* interface = find(facts, words[0])) interface->default_route = true;

@@ -55,8 +55,8 @@ class Report {
   Finding& add(std::string subject, const Place& place, std::string message);
   // The same, at the value the user wrote (or at `otherwise` where it was left to a default).
   template <class T>
-  Finding& at(const model::Given<T>& given, const Place& otherwise, std::string subject,
-              std::string message) {  // NOLINT
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved on
+  Finding& at(const model::Given<T>& given, const Place& otherwise, std::string subject, std::string message) {
     return add(std::move(subject), given.place.known() ? given.place : otherwise, std::move(message));
   }
 

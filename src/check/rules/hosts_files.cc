@@ -51,14 +51,12 @@ bool has(const std::vector<std::string_view>& options, std::string_view wanted) 
 std::string_view security_of(const std::vector<std::string_view>& options) {
   std::string_view found = "sys";
   for (const std::string_view option : options) {
-    if (config::host_text::starts_with(option, "sec=")) found = option.substr(4);
+    if (starts_with(option, "sec=")) found = option.substr(4);
   }
   return found;
 }
 
-bool allows_sys(std::string_view flavours) {
-  return flavours == "none" || config::host_text::contains(flavours, "sys");
-}
+bool allows_sys(std::string_view flavours) { return flavours == "none" || contains(flavours, "sys"); }
 
 void export_by_address(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
@@ -143,9 +141,9 @@ MountLine mount_of(const config::SettingsFile::Entry& entry) {
 void mount_in_clear(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::mounts, [&](const config::SettingsFile::Entry& entry) {
     const MountLine mount = mount_of(entry);
-    if (!config::host_text::starts_with(mount.type, "nfs") || security_of(mount.options) == "krb5p") return;
+    if (!starts_with(mount.type, "nfs") || security_of(mount.options) == "krb5p") return;
     if (std::any_of(mount.options.begin(), mount.options.end(), [](std::string_view option) {
-          return config::host_text::starts_with(option, "xprtsec=") && option != "xprtsec=none";
+          return starts_with(option, "xprtsec=") && option != "xprtsec=none";
         })) {
       return;
     }
@@ -168,8 +166,7 @@ std::string option_of(const config::SettingsFile::Entry& entry, std::string_view
   const auto words = config::host_text::words_of(entry.value);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if ((words[i] == name || words[i] == letter) && i + 1 < words.size()) return std::string(words[i + 1]);
-    if (config::host_text::starts_with(words[i], name) && words[i].size() > name.size() &&
-        words[i][name.size()] == '=') {
+    if (starts_with(words[i], name) && words[i].size() > name.size() && words[i][name.size()] == '=') {
       return std::string(words[i].substr(name.size() + 1));
     }
   }
@@ -179,10 +176,9 @@ std::string option_of(const config::SettingsFile::Entry& entry, std::string_view
 void block_in_clear(const CheckInput& input, Report& report) {
   std::map<std::string, std::pair<Place, std::vector<std::string>>> by_target;
   each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
-    const bool discovery = !config::host_text::contains(entry.value, "connect");
+    const bool discovery = !contains(entry.value, "connect");
     if (discovery || option_of(entry, "--transport", "-t") != "tcp") return;
-    if (config::host_text::contains(entry.value, "--tls") || config::host_text::contains(entry.value, "--concat"))
-      return;
+    if (contains(entry.value, "--tls") || contains(entry.value, "--concat")) return;
     auto& [place, addresses] = by_target[option_of(entry, "--nqn", "-n")];
     if (!place.known()) place = entry.place;
     addresses.push_back(entry.key);
@@ -197,9 +193,7 @@ void one_path(const CheckInput& input, Report& report) {
   std::map<std::string, std::pair<Place, std::set<std::string>>> by_target;
   each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
     const std::string target = option_of(entry, "--nqn", "-n");
-    if (target.empty() || !config::host_text::contains(entry.value, "connect") ||
-        config::host_text::contains(entry.value, "connect-all"))
-      return;
+    if (target.empty() || !contains(entry.value, "connect") || contains(entry.value, "connect-all")) return;
     auto& [place, addresses] = by_target[target];
     if (!place.known()) place = entry.place;
     addresses.insert(entry.key);

@@ -54,12 +54,12 @@ void bootstrap_interface(const CheckInput& input, Report& report) {
                    "be taken");
       continue;
     }
-    if (!value->known() || config::host_text::starts_with(**value, "^")) continue;
-    const bool exact = config::host_text::starts_with(**value, "=");
+    if (!value->known() || starts_with(**value, "^")) continue;
+    const bool exact = starts_with(**value, "=");
     const auto interfaces = interfaces_of(app);
     for (const std::string_view name : config::host_text::split(std::string_view(**value).substr(exact ? 1 : 0), ',')) {
       const bool there = std::any_of(interfaces.begin(), interfaces.end(), [&](const std::string& interface) {
-        return exact ? interface == name : config::host_text::starts_with(interface, name);
+        return exact ? interface == name : starts_with(interface, name);
       });
       if (there || name.empty()) continue;
       findings.add(app, value->place,
@@ -70,12 +70,12 @@ void bootstrap_interface(const CheckInput& input, Report& report) {
 
 // "mlx5_0,mlx5_1:1": names that each mean one adapter. Nothing when a pattern stands among them.
 std::vector<std::string_view> exact_adapters(std::string_view list) {
-  if (config::host_text::starts_with(list, "^")) return {};
-  if (config::host_text::starts_with(list, "=")) list.remove_prefix(1);
+  if (starts_with(list, "^")) return {};
+  if (starts_with(list, "=")) list.remove_prefix(1);
   std::vector<std::string_view> names = config::host_text::split(list, ',');
   for (std::string_view& name : names) {
     name = name.substr(0, name.find(':'));
-    if (name.empty() || name.back() < '0' || name.back() > '9' || !config::host_text::contains(name, "_")) return {};
+    if (name.empty() || name.back() < '0' || name.back() > '9' || !contains(name, "_")) return {};
   }
   return names;
 }

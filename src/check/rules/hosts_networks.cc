@@ -274,7 +274,7 @@ void same_function_twice(const CheckInput& input, Report& report) {
   std::map<std::pair<std::string, std::string>, const config::SriovPolicyConfig*> owners;  // selector and interface
   for (const config::SriovPolicyConfig& policy : input.config().sriov) {
     for (const config::Setting<std::string>& interface : policy.interfaces) {
-      if (config::host_text::contains(*interface, "#")) continue;  // a share of the functions
+      if (contains(*interface, "#")) continue;  // a share of the functions
       const auto [owner, added] = owners.insert({{policy.node_selector, *interface}, &policy});
       if (added || owner->second == &policy) continue;
       Finding& finding = report.add(policy.name, interface.place,
@@ -306,7 +306,7 @@ void link_type(const CheckInput& input, Report& report) {
   if (backend == nullptr) return;
   const bool ethernet = backend->network.value == model::NetworkKind::ethernet;
   for (const config::NicConfig& nic : input.config().nics) {
-    if (!nic.link_type.known() || config::host_text::contains(config::host_text::lower(nic.name), "storage")) continue;
+    if (!nic.link_type.known() || contains(config::host_text::lower(nic.name), "storage")) continue;
     if ((config::host_text::lower(*nic.link_type) == "ethernet") == ethernet) continue;
     Finding& finding = report.add(nic.name, nic.link_type.place,
                                   fmt::format("`{}` sets its ports to {}, the backend is {}", nic.name, *nic.link_type,

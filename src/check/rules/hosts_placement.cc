@@ -96,10 +96,9 @@ void pinned(const CheckInput& input, Report& report) {
   for (const config::AppConfig& app : input.config().apps) {
     if (!wants_gpu(app)) continue;
     for (const config::Setting<std::string>& constraint : app.constraints) {
-      const bool host = config::host_text::starts_with(*constraint, "kubernetes.io/hostname") ||
-                        config::host_text::starts_with(*constraint, "nodeName=") ||
-                        config::host_text::starts_with(*constraint, "metadata.name");
-      if (!host || config::host_text::contains(*constraint, " NotIn ")) continue;
+      const bool host = starts_with(*constraint, "kubernetes.io/hostname") || starts_with(*constraint, "nodeName=") ||
+                        starts_with(*constraint, "metadata.name");
+      if (!host || contains(*constraint, " NotIn ")) continue;
       findings.add(app, constraint.place, fmt::format("is pinned to hosts by name ({})", *constraint));
     }
   }
@@ -145,7 +144,7 @@ void larger_than_the_limit(const CheckInput& input, Report& report) {
       if (config::text_of(range.find("type")) != "Container" || range.find("max") == nullptr) continue;
       for (const YamlEntry& bound : range.find("max")->entries) {
         const auto most = parse_integer(config::text_of(&bound.value));
-        if (!most || !config::host_text::contains(bound.key, "/")) continue;
+        if (!most || !contains(bound.key, "/")) continue;
         for (const config::AppConfig* app : spaces.at(object.space)) {
           const config::Setting<std::string>* asked = app->limit(bound.key);
           const auto amount = asked == nullptr ? Result<std::int64_t>(0) : parse_integer(asked->value);
@@ -166,8 +165,7 @@ std::map<std::string, Place> slurm_gpu_hosts(const config::ConfigSet& set) {
   for (const config::SettingsFile& file : set.settings) {
     if (file.kind != config::SettingsFile::Kind::slurm) continue;
     for (const config::SettingsFile::Entry& entry : file.entries) {
-      if (entry.key != "nodename" || !config::host_text::contains(config::host_text::lower(entry.value), "gres=gpu"))
-        continue;
+      if (entry.key != "nodename" || !contains(config::host_text::lower(entry.value), "gres=gpu")) continue;
       const auto hosts = expand_hosts(entry.value.substr(0, entry.value.find(' ')));
       if (!hosts) continue;
       for (const std::string& host : *hosts) out.emplace(host, entry.place);
@@ -199,7 +197,7 @@ void two_schedulers(const CheckInput& input, Report& report) {
     const Place* line = slurm_line_for(input, hosts, pool);
     if (line == nullptr) continue;
     for (const config::AppConfig& app : input.config().apps) {
-      const bool by_slurm = app.scheduler.known() && config::host_text::contains(*app.scheduler, "slurm");
+      const bool by_slurm = app.scheduler.known() && contains(*app.scheduler, "slurm");
       if (!wants_gpu(app) || is_batch_script(app) || by_slurm || !tolerates_pool(app, pool)) continue;
       findings.add(app, app.scheduler.known() ? app.scheduler.place : app.place,
                    fmt::format("is placed by Kubernetes on pool `{}`, whose GPUs Slurm hands out too", pool.name->text),

@@ -106,8 +106,7 @@ bool bounds_gpus(const config::KubeObject& quota) {
   const YamlNode* hard = quota.at("spec.hard");
   if (hard == nullptr) return false;
   return std::any_of(hard->entries.begin(), hard->entries.end(), [](const YamlEntry& entry) {
-    return config::host_text::contains(entry.key, "nvidia.com/") ||
-           config::host_text::contains(entry.key, "amd.com/gpu");
+    return contains(entry.key, "nvidia.com/") || contains(entry.key, "amd.com/gpu");
   });
 }
 
@@ -153,8 +152,7 @@ void no_priority(const CheckInput& input, Report& report) {
     if (app.kind == "TrainJob") continue;  // its runtime says
     if (!app.priority_class.known()) {
       findings.add(app, app.place, "has no priority class: anything may preempt it, or wait behind it for ever");
-    } else if (classes.count(*app.priority_class) == 0 &&
-               !config::host_text::starts_with(*app.priority_class, "system-")) {
+    } else if (classes.count(*app.priority_class) == 0 && !starts_with(*app.priority_class, "system-")) {
       findings.add(
           app, app.priority_class.place,
           fmt::format("has priority class `{}`, which no file defines: its pods are refused", *app.priority_class));

@@ -23,7 +23,7 @@ constexpr std::size_t kManyFeatures = 3;
 bool asks_for_gpus(const config::AppConfig& app) {
   if (!is_batch_script(app)) return false;
   return std::any_of(app.limits.begin(), app.limits.end(), [](const config::AppConfig::Resource& limit) {
-    return limit.name != "--gres" || config::host_text::contains(*limit.amount, "gpu");
+    return limit.name != "--gres" || contains(*limit.amount, "gpu");
   });
 }
 
@@ -37,8 +37,7 @@ void each_slurm(const CheckInput& input, See see) {
 
 const config::SettingsFile::Entry* gpu_nodes(const config::SettingsFile& file) {
   for (const config::SettingsFile::Entry& entry : file.entries) {
-    if (entry.key == "nodename" && config::host_text::contains(config::host_text::lower(entry.value), "gres=gpu"))
-      return &entry;
+    if (entry.key == "nodename" && contains(lower(entry.value), "gres=gpu")) return &entry;
   }
   return nullptr;
 }
@@ -77,7 +76,7 @@ void unknown_feature(const CheckInput& input, Report& report) {
       any = true;
       for (const std::string_view word : config::host_text::words_of(entry.value)) {
         const std::size_t equals = std::min(word.find('='), word.size() - 1);
-        const std::string key = config::host_text::lower(word.substr(0, equals));
+        const std::string key = lower(word.substr(0, equals));
         if (key != "features" && key != "feature") continue;
         for (const std::string_view feature : config::host_text::split(word.substr(equals + 1), ','))
           features.emplace(feature);
@@ -108,11 +107,9 @@ void no_binding(const CheckInput& input, Report& report) {
     // A launcher that starts one process for all GPUs of a node binds them itself.
     const bool elsewhere =
         std::any_of(app.commands.begin(), app.commands.end(), [](const config::Setting<std::string>& command) {
-          return config::host_text::contains(*command, "--gpu-bind") ||
-                 config::host_text::contains(*command, "torchrun") ||
-                 config::host_text::contains(*command, "accelerate") ||
-                 config::host_text::contains(*command, "deepspeed") ||
-                 config::host_text::contains(*command, "--tres-bind");
+          return contains(*command, "--gpu-bind") || contains(*command, "torchrun") ||
+                 contains(*command, "accelerate") || contains(*command, "deepspeed") ||
+                 contains(*command, "--tres-bind");
         });
     const config::Setting<std::string>* tasks = batch_option(app, "--ntasks-per-node");
     if (elsewhere || tasks == nullptr || tasks->value == "--ntasks-per-node=1") continue;
@@ -153,7 +150,7 @@ void gres_types(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* nodes = gpu_nodes(file);
     const config::SettingsFile::Entry* types = file.find("grestypes");
-    if (nodes == nullptr || (types != nullptr && config::host_text::contains(types->value, "gpu"))) return;
+    if (nodes == nullptr || (types != nullptr && contains(types->value, "gpu"))) return;
     Finding& finding = report.add("slurm.conf", types == nullptr ? nodes->place : types->place,
                                   "nodes have GPUs, but GresTypes does not know them");
     if (types != nullptr) finding.related.push_back(related(nodes->place, "nodes with Gres=gpu"));
@@ -165,8 +162,8 @@ void no_topology(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     if (gpu_nodes(file) == nullptr) return;
     const config::SettingsFile::Entry* plugin = file.find("topologyplugin");
-    if (plugin != nullptr && !config::host_text::contains(plugin->value, "default") &&
-        !config::host_text::contains(plugin->value, "none") && !config::host_text::contains(plugin->value, "flat")) {
+    if (plugin != nullptr && !contains(plugin->value, "default") && !contains(plugin->value, "none") &&
+        !contains(plugin->value, "flat")) {
       return;
     }
     report.add("slurm.conf", plugin == nullptr ? top_of(file) : plugin->place,
@@ -179,7 +176,7 @@ void no_tokens(const CheckInput& input, Report& report) {
   if (!input.spec().security->slurm_rest.place.known()) return;  // nobody said that there is a REST interface
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* types = file.find("authalttypes");
-    if (types != nullptr && config::host_text::contains(types->value, "auth/jwt")) return;
+    if (types != nullptr && contains(types->value, "auth/jwt")) return;
     Finding& finding = report.add("slurm.conf", types == nullptr ? top_of(file) : types->place,
                                   "slurmrestd is to take tokens, but slurm.conf has no auth/jwt");
     finding.related.push_back(related(input.spec().security->slurm_rest.place, "slurm_rest: jwt"));
@@ -208,14 +205,12 @@ void no_preemption(const CheckInput& input, Report& report) {
 void limits_not_enforced(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* storage = file.find("accountingstoragetype");
-    const bool accounts = storage != nullptr && config::host_text::contains(storage->value, "slurmdbd");
+    const bool accounts = storage != nullptr && contains(storage->value, "slurmdbd");
     const bool quotas = input.has_cluster() && !input.spec().tenants->empty();
     if (!accounts && !quotas) return;
     const config::SettingsFile::Entry* enforce = file.find("accountingstorageenforce");
-    const std::string value = enforce == nullptr ? std::string() : config::host_text::lower(enforce->value);
-    if (config::host_text::contains(value, "limits") || config::host_text::contains(value, "safe") || value == "all" ||
-        value == "1")
-      return;
+    const std::string value = enforce == nullptr ? std::string() : lower(enforce->value);
+    if (contains(value, "limits") || contains(value, "safe") || value == "all" || value == "1") return;
     Finding& finding = report.add("slurm.conf", enforce == nullptr ? top_of(file) : enforce->place,
                                   "limits of accounts are kept but not enforced");
     if (quotas) finding.related.push_back(related(input.spec().tenants.place, "the tenants' quotas"));
@@ -226,7 +221,7 @@ void devices_open(const CheckInput& input, Report& report) {
   for (const config::SettingsFile& file : input.config().settings) {
     if (file.kind != config::SettingsFile::Kind::cgroup) continue;
     const config::SettingsFile::Entry* entry = file.find("constraindevices");
-    if (entry != nullptr && config::host_text::lower(entry->value) == "yes") continue;
+    if (entry != nullptr && lower(entry->value) == "yes") continue;
     report.add("cgroup.conf", entry == nullptr ? Place{file.file, 1, 1} : entry->place,
                "jobs see every GPU of a node, not only their own");
   }
@@ -238,15 +233,15 @@ bool is_instance(std::string_view gres) {
   const std::size_t last = gres.find_last_of(':');
   if (first == last) return false;
   const std::string_view type = gres.substr(first + 1, last - first - 1);
-  return type.size() > 4 && type.front() >= '1' && type.front() <= '9' &&
-         config::host_text::starts_with(type.substr(1), "g.") && config::host_text::contains(type, "gb");
+  return type.size() > 4 && type.front() >= '1' && type.front() <= '9' && starts_with(type.substr(1), "g.") &&
+         contains(type, "gb");
 }
 
 // The count in "gpu:h100:8", "gpu:8" or, of several types, "gpu:h100:4,gpu:a100:4"; nothing for anything else.
 std::optional<std::int64_t> gpus_in(std::string_view gres) {
   std::optional<std::int64_t> all;
   for (const std::string_view one : config::host_text::split(gres, ',')) {
-    if (!config::host_text::starts_with(one, "gpu:")) continue;
+    if (!starts_with(one, "gpu:")) continue;
     if (is_instance(one)) return std::nullopt;
     std::string_view last = one.substr(one.find_last_of(':') + 1);
     last = last.substr(0, last.find('('));
@@ -287,9 +282,9 @@ void each_gpu_line(const CheckInput& input, See see) {
       if (words.empty()) continue;
       std::optional<std::int64_t> gpus = usual;
       for (const std::string_view word : words) {
-        if (config::host_text::starts_with(config::host_text::lower(word), "gres=")) gpus = gpus_in(word.substr(5));
+        if (starts_with(lower(word), "gres=")) gpus = gpus_in(word.substr(5));
       }
-      if (config::host_text::lower(words.front()) == "default") {
+      if (lower(words.front()) == "default") {
         usual = gpus;
         continue;
       }
