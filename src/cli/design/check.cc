@@ -230,7 +230,7 @@ Exit run_explain(Context& context) {
   if (audit != nullptr) {
     return context.deliver(
         fmt::format("{} ({}): {}\n\nFound on live controllers by `weft oob audit`, which says how to "
-                    "mend each finding.\n",
+                    "fix each finding.\n",
                     audit->id, severity_text(audit->severity), audit->title));
   }
   if (rule == nullptr) {

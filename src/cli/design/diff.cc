@@ -279,7 +279,7 @@ Exit run_diff(Context& context) {
 Command diff_command() {
   Command command;
   command.name = "diff";
-  command.summary = "Show what rendering anew would change, and a safe order";
+  command.summary = "Show what re-rendering would change, and a safe order";
   command.usage = "CLUSTER AGAINST... [--target NAME]... [OPTIONS]";
   command.description = {
       "Renders the cluster in memory and compares it, by meaning and not by layout, with a tree that `weft render` "

@@ -37,7 +37,7 @@ Command discover_command() {
   command.usage = "[CLUSTER] [OPTIONS]";
   command.description = {
       "Reads /sys and /proc and asks drivers for their counters; changes nothing. With a cluster file, and a host name "
-      "that is in it, each interface is held against the design; without one its network is guessed, and the answer "
+      "that is in it, each interface is compared with the design; without one its network is guessed, and the answer "
       "says how sure that is.",
       "With -o json the result is a host file for `weft check --live`."};
   command.examples = {{"weft discover", "What is here"},

@@ -57,7 +57,7 @@ Command oob_audit_command() {
   command.description = {
       "Asks every BMC how it is set up, and the network what a stranger would be told: whether IPMI answers and with "
       "which cipher suites, what the certificate proves, whether this machine should have got through at all. Each "
-      "finding has the machines that have it and the command that mends it. Nothing is changed.",
+      "finding has the machines that have it and the command that fixes it. Nothing is changed.",
       "--advisories holds firmware against a list of known holes (see examples/advisories.yaml). --try-defaults tries "
       "at most two factory logins a BMC, with a pause, each in the journal.",
       "Exit 1 when an error was found, 3 when some device could not be asked."};

@@ -91,7 +91,7 @@ Command oob_backup_command() {
       "aside, and the exit code is 3."};
   command.examples = {{"weft oob backup cluster.yaml", "All switches"},
                       {"weft oob backup cluster.yaml 'oob-leaf[001-012]' --diff", "Some, and what changed"},
-                      {"weft oob backup cluster.yaml --good", "All, marked as what drift is held against"}};
+                      {"weft oob backup cluster.yaml --good", "All, marked as the reference for drift"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = joined({{.name = "good", .help = "mark what is kept as good"},
                             {.name = "diff", .help = "show what changed since the last backup"},

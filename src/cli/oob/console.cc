@@ -244,7 +244,7 @@ Command oob_console_command() {
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options =
       joined({{.name = "view", .help = "look on, never write"},
-              {.name = "take", .help = "write instead of whoever does"},
+              {.name = "take", .help = "take over the write lock"},
               {.name = "lines", .value = "N", .help = "lines of the log to show first", .fallback = "25"},
               {.name = "for", .value = "TIME", .help = "leave after that time"},
               {.name = "until-text", .value = "TEXT", .help = "leave when a line holds this (a regular expression)"},

@@ -67,7 +67,7 @@ Command oob_events_command() {
       "--clear saves each log to STATE/events/DEVICE-DATE.json before it clears it. An event that a BMC logs in the "
       "moment between the last look and the clearing is not seen."};
   command.examples = {{"weft oob events pod16.yaml --since 24h --level warning", "What went wrong since yesterday"},
-                      {"weft oob events pod16.yaml train001 --clear --reason 'DIMM replaced' --yes", "Begin anew"}};
+                      {"weft oob events pod16.yaml train001 --clear --reason 'DIMM replaced' --yes", "Clear the log"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = joined(joined({{.name = "since", .value = "WHEN", .help = "a date, or a time ago: 12h, 7d"},
                                    {.name = "level",

@@ -189,12 +189,13 @@ std::vector<Option> power_options() {
 Command oob_power_command() {
   Command command;
   command.name = "oob power";
-  command.summary = "Switch machines on, off or over, and see that it happened";
+  command.summary = "Power machines on, off or cycle them, and verify the result";
   command.usage = "VERB CLUSTER HOSTS [OPTIONS]";
   command.description.emplace_back(
-      "A controller that accepts a command has not done it. weft looks first, announces each step in the journal, "
-      "sends it, and looks until there is evidence: the state twice in a row, a changed boot id, a boot that begins "
-      "anew, or the host's own word. Each device ends as done, not done or unknown; the last two say what to do.");
+      "A BMC that accepts a command may not have carried it out. weft reads the state, writes each step to the "
+      "journal, "
+      "sends it, and polls until there is evidence: the state twice in a row, a changed boot id, a new boot, or an "
+      "answer of the host. Each device ends as done, not done or unknown; the last two say what to do.");
   command.description.emplace_back(
       "on, off and soft are repeated where nothing happens. A cycle or a reset is sent again only when state and boot "
       "id prove that the one before had no effect.");
@@ -205,8 +206,8 @@ Command oob_power_command() {
       "An operation whose process died, or was stopped, stays open in the journal until it is resumed or abandoned; "
       "until then nothing but on is done to its devices by others.");
   command.description.emplace_back(
-      "Ends with 0 when all are done, 3 when some are not, 4 when it was refused, 5 when nobody was reached or nothing "
-      "is known of anyone.");
+      "Ends with 0 when all are done, 3 when some are not, 4 when it was refused, 5 when no device could be "
+      "reached.");
   command.examples = {{"weft oob power on cluster.yaml @train --dry-run", "The waves in which the pool would start"},
                       {"weft oob power cycle cluster.yaml train007 --reason 'XID 79' --yes", "One server, off and on"},
                       {"weft oob power reset cluster.yaml 'train[001-016]' --reason hang --yes --host-probe "

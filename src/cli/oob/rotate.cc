@@ -125,8 +125,7 @@ Command oob_rotate_command() {
   command.description = {
       "Each device gets a random password of 20 characters. It is kept in the credential store as pending before the "
       "BMC is told, and the old one stays until a new session was opened with the new one: a crash at any moment "
-      "leaves "
-      "nobody locked out. What a killed command left is finished first, by the next rotation or with --settle.",
+      "locks out no user. What a killed command left is finished first, by the next rotation or with --settle.",
       "The store must be a file or a program that can be written. The exit code is 0 when all devices are done, 3 when "
       "some are not, 4 when it was refused, 5 when no device answered."};
   command.examples = {

@@ -249,7 +249,7 @@ Exit run_sim(Context& context) {
   if (!read_faults(context, request, code)) return code;
   if (!read_password(context, request)) return Exit::usage;
   if (request.folder.empty() && context.arguments().value("password-file").empty()) {
-    return context.misused("nobody would know the password", {"give --dir DIR, or --password-file FILE"});
+    return context.misused("the password would be known to no client", {"give --dir DIR, or --password-file FILE"});
   }
   std::error_code problem;
   if (!request.folder.empty()) std::filesystem::create_directories(request.folder, problem);

@@ -74,7 +74,7 @@ Command oob_status_command() {
   command.summary = "Ask all controllers for the power state of their machines";
   command.usage = "CLUSTER [HOSTS] [OPTIONS]";
   command.description = {
-      "Devices that say the same stand in one row; those that do not answer are named with the cause. What hangs on a "
+      "Devices with the same state share a row; those that do not answer are named with the cause. What hangs on a "
       "chassis or on PDUs that are off is off, whatever its own controller says.",
       "Beside the time taken stands what N devices at L seconds each take F at a time: N * L / F.",
       "Ends with 0 when all answered, 3 when some did not, 5 when none did."};

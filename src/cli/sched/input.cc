@@ -13,14 +13,14 @@ namespace weft::cli {
 namespace {
 
 constexpr double kLimitFactor = 1.5;  // users ask for about half as much again as they need
-constexpr std::int64_t kMostGpus = 100'000'000;
+constexpr std::int64_t kMaxGpuCount = 100'000'000;
 
 // "16", "unlimited": GPUs as an amount; CPU and memory are not limited from the line.
 std::optional<sched::Amounts> gpus_amount(std::string_view text) {
   sched::Amounts amounts = sched::kNoLimits;
   if (text == "unlimited") return amounts;
   const Result<std::int64_t> number = parse_integer(text);
-  if (!number.ok() || *number < 0 || *number > kMostGpus) return std::nullopt;
+  if (!number.ok() || *number < 0 || *number > kMaxGpuCount) return std::nullopt;
   amounts.gpu_milli = *number * sched::kWholeGpu;
   return amounts;
 }

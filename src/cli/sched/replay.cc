@@ -176,7 +176,7 @@ Command sched_replay_command() {
        .value = "NAMES",
        .help = fmt::format("policies, by commas: {}", listed(names)),
        .fallback = std::string(kDefaultPolicies)},
-      {.name = "no-preemption", .help = "nobody is preempted, whatever the policy"},
+      {.name = "no-preemption", .help = "disable preemption"},
       {.name = "no-elastic", .help = "elastic jobs start with what they get and stay so"},
       {.name = "no-topology", .help = "how tightly jobs are placed does not matter"},
       {.name = "defragment", .help = "move jobs where that makes room"},

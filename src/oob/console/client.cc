@@ -18,7 +18,7 @@ constexpr int kTurnMs = 50;                                // how long a stop or
 constexpr Duration kHolderWait = milliseconds(5'000);      // for the holder's socket to appear
 constexpr Duration kTakeOverLimit = milliseconds(60'000);  // for a BMC to let go of the session of a holder that died
 constexpr Duration kPause = milliseconds(100);
-constexpr std::string_view kHelp = "~. leave   ~t write instead of whoever does   ~~ a ~   ~? this";
+constexpr std::string_view kHelp = "~. leave   ~t take over the write lock   ~~ a ~   ~? this";
 
 class Connection {
  public:

@@ -50,8 +50,8 @@ bool is_answer(const std::uint8_t* bytes, std::size_t size) {
 
 Error unreachable(const Endpoint& endpoint, int number) {
   if (number == ECONNREFUSED) {
-    return {ErrorCode::unavailable,
-            fmt::format("nobody listens for IPMI at {} port {}", endpoint.host, endpoint.real_port()), endpoint.device};
+    return {ErrorCode::unavailable, fmt::format("no IPMI listener at {} port {}", endpoint.host, endpoint.real_port()),
+            endpoint.device};
   }
   return {ErrorCode::unavailable,
           fmt::format("cannot reach {}: {}", endpoint.host, std::generic_category().message(number)), endpoint.device};

@@ -111,7 +111,7 @@ bool is_running(const Fleet& fleet, const std::string& operation) {
 // What must not be done twice, or to a machine that somebody else has in hand.
 bool dangerous(PowerVerb verb) { return verb != PowerVerb::on; }
 
-Status nobody_else(const Fleet& fleet, const PowerRequest& request) {
+Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) {
   if (!dangerous(request.verb)) return {};
   const Result<std::vector<Told>> open = read_open(fleet);
   if (!open.ok()) return open.error();
@@ -351,7 +351,7 @@ Result<PowerPlan> prepare_power(const Fleet& fleet, const PowerRequest& request)
 }
 
 Result<PowerReport> run_operation(const Fleet& fleet, const PowerRequest& request) {
-  if (Status alone = nobody_else(fleet, request); !alone.ok()) return alone.error();
+  if (Status alone = check_no_open_operation(fleet, request); !alone.ok()) return alone.error();
   const Result<PowerPlan> plan = prepare_power(fleet, request);
   if (!plan.ok()) return plan.error();
   if (fleet.clock.stopped()) return Error{ErrorCode::refused, "stopped before anything was begun", {}};
@@ -362,7 +362,7 @@ Result<PowerReport> run_operation(const Fleet& fleet, const PowerRequest& reques
     // Looking whether somebody has the devices in hand and taking them in hand is one step.
     const Result<FileLock> one_at_a_time = lock(fleet.journal, {}, true);
     if (!one_at_a_time.ok()) return one_at_a_time.error();
-    if (Status alone = nobody_else(fleet, request); !alone.ok()) return alone.error();
+    if (Status alone = check_no_open_operation(fleet, request); !alone.ok()) return alone.error();
     mine = lock(fleet.journal, id, false);
     if (!mine.ok()) return mine.error();
     if (Status begun = operation.write(Phase::begin, begin_value(fleet, request)); !begun.ok()) return begun.error();
