@@ -45,8 +45,8 @@ double processor_seconds(int who) {
 }
 
 // Servers of one pool, each with an endpoint that `place` fills in.
-template <class Place>
-Inventory inventory_of(int servers, Place place) {
+template <class SourceLocation>
+Inventory inventory_of(int servers, SourceLocation place) {
   std::vector<Target> targets(static_cast<std::size_t>(servers));
   for (std::size_t i = 0; i < targets.size(); ++i) {
     targets[i].name = fmt::format("train{:05}", i + 1);
@@ -144,18 +144,18 @@ void sweep_redfish(int servers, weft::Duration latency, const std::vector<int>& 
   SystemClock clock;
   MemoryJournal journal;
   OneLogin login("admin", "weft-simulated");
-  const std::unique_ptr<BmcDialer> dialer = network_dialer(clock);
+  const std::unique_ptr<BmcConnector> connector = network_connector(clock);
   fmt::print("\nRedfish over TLS, {} simulated BMCs in one process, each answer after {} on average\n", targets.size(),
              latency.count() == 0 ? "no time" : weft::to_text(latency));
   fmt::print("{:<22} {:>7} {:>6} {:>9} {:>9} {:>10} {:>10} {:>10} {:>8}\n", "verb", "N", "F", "time s", "hosts/s",
              "L p50 ms", "L p99 ms", "N*L/F s", "good");
   for (const int width : widths) {
-    const Fleet fleet{inventory, *dialer, login, clock, journal, width};
+    const Fleet fleet{inventory, *connector, login, clock, journal, width};
     const StatusReport report = sweep_status(fleet, targets);
     row("status", targets.size(), report.threads, seconds(report.took), report.half, report.worst, report.mean,
         report.answered);
   }
-  const Fleet fleet{inventory, *dialer, login, clock, journal, 256};
+  const Fleet fleet{inventory, *connector, login, clock, journal, 256};
   for (const PowerVerb verb : {PowerVerb::off, PowerVerb::on}) {
     if (!power) break;
     PowerRequest request;
@@ -214,8 +214,8 @@ void beside_ipmipower(int count) {
   SystemClock clock;
   MemoryJournal journal;
   OneLogin login("admin", "secret");
-  const std::unique_ptr<BmcDialer> dialer = network_dialer(clock);
-  const Fleet fleet{inventory, *dialer, login, clock, journal, 256};
+  const std::unique_ptr<BmcConnector> connector = network_connector(clock);
+  const Fleet fleet{inventory, *connector, login, clock, journal, 256};
   const std::vector<std::uint32_t> targets = *inventory.select("all");
   fmt::print("\nIPMI 2.0, suite 3, {} ipmi_sim processes on this machine; three rounds, turn by turn\n", count);
   fmt::print("{:<22} {:>7} {:>6} {:>9} {:>9} {:>10} {:>10} {:>10} {:>8}\n", "verb", "N", "F", "time s", "hosts/s",

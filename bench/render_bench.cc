@@ -41,7 +41,7 @@ class CountingSink : public weft::render::FileSink {
     bytes += file.content.size();
     digest = weft::sha256(digest + file.path + weft::sha256(file.content));
   }
-  void remark(std::string /*text*/) override {}
+  void note(std::string /*text*/) override {}
 
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;

@@ -533,7 +533,7 @@ TEST(RenderKubeBInput, ServicesDoNotMerge) {
   const config::KubeObject* service = objects.one("Service", "team-beta", "chat");
   ASSERT_NE(service, nullptr);
   EXPECT_EQ(text_at(&items_at(&service->tree, "spec.ports").front(), "port"), "8000");
-  ASSERT_EQ(objects.rendering->sink.remarks.size(), 1U);
+  ASSERT_EQ(objects.rendering->sink.notes.size(), 1U);
 }
 
 TEST(RenderKubeBInput, FreeTextStaysInItsPlace) {
@@ -562,7 +562,7 @@ TEST(RenderKubeBInput, FreeTextStaysInItsPlace) {
   EXPECT_EQ(labels.at("on"), "true");
   EXPECT_EQ(labels.count("slot"), 0U);
   EXPECT_EQ(labels.count("also"), 0U);
-  EXPECT_GE(objects.rendering->sink.remarks.size(), 4U);
+  EXPECT_GE(objects.rendering->sink.notes.size(), 4U);
   WEFT_NEEDS_DATA("schemas/kubernetes-openapi-v3");
   for (const auto& [path, file] : objects.rendering->sink.files) {
     const auto report = kube_schema::validate_documents(path, file.content);

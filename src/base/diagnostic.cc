@@ -161,12 +161,12 @@ std::string left_out(std::size_t total, const char* noun) {
 
 }  // namespace
 
-void Diagnostics::error(const Place& place, std::string message, std::string hint, std::size_t length) {
+void Diagnostics::error(const SourceLocation& place, std::string message, std::string hint, std::size_t length) {
   const auto capped = static_cast<std::uint16_t>(std::min<std::size_t>(length, 65535));
   add({Severity::error, std::move(message), place, capped, std::move(hint)});
 }
 
-void Diagnostics::warning(const Place& place, std::string message, std::string hint, std::size_t length) {
+void Diagnostics::warning(const SourceLocation& place, std::string message, std::string hint, std::size_t length) {
   const auto capped = static_cast<std::uint16_t>(std::min<std::size_t>(length, 65535));
   add({Severity::warning, std::move(message), place, capped, std::move(hint)});
 }
@@ -201,7 +201,7 @@ std::string format_diagnostic(const Diagnostic& diagnostic, const Sources& sourc
 
 std::string format_diagnostic(const Diagnostic& diagnostic, std::string_view code,
                               const std::vector<std::string>& notes, const Sources& sources, bool color) {
-  const Place& place = diagnostic.place;
+  const SourceLocation& place = diagnostic.place;
   const char* paint = severity_color(diagnostic.severity);
   std::string out;
   if (place.known()) out += painted(printable(sources.describe(place)) + ":", "\x1b[1m", color) + " ";

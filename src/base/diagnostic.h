@@ -16,7 +16,7 @@ enum class Severity { error, warning, note };
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string message;  // one line, no full stop, lower case start
-  Place place;
+  SourceLocation place;
   std::uint16_t length = 1;  // bytes to underline
   std::string hint;          // shown as "help: ..."; empty for none
 };
@@ -26,8 +26,8 @@ class Diagnostics {
   // Stops recording errors beyond this many (and says so when rendered): a hostile file must not fill the terminal.
   static constexpr std::size_t kMaxKept = 200;
 
-  void error(const Place& place, std::string message, std::string hint = {}, std::size_t length = 1);
-  void warning(const Place& place, std::string message, std::string hint = {}, std::size_t length = 1);
+  void error(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1);
+  void warning(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1);
   void add(Diagnostic diagnostic);
 
   [[nodiscard]] bool has_errors() const { return errors_ > 0; }

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-std::string rendered(std::string text, Place place, std::size_t length, std::string hint = {}) {
+std::string rendered(std::string text, SourceLocation place, std::size_t length, std::string hint = {}) {
   Sources sources;
   place.file = sources.add("cluster.yaml", std::move(text));
   return format_diagnostic({Severity::error, "wrong", place, static_cast<std::uint16_t>(length), std::move(hint)},

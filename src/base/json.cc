@@ -38,13 +38,14 @@ void append_utf8(std::string& out, std::uint32_t code) {
 struct Frame {
   YamlNode node;
   std::string key;
-  Place key_place;
+  SourceLocation key_place;
 };
 
 class JsonReader {
  public:
   // With a `fixed` place, the text stands inside another file and every node gets that place.
-  JsonReader(std::string_view text, const Place& start, bool fixed, Diagnostics& diagnostics, const YamlLimits& limits)
+  JsonReader(std::string_view text, const SourceLocation& start, bool fixed, Diagnostics& diagnostics,
+             const YamlLimits& limits)
       : text_(text), start_(start), fixed_(fixed), diagnostics_(diagnostics), limits_(limits) {}
 
   std::optional<YamlNode> read() {
@@ -329,10 +330,10 @@ class JsonReader {
   }
 
   [[nodiscard]] bool at_end() const { return offset_ >= text_.size(); }
-  [[nodiscard]] Place here() const { return place_of(offset_); }
+  [[nodiscard]] SourceLocation here() const { return place_of(offset_); }
 
   // Of an offset on the current line: no value but the blanks between them contains a line end.
-  [[nodiscard]] Place place_of(std::size_t offset) const {
+  [[nodiscard]] SourceLocation place_of(std::size_t offset) const {
     if (fixed_) return start_;
     const std::size_t column = std::min<std::size_t>(offset - line_start_ + 1, 65535);
     return {start_.file, static_cast<std::uint16_t>(column), line_};
@@ -356,7 +357,7 @@ class JsonReader {
   }
 
   std::string_view text_;
-  Place start_;
+  SourceLocation start_;
   bool fixed_;
   Diagnostics& diagnostics_;
   const YamlLimits& limits_;
@@ -378,7 +379,7 @@ std::optional<YamlNode> parse_json(const Sources& sources, FileId file, Diagnost
   return JsonReader(sources.text(file), {file, 0, 0}, false, diagnostics, limits).read();
 }
 
-std::optional<YamlNode> parse_json_text(std::string_view text, const Place& place, Diagnostics& diagnostics,
+std::optional<YamlNode> parse_json_text(std::string_view text, const SourceLocation& place, Diagnostics& diagnostics,
                                         const YamlLimits& limits) {
   return JsonReader(text, place, true, diagnostics, limits).read();
 }

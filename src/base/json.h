@@ -15,7 +15,7 @@ namespace weft {
 
 // A JSON text that stands inside another file (the CNI configuration of a NetworkAttachmentDefinition): every place in
 // the result is `place`.
-[[nodiscard]] std::optional<YamlNode> parse_json_text(std::string_view text, const Place& place,
+[[nodiscard]] std::optional<YamlNode> parse_json_text(std::string_view text, const SourceLocation& place,
                                                       Diagnostics& diagnostics, const YamlLimits& limits = {});
 
 }  // namespace weft

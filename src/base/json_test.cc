@@ -147,7 +147,7 @@ TEST(Json, HonoursLimits) {
 
 TEST(Json, TextInAnotherFileHasItsPlace) {
   Diagnostics diagnostics;
-  const Place place{3, 7, 12};
+  const SourceLocation place{3, 7, 12};
   const auto root = parse_json_text("{\"type\":\n \"sriov\"}", place, diagnostics);
   ASSERT_TRUE(root);
   EXPECT_EQ(root->find("type")->place, place);

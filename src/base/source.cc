@@ -23,7 +23,7 @@ std::vector<std::uint32_t> find_line_starts(std::string_view text) {
 
 }  // namespace
 
-bool comes_before(const Place& a, const Place& b) {
+bool comes_before(const SourceLocation& a, const SourceLocation& b) {
   return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
 }
 
@@ -55,7 +55,7 @@ std::string_view Sources::line(FileId file, std::uint32_t line) const {
   return found;
 }
 
-std::string Sources::describe(const Place& place) const {
+std::string Sources::describe(const SourceLocation& place) const {
   if (!place.known()) return {};
   std::string text = path(place.file);
   if (place.line == 0) return text;

@@ -1,5 +1,5 @@
 // Where a value came from: a file, a line and a column a user can open. `Sources` owns the text of every file read
-// in a run, so that a `Place` stays eight bytes and a diagnostic can quote its line long after parsing.
+// in a run, so that a `SourceLocation` stays eight bytes and a diagnostic can quote its line long after parsing.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace weft {
 
 using FileId = std::uint16_t;  // 0 is "no file"
 
-// Line and column start at 1; column counts bytes. A default Place means "nowhere in particular".
-struct Place {
+// Line and column start at 1; column counts bytes. A default SourceLocation means "nowhere in particular".
+struct SourceLocation {
   FileId file = 0;
   std::uint16_t column = 0;  // saturates at 65535
   std::uint32_t line = 0;
 
   [[nodiscard]] bool known() const { return file != 0; }
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const SourceLocation&, const SourceLocation&) = default;
 };
 
 // Orders by file, line, column: the order in which a person reads.
-[[nodiscard]] bool comes_before(const Place& a, const Place& b);
+[[nodiscard]] bool comes_before(const SourceLocation& a, const SourceLocation& b);
 
 class Sources {
  public:
@@ -35,7 +35,7 @@ class Sources {
   // The line without its line end; empty when there is no such line.
   [[nodiscard]] std::string_view line(FileId file, std::uint32_t line) const;
   // "cluster.yaml:12:5", "cluster.yaml" when there is no line, or "" for an unknown place.
-  [[nodiscard]] std::string describe(const Place& place) const;
+  [[nodiscard]] std::string describe(const SourceLocation& place) const;
 
  private:
   struct File {

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-TEST(Sources, PlaceIsEightBytes) { EXPECT_EQ(sizeof(Place), 8U); }
+TEST(Sources, PlaceIsEightBytes) { EXPECT_EQ(sizeof(SourceLocation), 8U); }
 
 TEST(Sources, NumbersFilesFromOne) {
   Sources sources;

@@ -23,7 +23,7 @@ struct Frame {
   YamlNode node;
   bool has_key = false;
   std::string key;
-  Place key_place;
+  SourceLocation key_place;
 };
 
 class Reader {
@@ -188,7 +188,7 @@ class Reader {
     return !stack_.empty() && stack_.back().node.kind == YamlNode::Kind::mapping && !stack_.back().has_key;
   }
 
-  bool count_node(const Place& place) {
+  bool count_node(const SourceLocation& place) {
     if (++nodes_ <= limits_.nodes) return true;
     fail(place, fmt::format("the file has more than {} values, the most that is read", limits_.nodes));
     return false;
@@ -216,7 +216,7 @@ class Reader {
     }
   }
 
-  void refuse_properties(const Place& place, const yaml_char_t* anchor, const yaml_char_t* tag) {
+  void refuse_properties(const SourceLocation& place, const yaml_char_t* anchor, const yaml_char_t* tag) {
     if (anchor != nullptr) {
       const std::string_view name = as_view(anchor);
       fail(place, fmt::format("anchor {} is not supported: write the value out where it is needed", shown("&", name)));
@@ -264,7 +264,7 @@ class Reader {
     return in_backticks(fmt::format("{}{}", sigil, name));
   }
 
-  std::nullopt_t fail(const Place& place, std::string message, std::string hint = {}, std::size_t length = 1) {
+  std::nullopt_t fail(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1) {
     failed_ = true;
     diagnostics_.error(place, std::move(message), std::move(hint), length);
     return std::nullopt;
@@ -393,14 +393,14 @@ YamlProblem describe_problem(const yaml_parser_t& parser, std::string_view text,
   MarkCursor cursor(text, file);
   if (parser.error == YAML_MEMORY_ERROR) return {{file, 0, 0}, "not enough memory to read the file", {}};
   if (parser.error == YAML_READER_ERROR) {
-    const Place place = cursor.advance_to_byte(parser.problem_offset);
+    const SourceLocation place = cursor.advance_to_byte(parser.problem_offset);
     const bool control = problem.find("control") != std::string_view::npos;
     if (control) return {place, fmt::format("control character U+{:04X} in the file", parser.problem_value), {}};
     return {place, fmt::format("the file is not UTF-8 text: {}", problem), "save it as UTF-8"};
   }
   const std::string_view context = parser.context == nullptr ? "" : parser.context;
   std::string message = context.empty() ? fmt::format("{}", problem) : fmt::format("{} {}", problem, context);
-  const Place place = cursor.advance_to(parser.problem_mark);
+  const SourceLocation place = cursor.advance_to(parser.problem_mark);
   return {place, std::move(message), hint_for(parser, problem, text, file)};
 }
 

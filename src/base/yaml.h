@@ -21,7 +21,7 @@ struct YamlNode {
 
   Kind kind = Kind::null;
   bool quoted = false;  // '...', "...", | or >: always text, never a number or a boolean
-  Place place;
+  SourceLocation place;
   std::string scalar;
   std::vector<YamlNode> items;     // of a sequence
   std::vector<YamlEntry> entries;  // of a mapping, in file order
@@ -31,7 +31,7 @@ struct YamlNode {
 
 struct YamlEntry {
   std::string key;
-  Place key_place;
+  SourceLocation key_place;
   YamlNode value;
 };
 

@@ -25,18 +25,18 @@ inline std::string_view as_view(const yaml_char_t* text) {
 }
 
 // libyaml gives a place as a line and a column in characters, and takes more characters for line ends than editors do;
-// a Place is a line as split by Sources and a column in bytes. The cursor walks the text once, forwards only: a mark
-// that lies behind gets the cursor's place, which may be inexact but keeps the walk linear.
+// a SourceLocation is a line as split by Sources and a column in bytes. The cursor walks the text once, forwards only:
+// a mark that lies behind gets the cursor's place, which may be inexact but keeps the walk linear.
 class MarkCursor {
  public:
   MarkCursor(std::string_view text, FileId file) : text_(text), file_(file) {}
 
-  Place advance_to(const yaml_mark_t& mark) {
+  SourceLocation advance_to(const yaml_mark_t& mark) {
     while (offset_ < text_.size() && (line_ < mark.line || (line_ == mark.line && column_ < mark.column))) step();
     return here();
   }
 
-  Place advance_to_byte(std::size_t offset) {
+  SourceLocation advance_to_byte(std::size_t offset) {
     while (offset_ < std::min(offset, text_.size())) step();
     return here();
   }
@@ -62,7 +62,7 @@ class MarkCursor {
     }
   }
 
-  [[nodiscard]] Place here() const {
+  [[nodiscard]] SourceLocation here() const {
     const std::size_t column = std::min<std::size_t>(offset_ - shown_start_ + 1, 65535);
     return {file_, static_cast<std::uint16_t>(column), shown_line_};
   }
@@ -95,7 +95,7 @@ class Event {
 [[nodiscard]] bool is_yaml_null(std::string_view text);
 
 struct YamlProblem {
-  Place place;
+  SourceLocation place;
   std::string message;
   std::string hint;
 };

@@ -44,7 +44,7 @@ struct Frame {
   bool has_key = false;
   bool merge = false;  // the key read last is a plain <<
   std::string key;
-  Place key_place;
+  SourceLocation key_place;
   std::vector<YamlNode> merged;  // mappings to merge in, the first to name a key wins
 };
 
@@ -156,7 +156,7 @@ class StreamReader {
 
   bool take_alias(const yaml_event_t& event) {
     const std::string name(as_view(event.data.alias.anchor));
-    const Place place = cursor_.advance_to(event.start_mark);
+    const SourceLocation place = cursor_.advance_to(event.start_mark);
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) {
       return fail(place, fmt::format("alias {} stands for nothing: no complete value before it has this anchor",
@@ -278,7 +278,7 @@ class StreamReader {
   }
 
   // What aliases copy counts like what the file holds.
-  bool charge(const Place& place, std::size_t nodes, std::size_t bytes) {
+  bool charge(const SourceLocation& place, std::size_t nodes, std::size_t bytes) {
     nodes_ += nodes;
     copied_ += bytes;
     if (nodes_ <= limits_.nodes && copied_ <= limits_.bytes) return true;
@@ -288,7 +288,7 @@ class StreamReader {
                             limits_.nodes, limits_.bytes));
   }
 
-  bool fail(const Place& place, std::string message, std::string hint = {}) {
+  bool fail(const SourceLocation& place, std::string message, std::string hint = {}) {
     diagnostics_.error(place, std::move(message), std::move(hint));
     return false;
   }

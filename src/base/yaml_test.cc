@@ -92,22 +92,22 @@ TEST(Yaml, KeepsPlaces) {
   ASSERT_TRUE(parsed.root);
   const FileId f = parsed.file;
   const YamlNode& root = *parsed.root;
-  EXPECT_EQ(root.place, (Place{f, 1, 1}));
-  EXPECT_EQ(root.entries[0].key_place, (Place{f, 1, 1}));
-  EXPECT_EQ(root.entries[0].value.place, (Place{f, 4, 1}));
-  EXPECT_EQ(root.entries[1].key_place, (Place{f, 1, 2}));
-  EXPECT_EQ(root.entries[1].value.place, (Place{f, 3, 3}));
-  EXPECT_EQ(root.entries[1].value.items[0].place, (Place{f, 5, 3}));
-  EXPECT_EQ(root.entries[1].value.items[1].entries[0].value.place, (Place{f, 8, 4}));
-  EXPECT_EQ(root.entries[2].value.place, (Place{f, 7, 5}));
-  EXPECT_EQ(root.entries[2].value.entries[0].value.items[0].place, (Place{f, 12, 5}));
+  EXPECT_EQ(root.place, (SourceLocation{f, 1, 1}));
+  EXPECT_EQ(root.entries[0].key_place, (SourceLocation{f, 1, 1}));
+  EXPECT_EQ(root.entries[0].value.place, (SourceLocation{f, 4, 1}));
+  EXPECT_EQ(root.entries[1].key_place, (SourceLocation{f, 1, 2}));
+  EXPECT_EQ(root.entries[1].value.place, (SourceLocation{f, 3, 3}));
+  EXPECT_EQ(root.entries[1].value.items[0].place, (SourceLocation{f, 5, 3}));
+  EXPECT_EQ(root.entries[1].value.items[1].entries[0].value.place, (SourceLocation{f, 8, 4}));
+  EXPECT_EQ(root.entries[2].value.place, (SourceLocation{f, 7, 5}));
+  EXPECT_EQ(root.entries[2].value.entries[0].value.items[0].place, (SourceLocation{f, 12, 5}));
 }
 
 TEST(Yaml, CountsColumnsInBytes) {
   // u-umlaut is two bytes, the smiley four: `x` is the 7th character and the 10th byte after the opening.
   const Parsed parsed = parse("k: ['\xC3\xBC\xF0\x9F\x98\x80', x]");
   ASSERT_TRUE(parsed.root);
-  EXPECT_EQ(parsed.root->entries[0].value.items[1].place, (Place{parsed.file, 15, 1}));
+  EXPECT_EQ(parsed.root->entries[0].value.items[1].place, (SourceLocation{parsed.file, 15, 1}));
 }
 
 TEST(Yaml, CountsLinesLikeAnEditor) {
@@ -115,12 +115,12 @@ TEST(Yaml, CountsLinesLikeAnEditor) {
   const Parsed crlf = parse("a: 1\r\nb: \"x\r\n  y\"\r\nc: 3\r\n");
   ASSERT_TRUE(crlf.root);
   EXPECT_EQ(crlf.root->entries[1].value.scalar, "x y");
-  EXPECT_EQ(crlf.root->entries[2].key_place, (Place{crlf.file, 1, 4}));
-  EXPECT_EQ(crlf.root->entries[2].value.place, (Place{crlf.file, 4, 4}));
+  EXPECT_EQ(crlf.root->entries[2].key_place, (SourceLocation{crlf.file, 1, 4}));
+  EXPECT_EQ(crlf.root->entries[2].value.place, (SourceLocation{crlf.file, 4, 4}));
 
   const Parsed separators = parse("a: \"x\xC2\x85y\xE2\x80\xA8z\xE2\x80\xA9w\"\nb: 2\n");
   ASSERT_TRUE(separators.root);
-  EXPECT_EQ(separators.root->entries[1].value.place, (Place{separators.file, 4, 2}));
+  EXPECT_EQ(separators.root->entries[1].value.place, (SourceLocation{separators.file, 4, 2}));
 }
 
 TEST(Yaml, IgnoresAByteOrderMark) {
@@ -128,7 +128,7 @@ TEST(Yaml, IgnoresAByteOrderMark) {
       "\xEF\xBB\xBF"
       "a: 1\nb: 2\n");
   ASSERT_TRUE(parsed.root) << findings(parsed);
-  EXPECT_EQ(parsed.root->entries[0].value.place, (Place{parsed.file, 4, 1}));
+  EXPECT_EQ(parsed.root->entries[0].value.place, (SourceLocation{parsed.file, 4, 1}));
 }
 
 TEST(Yaml, SaturatesColumns) {
@@ -462,7 +462,7 @@ TEST(YamlStream, KeepsPlacesAcrossDocuments) {
   const FileId file = sources.add("f.yaml", "a: 1\n---\nb:\n  c: 2\n");
   const auto documents = parse_yaml_stream(sources, file, diagnostics);
   ASSERT_EQ(documents.size(), 2U);
-  EXPECT_EQ(documents[1].find("b")->find("c")->place, (Place{file, 6, 4}));
+  EXPECT_EQ(documents[1].find("b")->find("c")->place, (SourceLocation{file, 6, 4}));
 }
 
 // The examples of the merge key are those of yaml.org/type/merge.html.

@@ -10,10 +10,10 @@ namespace weft::bmcsim {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::size_t kLeastPassword = 8;  // MinPasswordLength of account_service()
-constexpr std::size_t kMostPassword = 64;
-constexpr std::size_t kMostAccounts = 8;
-constexpr std::size_t kMostListItems = 16;
+constexpr std::size_t kMinPassword = 8;  // MinPasswordLength of account_service()
+constexpr std::size_t kMaxPassword = 64;
+constexpr std::size_t kMaxAccounts = 8;
+constexpr std::size_t kMaxListItems = 16;
 
 SimReply no_content() {
   SimReply reply;
@@ -89,7 +89,7 @@ class Patch {
   }
   void texts(const std::string& name, const Json& value, std::function<void(std::vector<std::string>)> apply) {
     std::vector<std::string> items;
-    bool fine = value.is_array() && value.size() <= kMostListItems;
+    bool fine = value.is_array() && value.size() <= kMaxListItems;
     for (std::size_t i = 0; fine && i < value.size(); ++i) {
       fine = value[i].is_string() && value[i].get_ref<const std::string&>().size() <= 256;
       if (fine) items.push_back(value[i].get<std::string>());
@@ -230,7 +230,7 @@ SimAccount* account_of(SimBmc& bmc, std::uint32_t id) {
 bool good_password(const Json& value) {
   if (!value.is_string()) return false;
   const std::size_t size = value.get_ref<const std::string&>().size();
-  return size >= kLeastPassword && size <= kMostPassword;
+  return size >= kMinPassword && size <= kMaxPassword;
 }
 
 void set_password(SimBmc& bmc, SimAccount& account, const std::string& password) {
@@ -243,7 +243,7 @@ void patch_account(SimBmc& bmc, Patch& patch, const Json& body, std::uint32_t id
   for (const auto& [name, value] : body.items()) {
     if (name == "Password") {
       if (!good_password(value)) {
-        patch.wrong_format(name, fmt::format("{} to {} characters", kLeastPassword, kMostPassword));
+        patch.wrong_format(name, fmt::format("{} to {} characters", kMinPassword, kMaxPassword));
         continue;
       }
       patch.later([&bmc, id, text = value.get<std::string>()] {
@@ -300,7 +300,7 @@ SimReply post_account(SimBmc& bmc, const Json& body) {
     return sim_error(400, {{.id = "PropertyValueFormatError",
                             .text = fmt::format("A UserName of 1 to 32 characters, a Password of {} to {}, and a "
                                                 "RoleId that is there.",
-                                                kLeastPassword, kMostPassword)}});
+                                                kMinPassword, kMaxPassword)}});
   }
   std::vector<SimAccount>& accounts = bmc.writable_accounts();
   SimAccount account;
@@ -309,7 +309,7 @@ SimReply post_account(SimBmc& bmc, const Json& body) {
       return sim_error(400, {{.id = "ResourceAlreadyExists", .text = "There is an account of that name."}});
     account.id = std::max(account.id, each.id + 1);
   }
-  if (accounts.size() >= kMostAccounts) {
+  if (accounts.size() >= kMaxAccounts) {
     return sim_error(400,
                      {{.id = "CreateLimitReachedForResource", .text = "There are as many accounts as there can be."}});
   }

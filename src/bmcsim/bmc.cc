@@ -27,8 +27,8 @@ constexpr std::array<std::string_view, 8> kBootStates{"PrimaryProcessorInitializ
                                                       "OSBootStarted",
                                                       "OSRunning"};
 // An SEL of old BMCs holds 512 entries (IPMI 2.0 section 31 leaves it to the vendor); the oldest go first.
-constexpr std::size_t kMostEvents = 512;
-constexpr std::size_t kMostTasks = 16;
+constexpr std::size_t kMaxEvents = 512;
+constexpr std::size_t kMaxTasks = 16;
 
 SimAccount first_account(const SimWorld& world, bool factory, bool must_change) {
   SimAccount account;
@@ -340,7 +340,7 @@ void SimBmc::unlock() {
 }
 
 void SimBmc::add_event(SimEventKind kind) {
-  if (events_.size() >= kMostEvents) events_.erase(events_.begin());
+  if (events_.size() >= kMaxEvents) events_.erase(events_.begin());
   events_.push_back({next_event_++, kind, world_->wall_ms(now_)});
 }
 
@@ -350,7 +350,7 @@ void SimBmc::clear_events() {
 }
 
 const SimTask& SimBmc::add_task() {
-  if (tasks_.size() >= kMostTasks) tasks_.erase(tasks_.begin());
+  if (tasks_.size() >= kMaxTasks) tasks_.erase(tasks_.begin());
   SimTask task;
   task.id = next_task_++;
   task.started_ms = world_->wall_ms(now_);

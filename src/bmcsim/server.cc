@@ -22,8 +22,8 @@ namespace {
 
 constexpr int kListening = -1;
 constexpr std::uint32_t kNobody = 0xFFFFFFFFU;
-constexpr int kMostEvents = 256;
-constexpr int kMostSteps = 64;         // of one connection before others have their turn
+constexpr int kMaxEvents = 256;
+constexpr int kMaxSteps = 64;          // of one connection before others have their turn
 constexpr std::size_t kChunk = 16384;  // a TLS record's worth (RFC 8446 section 5.1)
 constexpr Duration kHandshakeLimit = milliseconds(15'000);
 constexpr Duration kIdleLimit = milliseconds(120'000);  // of a kept connection, and of one that takes no bytes
@@ -102,9 +102,9 @@ void SimServer::serve() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  std::array<epoll_event, kMostEvents> events{};
+  std::array<epoll_event, kMaxEvents> events{};
   for (bool stopped = false; !stopped;) {
-    const int count = ::epoll_wait(epoll_, events.data(), kMostEvents, next_wait(clock_.now()));
+    const int count = ::epoll_wait(epoll_, events.data(), kMaxEvents, next_wait(clock_.now()));
     const std::lock_guard lock(mutex_);
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -178,7 +178,7 @@ void SimServer::sweep(Duration now) {
 }
 
 void SimServer::take_callers() {
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMaxSteps; ++i) {
     const SimListener::Caller caller = listener_.accept();
     if (caller.full) {
       // Callers wait in the kernel's queue until a descriptor is free.
@@ -258,7 +258,7 @@ void SimServer::close(Connection& connection, bool reset) {
 
 void SimServer::drive(Connection& connection) {
   connection.last_active = clock_.now();
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMaxSteps; ++step) {
     Moved moved = Moved::waits;
     if (connection.phase == Phase::handshake) {
       moved = shake_hands(connection);

@@ -16,7 +16,7 @@ namespace {
 
 // Entries of the log that one answer holds; the rest follows by Members@odata.nextLink.
 constexpr std::size_t kLogPage = 50;
-constexpr int kMostExpandLevels = 2;
+constexpr int kMaxExpandLevels = 2;
 
 enum class Privilege : std::uint8_t { login, configure_self, configure_components, configure_manager, configure_users };
 
@@ -125,7 +125,7 @@ bool read_expand(std::string_view text, Query& query) {
   if (!text.starts_with(levels) || !text.ends_with(')')) return false;
   const std::optional<std::size_t> count = count_in(text.substr(levels.size(), text.size() - levels.size() - 1));
   if (!count || *count == 0) return false;
-  query.levels = static_cast<int>(std::min<std::size_t>(*count, kMostExpandLevels));
+  query.levels = static_cast<int>(std::min<std::size_t>(*count, kMaxExpandLevels));
   return true;
 }
 

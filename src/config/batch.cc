@@ -44,7 +44,7 @@ std::string file_name(std::string_view path) {
 }
 
 // Options as "--name=value" or "--name", whatever form they were given in.
-void read_options(const Command& words, const Place& place, AppConfig& app) {
+void read_options(const Command& words, const SourceLocation& place, AppConfig& app) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (starts_with(word, "--")) {
@@ -76,13 +76,13 @@ const Setting<std::string>* find_option(const AppConfig& app, std::string_view n
   return nullptr;
 }
 
-void add_variable(std::string_view name, std::string_view value, const Place& place, AppConfig& app) {
+void add_variable(std::string_view name, std::string_view value, const SourceLocation& place, AppConfig& app) {
   app.environment.push_back(
       {std::string(name), {host_text::unquoted(host_text::trimmed(value)), place, "export " + std::string(name)}});
 }
 
 // "--export=ALL,NCCL_DEBUG=INFO"
-void read_export_option(std::string_view list, const Place& place, AppConfig& app) {
+void read_export_option(std::string_view list, const SourceLocation& place, AppConfig& app) {
   for (const std::string_view part : host_text::split(list, ',')) {
     const auto [name, value] = host_text::assignment(part);
     if (!name.empty()) add_variable(name, value, place, app);

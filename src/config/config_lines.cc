@@ -33,7 +33,7 @@ void split_words(std::string_view line, ConfigLine& out) {
 
 }  // namespace
 
-Place ConfigLine::place(std::size_t word) const {
+SourceLocation ConfigLine::place(std::size_t word) const {
   const std::size_t column = word < columns.size() ? columns[word] : indent + 1;
   return {file, static_cast<std::uint16_t>(std::min<std::size_t>(column, 65535)), number};
 }

@@ -22,7 +22,7 @@ struct ConfigLine {
   [[nodiscard]] std::size_t size() const { return words.size(); }
   // Empty when there is no such word.
   [[nodiscard]] std::string_view at(std::size_t i) const { return i < words.size() ? words[i] : std::string_view(); }
-  [[nodiscard]] Place place(std::size_t word = 0) const;
+  [[nodiscard]] SourceLocation place(std::size_t word = 0) const;
   // Everything from a word on, as written.
   [[nodiscard]] std::string_view rest(std::size_t word) const;
   // Drops words at the front, such as a prompt.

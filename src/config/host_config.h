@@ -18,7 +18,7 @@ namespace weft::config {
 // A NIC as NicConfigurationTemplate (or a mlxconfig/mlnx_qos style file) sets it up.
 struct NicConfig {
   std::string name;
-  Place place;
+  SourceLocation place;
   std::string node_selector;  // "key=value,..." or "" for all
   std::string nic_type;       // PCI device id or name the template selects
   std::vector<std::string> interfaces;
@@ -40,14 +40,14 @@ struct NicConfig {
 // A NetworkAttachmentDefinition, or a SriovNetwork and its kin that make one.
 struct AttachmentConfig {
   struct Route {
-    Place place;
+    SourceLocation place;
     Ipv4Prefix destination;
     Ipv4 gateway;
   };
   std::string kind;  // NetworkAttachmentDefinition, SriovNetwork, HostDeviceNetwork, MacvlanNetwork, ...
   std::string name;
   std::string space;  // namespace where pods find it
-  Place place;
+  SourceLocation place;
   Setting<std::string> plugin;    // CNI type: sriov, ib-sriov, macvlan, host-device, rdma
   Setting<std::string> resource;  // k8s.v1.cni.cncf.io/resourceName or spec.resourceName
   Setting<std::int64_t> mtu;
@@ -62,7 +62,7 @@ struct AttachmentConfig {
 // SriovNetworkNodePolicy.
 struct SriovPolicyConfig {
   std::string name;
-  Place place;
+  SourceLocation place;
   Setting<std::string> resource;
   Setting<std::int64_t> virtual_functions;
   Setting<std::int64_t> mtu;
@@ -81,7 +81,7 @@ struct AppConfig {
   struct Network {
     std::string name;       // attachment
     std::string interface;  // net1, or "" when left to Multus
-    Place place;
+    SourceLocation place;
   };
   struct Resource {
     std::string name;  // nvidia.com/gpu
@@ -92,13 +92,13 @@ struct AppConfig {
     std::string claim;  // PVC or ""
     std::string path;
     Setting<bool> read_only;
-    Place place;
+    SourceLocation place;
   };
   std::string kind;  // Pod, Job, PyTorchJob, TrainJob, Deployment, sbatch, environment
   std::string name;
   std::string space;
   std::string role;  // replica of a job that has several: Worker, Launcher
-  Place place;
+  SourceLocation place;
   std::vector<Variable> labels;  // of the pod, like the next
   std::vector<Variable> annotations;
   std::vector<Variable> environment;  // of all containers, the last of a name counts
@@ -133,7 +133,7 @@ struct KubeObject {
   std::string kind;
   std::string name;
   std::string space;
-  Place place;
+  SourceLocation place;
   YamlNode tree;
 
   // The node at "spec.template.spec.containers"; null when any part is missing.
@@ -147,7 +147,7 @@ struct SettingsFile {
   struct Entry {
     std::string key;    // lower case for slurm; export path or mount point
     std::string value;  // options or source
-    Place place;
+    SourceLocation place;
   };
   Kind kind = Kind::slurm;
   FileId file = 0;

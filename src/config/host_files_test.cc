@@ -85,7 +85,7 @@ TEST(Environment, ReadsAssignments) {
   EXPECT_EQ(r.set.apps[0].kind, "environment");
   EXPECT_EQ(**r.set.apps[0].variable("NCCL_IB_TC"), "106");
   EXPECT_EQ(**r.set.apps[0].variable("NCCL_DEBUG"), "INFO");
-  EXPECT_EQ(r.set.apps[0].variable("NCCL_DEBUG")->place, (Place{r.set.files[0].file, 1, 3}));
+  EXPECT_EQ(r.set.apps[0].variable("NCCL_DEBUG")->place, (SourceLocation{r.set.files[0].file, 1, 3}));
 }
 
 TEST(NicScript, ReadsTheUsualCommands) {

@@ -13,7 +13,7 @@ bool is_name_character(char c, bool first) {
   return letter || (!first && c >= '0' && c <= '9');
 }
 
-Place place_of(FileId file, std::uint32_t line, std::string_view text) {
+SourceLocation place_of(FileId file, std::uint32_t line, std::string_view text) {
   std::size_t lead = 0;
   while (lead < text.size() && is_blank(text[lead])) ++lead;
   return {file, static_cast<std::uint16_t>(std::min<std::size_t>(lead + 1, 65535)), line};

@@ -13,8 +13,8 @@
 namespace weft::config::host_text {
 
 struct Line {
-  std::string text;  // a backslash at the end of a line joins the next one
-  Place place;       // of its first character that is not blank
+  std::string text;      // a backslash at the end of a line joins the next one
+  SourceLocation place;  // of its first character that is not blank
 };
 
 // Lines that hold something. `comment` starts a remark where it stands first in a line ('\0': nowhere).

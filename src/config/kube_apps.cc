@@ -114,7 +114,7 @@ void read_resources(const YamlNode* mapping, std::string_view path, std::vector<
 
 void read_command(const YamlNode& container, AppConfig& app) {
   std::string line;
-  Place place;
+  SourceLocation place;
   for (const char* key : {"command", "args"}) {
     const YamlNode* list = container.find(key);
     if (list == nullptr) continue;
@@ -228,7 +228,7 @@ void read_placement(const YamlNode* spec, AppConfig& app) {
 }
 
 // "ns/name@net1" of the comma form.
-AppConfig::Network network_from_text(std::string_view text, const Place& place) {
+AppConfig::Network network_from_text(std::string_view text, const SourceLocation& place) {
   AppConfig::Network network;
   network.place = place;
   const std::size_t at = text.find('@');

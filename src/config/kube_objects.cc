@@ -57,11 +57,11 @@ void read_object(const Sources& sources, YamlNode node, int depth, ConfigSet& se
 
 // Where a text inside a manifest stands: line 1 of it is `first`, shifted by `indent`; or all of it at one place.
 struct Embedding {
-  Place first;
+  SourceLocation first;
   std::uint32_t indent = 0;
   bool literal = false;
 
-  [[nodiscard]] Place map(const Place& inner) const {
+  [[nodiscard]] SourceLocation map(const SourceLocation& inner) const {
     if (!literal || !inner.known() || inner.line == 0) return first;
     const std::uint32_t column = std::min<std::uint32_t>(inner.column + indent, 65535);
     return {first.file, static_cast<std::uint16_t>(column), first.line + inner.line};
@@ -96,7 +96,7 @@ void move_places(YamlNode& node, const Embedding& embedding) {
 }
 
 // Where a template of Helm, Go or Jinja has its first tag; a place without a line when the text has none.
-Place first_tag(FileId file, std::string_view text) {
+SourceLocation first_tag(FileId file, std::string_view text) {
   const std::size_t at = std::min(text.find("{{"), text.find("{%"));
   if (at == std::string_view::npos) return {file, 0, 0};
   const std::size_t before = text.substr(0, at).rfind('\n');
@@ -110,7 +110,7 @@ Place first_tag(FileId file, std::string_view text) {
 std::vector<YamlNode> read_documents(const Sources& sources, FileId file, Diagnostics& diagnostics) {
   Diagnostics attempt;
   std::vector<YamlNode> documents = parse_yaml_stream(sources, file, attempt);
-  const Place tag = attempt.has_errors() ? first_tag(file, sources.text(file)) : Place{};
+  const SourceLocation tag = attempt.has_errors() ? first_tag(file, sources.text(file)) : SourceLocation{};
   for (Diagnostic& diagnostic : attempt.sorted()) {
     if (tag.line == 0 || diagnostic.severity != Severity::error) diagnostics.add(std::move(diagnostic));
   }

@@ -260,7 +260,7 @@ TEST(Kube, ReadsAttachmentsWithTheirChainsAndLines) {
   EXPECT_EQ(*a.plugin, "sriov");
   EXPECT_EQ(*a.resource, "nvidia.com/rail_a");
   EXPECT_EQ(*a.mtu, 9000);
-  EXPECT_EQ(a.mtu.place, (Place{a.place.file, 35, 15}));  // the number itself
+  EXPECT_EQ(a.mtu.place, (SourceLocation{a.place.file, 35, 15}));  // the number itself
   EXPECT_EQ(*a.vlan, 600);
   EXPECT_EQ(*a.ipam, "host-local");
   ASSERT_EQ(a.subnets.size(), 1U);

@@ -18,7 +18,7 @@ namespace weft::config {
 
 // Counters and settings of a network interface, as /sys and ethtool show them.
 struct HostInterface {
-  Place place;                  // in the file of facts
+  SourceLocation place;         // in the file of facts
   std::string name;             // ens1f0np0
   std::string address;          // MAC
   std::string driver;           // mlx5_core
@@ -53,14 +53,14 @@ struct HostGpu {
 struct HostFacts {
   std::string host;
   FileId file = 0;
-  Place place;
+  SourceLocation place;
   std::string kernel;
   std::vector<HostInterface> interfaces;
   std::vector<HostGpu> gpus;
-  Place gpus_place;
+  SourceLocation gpus_place;
   std::vector<std::pair<std::string, std::string>> sysctls;
-  std::vector<Place> sysctl_places;   // beside sysctls, where they were read from a file
-  std::vector<std::string> not_read;  // what could not be looked at, with the reason
+  std::vector<SourceLocation> sysctl_places;  // beside sysctls, where they were read from a file
+  std::vector<std::string> not_read;          // what could not be looked at, with the reason
 };
 
 // JSON form, schema_version 1, kind "host".
@@ -73,7 +73,7 @@ struct LldpNeighbor {
   std::string remote_port;  // port id
   std::string remote_port_description;
   std::string remote_chassis;
-  Place place;
+  SourceLocation place;
 };
 
 // One system's neighbours: lldpcli -f json (show neighbors), SONiC `show lldp table`, NX-OS `show lldp neighbors`.
@@ -97,7 +97,7 @@ struct IbLink {
   std::string width;  // 4x
   std::string speed;  // NDR, HDR, or as printed
   bool up = true;
-  Place place;
+  SourceLocation place;
 };
 struct IbFabric {
   FileId file = 0;

@@ -15,7 +15,7 @@ namespace weft::config::live_text {
 
 struct Line {
   std::string_view text;  // without its line end
-  Place place;            // column 1
+  SourceLocation place;   // column 1
 };
 
 [[nodiscard]] inline std::vector<Line> lines_of(const Sources& sources, FileId file) {
@@ -27,7 +27,7 @@ struct Line {
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    lines.push_back({line, Place{file, 1, ++number}});
+    lines.push_back({line, SourceLocation{file, 1, ++number}});
   }
   return lines;
 }

@@ -70,7 +70,7 @@ void read_chassis(const YamlNode* chassis, LldpNeighbor& neighbor) {
   neighbor.remote_chassis = text_of(member(chassis, "id"));
 }
 
-void add_json_neighbor(std::string local_port, const YamlNode& body, const Place& place, LldpReport& report) {
+void add_json_neighbor(std::string local_port, const YamlNode& body, const SourceLocation& place, LldpReport& report) {
   LldpNeighbor neighbor;
   neighbor.local_port = std::move(local_port);
   neighbor.place = place;
@@ -276,7 +276,7 @@ bool read_text_report(const Sources& sources, FileId file, Diagnostics& diagnost
   if (has(text, "Local Port id:")) return read_nxos_detail(lines, report);
   if (has(text, "Local Intf") && read_nxos_table(lines, report)) return true;
   if (has(text, "lldp.") && read_keyvalue(lines, report)) return true;
-  diagnostics.error(Place{file, 1, 1}, "no LLDP neighbours in a form that is known",
+  diagnostics.error(SourceLocation{file, 1, 1}, "no LLDP neighbours in a form that is known",
                     "known are lldpcli -f json (or json0, keyvalue), SONiC's `show lldp table`, and NX-OS' `show lldp "
                     "neighbors` with or without `detail`");
   return false;

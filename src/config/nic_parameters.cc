@@ -31,8 +31,8 @@ std::optional<std::int64_t> number_in(std::string_view text, std::int64_t low, s
 }
 
 template <class T>
-void set_number(std::string_view text, std::int64_t high, const Place& place, std::string path, Setting<T>& out,
-                Diagnostics& diagnostics) {
+void set_number(std::string_view text, std::int64_t high, const SourceLocation& place, std::string path,
+                Setting<T>& out, Diagnostics& diagnostics) {
   const auto value = number_in(host_text::trimmed(text), 0, high);
   if (!value) {
     diagnostics.warning(place, fmt::format("{} of `{}` is no number from 0 to {}", in_backticks(text), path, high));
@@ -43,7 +43,8 @@ void set_number(std::string_view text, std::int64_t high, const Place& place, st
 
 }  // namespace
 
-void set_trust(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics) {
+void set_trust(std::string_view text, const SourceLocation& place, std::string path, NicConfig& nic,
+               Diagnostics& diagnostics) {
   const std::string word = host_text::lower(host_text::trimmed(text));
   if (word == "dscp") {
     nic.trust = {model::TrustMode::dscp, place, std::move(path)};
@@ -54,7 +55,7 @@ void set_trust(std::string_view text, const Place& place, std::string path, NicC
   }
 }
 
-void set_pfc(std::string_view text, const Place& place, const std::string& path, NicConfig& nic,
+void set_pfc(std::string_view text, const SourceLocation& place, const std::string& path, NicConfig& nic,
              Diagnostics& diagnostics) {
   const auto parts = host_text::split(host_text::trimmed(text), ',');
   bool good = parts.size() == nic.pfc.size();
@@ -66,21 +67,22 @@ void set_pfc(std::string_view text, const Place& place, const std::string& path,
   for (std::size_t i = 0; i < nic.pfc.size(); ++i) nic.pfc[i] = {parts[i] == "1", place, path};
 }
 
-void set_tos(std::string_view text, const Place& place, std::string path, NicConfig& nic, Diagnostics& diagnostics) {
+void set_tos(std::string_view text, const SourceLocation& place, std::string path, NicConfig& nic,
+             Diagnostics& diagnostics) {
   set_number(text, 255, place, std::move(path), nic.tos, diagnostics);
 }
 
-void set_cnp_dscp(std::string_view text, const Place& place, std::string path, NicConfig& nic,
+void set_cnp_dscp(std::string_view text, const SourceLocation& place, std::string path, NicConfig& nic,
                   Diagnostics& diagnostics) {
   set_number(text, 63, place, std::move(path), nic.cnp_dscp, diagnostics);
 }
 
-void set_cnp_priority(std::string_view text, const Place& place, std::string path, NicConfig& nic,
+void set_cnp_priority(std::string_view text, const SourceLocation& place, std::string path, NicConfig& nic,
                       Diagnostics& diagnostics) {
   set_number(text, 7, place, std::move(path), nic.cnp_priority, diagnostics);
 }
 
-void set_firmware_parameter(std::string_view name, std::string_view value, const Place& place, NicConfig& nic,
+void set_firmware_parameter(std::string_view name, std::string_view value, const SourceLocation& place, NicConfig& nic,
                             Diagnostics& diagnostics) {
   std::string path(name);
   if (name == "CNP_DSCP_P1") {

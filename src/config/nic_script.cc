@@ -21,7 +21,7 @@ class ScriptReader {
  public:
   ScriptReader(NicConfig& nic, Diagnostics& diagnostics) : nic_(nic), diagnostics_(diagnostics) {}
 
-  void read(const Command& command, const Place& place) {
+  void read(const Command& command, const SourceLocation& place) {
     std::string program = command[0];
     const std::size_t slash = program.find_last_of('/');
     if (slash != std::string::npos) program.erase(0, slash + 1);
@@ -48,7 +48,7 @@ class ScriptReader {
     }
   }
 
-  void read_mlnx_qos(const Command& command, const Place& place) {
+  void read_mlnx_qos(const Command& command, const SourceLocation& place) {
     std::string storage;
     for (const char* name : {"-i", "--interface"}) {
       if (const std::string* interface = option(command, name, storage)) name_interface(*interface);
@@ -63,7 +63,7 @@ class ScriptReader {
     }
   }
 
-  void read_cma_roce_tos(const Command& command, const Place& place) {
+  void read_cma_roce_tos(const Command& command, const SourceLocation& place) {
     std::string storage;
     if (const std::string* device = option(command, "-d", storage)) name_interface(*device);
     if (const std::string* tos = option(command, "-t", storage)) {
@@ -71,7 +71,7 @@ class ScriptReader {
     }
   }
 
-  void read_mlxconfig(const Command& command, const Place& place) {
+  void read_mlxconfig(const Command& command, const SourceLocation& place) {
     std::string storage;
     for (const char* name : {"-d", "--dev"}) {
       if (const std::string* device = option(command, name, storage)) name_interface(*device);
@@ -83,7 +83,7 @@ class ScriptReader {
   }
 
   // ethtool -A IF autoneg off rx off tx off
-  void read_ethtool(const Command& command, const Place& place) {
+  void read_ethtool(const Command& command, const SourceLocation& place) {
     if (command.size() < 3 || (command[1] != "-A" && command[1] != "--pause")) return;
     name_interface(command[2]);
     for (std::size_t i = 3; i + 1 < command.size(); ++i) {
@@ -97,7 +97,7 @@ class ScriptReader {
   }
 
   // ip link set [dev] IF ... mtu N; ifconfig IF mtu N
-  void read_mtu(const Command& command, const Place& place) {
+  void read_mtu(const Command& command, const SourceLocation& place) {
     for (std::size_t i = 1; i + 1 < command.size(); ++i) {
       if (command[i] != "mtu") continue;
       const auto value = parse_integer(command[i + 1]);
@@ -110,7 +110,7 @@ class ScriptReader {
     }
   }
 
-  void read_echo(const Command& command, const Place& place) {
+  void read_echo(const Command& command, const SourceLocation& place) {
     const auto redirect = std::find(command.begin(), command.end(), ">");
     if (redirect == command.end() || redirect + 1 == command.end() || redirect - command.begin() < 2) return;
     const std::string& target = *(redirect + 1);

@@ -23,15 +23,15 @@ Reader::Reader(const Sources& sources, FileId file, Diagnostics& diagnostics)
   out_.file = file;
 }
 
-void Reader::warn(const Place& place, std::string message) { diagnostics_.warning(place, std::move(message)); }
+void Reader::warn(const SourceLocation& place, std::string message) { diagnostics_.warning(place, std::move(message)); }
 
 // A profile that several ports name wrongly is read once for each of them; what is wrong is said once.
-void Reader::error_once(const Place& place, std::string message) {
+void Reader::error_once(const SourceLocation& place, std::string message) {
   if (reported_.insert(place).second) diagnostics_.error(place, std::move(message));
 }
 
 // Commands apply to ranges of interfaces and VLANs, so a hostile file could ask for far more work than its size.
-bool Reader::spend(std::size_t work, const Place& place) {
+bool Reader::spend(std::size_t work, const SourceLocation& place) {
   constexpr std::size_t kMaxWork = 20'000'000;
   if (work_ > kMaxWork) return false;
   work_ += work;
@@ -86,7 +86,7 @@ bool Reader::read_commands() {
 }
 
 void Reader::flatten(const YamlNode& node, Command& path) {
-  const auto with = [&](std::string_view word, const Place& place, const YamlNode* below) {
+  const auto with = [&](std::string_view word, const SourceLocation& place, const YamlNode* below) {
     path.words.push_back(word);
     path.places.push_back(place);
     if (below == nullptr) {

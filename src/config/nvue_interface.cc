@@ -102,7 +102,7 @@ std::vector<std::string> Reader::interface_names(std::string_view text) {
   return names;
 }
 
-std::size_t Reader::add_interface(const std::string& name, const Place& place) {
+std::size_t Reader::add_interface(const std::string& name, const SourceLocation& place) {
   const auto [known, added] = interfaces_.emplace(name, out_.interfaces.size());
   if (!added) return known->second;
   InterfaceConfig& made = out_.interfaces.emplace_back();
@@ -203,7 +203,7 @@ bool Reader::set_interface(const Command& command, std::size_t index) {
 bool Reader::set_link(const Command& command, InterfaceConfig& to) {
   const std::string_view what = command.at(3);
   const std::string_view value = command.at(4);
-  const Place place = command.place(4);
+  const SourceLocation place = command.place(4);
   if (what == "mtu") {
     if (const auto mtu = number(command, 4, 552, 9216)) to.mtu = {mtu.value_or(0), place, "link mtu"};
     return true;
@@ -275,7 +275,7 @@ bool Reader::set_interface_qos(const Command& command, InterfaceQos& to, Interfa
   return true;
 }
 
-void Reader::add_vlans(const std::vector<int>& ids, const Place& place) {
+void Reader::add_vlans(const std::vector<int>& ids, const SourceLocation& place) {
   for (const int id : ids) {
     if (vlans_.insert(id).second) out_.vlans.push_back({id, {}, place});
   }

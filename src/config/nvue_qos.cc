@@ -159,7 +159,7 @@ void Reader::take_congestion(const Command& command) {
   if (command.at(3) != "traffic-class") return;
   const std::string path = fmt::format("qos congestion-control {}", command.at(2));
   const std::string_view what = command.at(5);
-  const Place place = command.place(6);
+  const SourceLocation place = command.place(6);
   const bool threshold = what == "min-threshold" || what == "max-threshold";
   const Bytes bytes = threshold ? bytes_of(command.at(6)).value_or(Bytes(-1)) : Bytes();
   if (bytes.count() < 0) {
@@ -261,7 +261,7 @@ void Reader::apply_mapping(const InterfaceQos& interface, PortQos& qos) {
   const bool by_dscp = trust == "l3" || trust == "both";
   const bool by_pcp = trust == "l2" || trust == "both";
   if (said || roce_.value) {
-    const Place place = said ? mapping->trust.place : roce_.place;
+    const SourceLocation place = said ? mapping->trust.place : roce_.place;
     const std::string path = said ? mapping->trust.path : roce_.path;
     if (trust != "port") qos.trust = {by_dscp ? model::TrustMode::dscp : model::TrustMode::pcp, place, path};
   } else {

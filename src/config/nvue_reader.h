@@ -19,15 +19,15 @@ namespace weft::config::nvue {
 
 struct Command {
   std::vector<std::string_view> words;
-  std::vector<Place> places;
+  std::vector<SourceLocation> places;
 
   [[nodiscard]] std::string_view at(std::size_t i) const { return i < words.size() ? words[i] : std::string_view(); }
-  [[nodiscard]] Place place(std::size_t i) const {
-    return places.empty() ? Place() : places[std::min(i, places.size() - 1)];
+  [[nodiscard]] SourceLocation place(std::size_t i) const {
+    return places.empty() ? SourceLocation() : places[std::min(i, places.size() - 1)];
   }
   [[nodiscard]] std::size_t size() const { return words.size(); }
   [[nodiscard]] bool is(std::size_t from, std::initializer_list<std::string_view> expected) const;
-  [[nodiscard]] Place last() const { return place(size() - 1); }
+  [[nodiscard]] SourceLocation last() const { return place(size() - 1); }
 };
 
 struct MappingProfile {
@@ -94,9 +94,9 @@ class Reader {
   bool read_yaml();
   void flatten(const YamlNode& node, Command& path);
   void take(const Command& command);
-  void warn(const Place& place, std::string message);
-  void error_once(const Place& place, std::string message);
-  bool spend(std::size_t work, const Place& place);
+  void warn(const SourceLocation& place, std::string message);
+  void error_once(const SourceLocation& place, std::string message);
+  bool spend(std::size_t work, const SourceLocation& place);
   std::optional<std::int64_t> number(const Command& command, std::size_t word, std::int64_t low, std::int64_t high);
   std::vector<int> list(const Command& command, std::size_t word, int low, int high);
   static bool is_on(std::string_view word);
@@ -105,13 +105,13 @@ class Reader {
   // --- nvue_interface.cc
   void take_interface(const Command& command);
   std::vector<std::string> interface_names(std::string_view text);
-  std::size_t add_interface(const std::string& name, const Place& place);
+  std::size_t add_interface(const std::string& name, const SourceLocation& place);
   bool set_interface(const Command& command, std::size_t index);
   bool set_link(const Command& command, InterfaceConfig& to);
   bool set_bridge(const Command& command, std::size_t index);
   bool set_interface_qos(const Command& command, InterfaceQos& to, InterfaceConfig& interface);
   void take_bridge(const Command& command);
-  void add_vlans(const std::vector<int>& ids, const Place& place);
+  void add_vlans(const std::vector<int>& ids, const SourceLocation& place);
   void finish_interfaces();
 
   // --- nvue_qos.cc
@@ -146,7 +146,7 @@ class Reader {
   void take_mlag(const Command& command);
   void finish_acls();
   void finish_bgp();
-  VrfConfig& vrf_named(std::string_view name, const Place& place);
+  VrfConfig& vrf_named(std::string_view name, const SourceLocation& place);
 
   const Sources& sources_;
   FileId file_;
@@ -156,7 +156,7 @@ class Reader {
   std::vector<ConfigLine> lines_;
   std::size_t recognised_ = 0;
   std::size_t work_ = 0;
-  std::set<Place, decltype(&comes_before)> reported_{&comes_before};
+  std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};
   std::map<std::string, std::size_t, std::less<>> interfaces_;
   std::vector<InterfaceQos> interface_qos_;
   std::vector<Setting<int>> untagged_;       // of each interface

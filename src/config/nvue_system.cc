@@ -222,7 +222,7 @@ void Reader::finish_acls() {
   }
 }
 
-VrfConfig& Reader::vrf_named(std::string_view name, const Place& place) {
+VrfConfig& Reader::vrf_named(std::string_view name, const SourceLocation& place) {
   const auto [known, added] = vrfs_.emplace(name, out_.vrfs.size());
   if (added) {
     VrfConfig& made = out_.vrfs.emplace_back();

@@ -45,7 +45,7 @@ void Reader::warn(const ConfigLine& line, std::size_t word, std::string message)
 }
 
 // A policy that several ports use is read once for each of them; what is wrong with it is said once.
-void Reader::error_once(const Place& place, std::string message) {
+void Reader::error_once(const SourceLocation& place, std::string message) {
   if (reported_.insert(place).second) diagnostics_.error(place, std::move(message));
 }
 

@@ -83,7 +83,7 @@ std::optional<Ipv4Prefix> prefix_of_mask(std::string_view address, std::string_v
   return Ipv4Prefix{Ipv4{base.value().bits & whole}, static_cast<std::uint8_t>(length)};
 }
 
-std::size_t Reader::add_interface(const std::string& name, const Place& place) {
+std::size_t Reader::add_interface(const std::string& name, const SourceLocation& place) {
   const auto [known, added] = interfaces_.emplace(name, out_.interfaces.size());
   if (!added) return known->second;
   InterfaceConfig& made = out_.interfaces.emplace_back();

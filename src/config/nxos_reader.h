@@ -45,7 +45,7 @@ struct ClassMap {
 
 struct PolicyClass {
   std::string name;
-  Place place;
+  SourceLocation place;
   Setting<int> group;  // set qos-group
   Setting<int> dscp;   // set dscp
   Setting<int> pause_cos;
@@ -56,7 +56,7 @@ struct PolicyClass {
 };
 
 struct PolicyMap {
-  Place place;
+  SourceLocation place;
   std::vector<PolicyClass> classes;
 };
 
@@ -85,7 +85,7 @@ struct Switchport {
   Setting<int> native_vlan;
   bool has_allowed = false;
   std::vector<bool> allowed;  // 4095
-  Place allowed_place;
+  SourceLocation allowed_place;
 };
 
 class Reader {
@@ -102,7 +102,7 @@ class Reader {
   bool open_block(const ConfigLine& line);
   bool take_in_block(const ConfigLine& line);
   bool take_vlan(const ConfigLine& line);
-  void error_once(const Place& place, std::string message);
+  void error_once(const SourceLocation& place, std::string message);
   bool spend(std::size_t work, const ConfigLine& line);
   void warn(const ConfigLine& line, std::size_t word, std::string message);
   void finish();
@@ -111,7 +111,7 @@ class Reader {
   bool open_interface(const ConfigLine& line);
   std::vector<std::string> interface_names(std::string_view text);
   bool add_interface_piece(std::string_view piece, std::string& family, std::vector<std::string>& names);
-  std::size_t add_interface(const std::string& name, const Place& place);
+  std::size_t add_interface(const std::string& name, const SourceLocation& place);
   bool take_interface(const ConfigLine& line);
   bool take_link(const ConfigLine& line, std::size_t at, bool no);
   bool take_address(const ConfigLine& line);
@@ -201,7 +201,7 @@ class Reader {
   std::vector<std::size_t> vlans_;  // of the block
   std::map<int, std::size_t> vlan_index_;
   std::size_t work_ = 0;
-  std::set<Place, decltype(&comes_before)> reported_{&comes_before};
+  std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};
   std::size_t vrf_ = 0;  // of the block
   std::string bgp_vrf_;
   std::size_t bgp_vrf_indent_ = 0;

@@ -19,11 +19,11 @@ template <class T>
 struct Setting {
   T value{};
   Decided by = Decided::absent;
-  Place place;
+  SourceLocation place;
   std::string path;  // the object that decides, in its own dialect: "DSCP_TO_TC_MAP|AZURE|26", "class-map RDMA"
 
   Setting() = default;
-  Setting(T initial, const Place& where, std::string what)
+  Setting(T initial, const SourceLocation& where, std::string what)
       : value(std::move(initial)), by(Decided::file), place(where), path(std::move(what)) {}
 
   [[nodiscard]] bool known() const { return by != Decided::absent; }

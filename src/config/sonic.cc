@@ -81,17 +81,17 @@ const YamlEntry* Reader::row(std::string_view table, std::string_view key) {
   return found == all.end() ? nullptr : found->second;
 }
 
-Place Reader::place_of(const YamlNode& object, std::string_view key) {
+SourceLocation Reader::place_of(const YamlNode& object, std::string_view key) {
   const YamlNode* value = object.find(key);
   return value == nullptr ? object.place : value->place;
 }
 
 // A row that several ports share is read once for each of them; what is wrong with it is said once.
-void Reader::error(const Place& place, std::string message, std::string hint) {
+void Reader::error(const SourceLocation& place, std::string message, std::string hint) {
   if (reported_.insert(place).second) diagnostics_.error(place, std::move(message), std::move(hint));
 }
 
-void Reader::warning(const Place& place, std::string message) {
+void Reader::warning(const SourceLocation& place, std::string message) {
   if (reported_.insert(place).second) diagnostics_.warning(place, std::move(message));
 }
 

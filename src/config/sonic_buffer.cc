@@ -66,7 +66,7 @@ void Reader::check_profile_uses() {
       for (const std::string_view port : split_text(key, ',')) (void)check_port(port, entry->key_place, table);
       const YamlNode* list = entry->value.find("profile_list");
       if (list == nullptr) continue;
-      const auto check = [&](std::string_view name, const Place& place) {
+      const auto check = [&](std::string_view name, const SourceLocation& place) {
         if (!name.empty() && name.front() == '[' && name.back() == ']') {
           name = name.substr(name.find('|') + 1, name.size() - name.find('|') - 2);
         }
@@ -237,7 +237,7 @@ GroupQos Reader::group_qos(const YamlEntry* entry) {
     return group;
   }
   const auto named = field(entry->value, "profile");
-  const Place place = place_of(entry->value, "profile");
+  const SourceLocation place = place_of(entry->value, "profile");
   const std::string path = fmt::format("BUFFER_PG|{}|profile", entry->key);
   if (named && *named == "NULL") {  // dynamic buffer model: the switch computes headroom from speed and cable length
     group.lossless = {true, place, path};

@@ -57,7 +57,7 @@ InterfaceConfig* Reader::find(std::string_view name) {
   return found == interfaces_.end() ? nullptr : &out_.interfaces[found->second];
 }
 
-InterfaceConfig& Reader::interface(std::string_view name, Kind kind, const Place& place) {
+InterfaceConfig& Reader::interface(std::string_view name, Kind kind, const SourceLocation& place) {
   if (InterfaceConfig* known = find(name)) return *known;
   interfaces_.emplace(name, out_.interfaces.size());
   InterfaceConfig& added = out_.interfaces.emplace_back();
@@ -67,7 +67,7 @@ InterfaceConfig& Reader::interface(std::string_view name, Kind kind, const Place
   return added;
 }
 
-bool Reader::check_port(std::string_view name, const Place& place, std::string_view table) {
+bool Reader::check_port(std::string_view name, const SourceLocation& place, std::string_view table) {
   if (row("PORT", name) != nullptr) return true;
   if (is_part()) {
     if (!find(name)) (void)part_port(name, place, table);
@@ -78,7 +78,7 @@ bool Reader::check_port(std::string_view name, const Place& place, std::string_v
 }
 
 // SONiC refuses such a file by itself, so that is an error; one says it all.
-InterfaceConfig& Reader::part_port(std::string_view name, const Place& place, std::string_view table) {
+InterfaceConfig& Reader::part_port(std::string_view name, const SourceLocation& place, std::string_view table) {
   if (!part_told_) {
     error(place, fmt::format("{} speaks of port {}, but there is no PORT table: the file is read as a part", table,
                              in_backticks(name)));

@@ -240,7 +240,7 @@ void Reader::apply_pfc(const PortRows& rows, PortQos& qos) {
     qos.pfc_mode = vendor_default(model::PfcMode::off, "no PORT_QOS_MAP has a pfc_enable for the port");
     return;
   }
-  const Place place = place_of(map->value, "pfc_enable");
+  const SourceLocation place = place_of(map->value, "pfc_enable");
   const auto priorities = [&](std::string_view key) -> std::optional<std::vector<int>> {
     const std::string_view text = field(map->value, key).value_or("");
     if (text.empty()) return std::vector<int>();

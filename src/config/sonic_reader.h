@@ -48,9 +48,9 @@ class Reader {
   const YamlEntry* reference(const YamlNode& object, std::string_view key, std::string_view table);
   std::string reference_name(const YamlNode& value, std::string_view table);
   void check_name(const YamlEntry& entry);  // [a-zA-Z0-9][-a-zA-Z0-9_]{0,31}
-  void error(const Place& place, std::string message, std::string hint = {});
-  void warning(const Place& place, std::string message);
-  static Place place_of(const YamlNode& object, std::string_view key);
+  void error(const SourceLocation& place, std::string message, std::string hint = {});
+  void warning(const SourceLocation& place, std::string message);
+  static SourceLocation place_of(const YamlNode& object, std::string_view key);
   void count_skipped();
 
   // --- sonic_ports.cc: interfaces, VLANs, VRFs
@@ -65,13 +65,13 @@ class Reader {
   void read_address(const YamlEntry& entry, std::string_view name, std::string_view prefix, InterfaceConfig::Kind kind);
   void read_vrfs();
   void read_cable_lengths();
-  InterfaceConfig& interface(std::string_view name, InterfaceConfig::Kind kind, const Place& place);
+  InterfaceConfig& interface(std::string_view name, InterfaceConfig::Kind kind, const SourceLocation& place);
   InterfaceConfig* find(std::string_view name);
-  bool check_port(std::string_view name, const Place& place, std::string_view table);
+  bool check_port(std::string_view name, const SourceLocation& place, std::string_view table);
   // A part of a configuration, as `sonic-cfggen` renders qos.json and buffers.json: its ports are those it names, and
   // a table that is not in it may be in another part.
   [[nodiscard]] bool is_part() const { return root_.find("PORT") == nullptr; }
-  InterfaceConfig& part_port(std::string_view name, const Place& place, std::string_view table);
+  InterfaceConfig& part_port(std::string_view name, const SourceLocation& place, std::string_view table);
 
   // --- sonic_services.cc: routes, BGP, access lists, management
   void read_routes();
@@ -127,7 +127,7 @@ class Reader {
   bool part_told_ = false;  // that there is no PORT table
   std::map<std::string, PortRows, std::less<>> port_rows_;
   Setting<std::string> management_vrf_;
-  std::set<Place, decltype(&comes_before)> reported_{&comes_before};  // errors of shared rows, said once
+  std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};  // errors of shared rows, said once
 };
 
 // "a|b" as {"a", "b"}: config_db keys.

@@ -156,7 +156,7 @@ void Reader::read_acl_tables() {
 void Reader::bind_acl(const AclConfig& acl, const YamlNode& table) {
   const std::string_view stage = field(table, "stage").value_or("ingress");
   const bool out = stage == "egress" || stage == "EGRESS";
-  const auto bind = [&](std::string_view name, const Place& place) {
+  const auto bind = [&](std::string_view name, const SourceLocation& place) {
     if (name.empty()) return;
     InterfaceConfig* port = find(name);
     if (port == nullptr && is_part()) port = &part_port(name, place, "ACL_TABLE");

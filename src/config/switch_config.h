@@ -20,7 +20,7 @@ enum class Dialect : std::uint8_t { sonic, nxos, nvue };
 struct InterfaceConfig {
   enum class Kind : std::uint8_t { front_panel, svi, loopback, management, port_channel, other };
   std::string name;  // Ethernet8, Ethernet1/2/1, swp3s1, Vlan100, mgmt0
-  Place place;
+  SourceLocation place;
   Kind kind = Kind::other;
   int cage = 0;   // front panel number from 1
   int part = 0;   // piece of a split cage, from 0
@@ -47,7 +47,7 @@ struct InterfaceConfig {
 };
 
 struct AclRule {
-  Place place;
+  SourceLocation place;
   std::int64_t sequence = 0;  // in order of evaluation, lowest first
   bool permit = false;
   Ipv4Prefix source;  // /0: any
@@ -59,7 +59,7 @@ struct AclRule {
 
 struct AclConfig {
   std::string name;
-  Place place;
+  SourceLocation place;
   std::vector<AclRule> rules;  // sorted; what no rule matches is denied
   bool permit_rest = false;    // unless this is set (SONiC tables without a final rule)
 };
@@ -67,18 +67,18 @@ struct AclConfig {
 struct VlanConfig {
   int id = 0;
   std::string name;
-  Place place;
+  SourceLocation place;
 };
 
 struct VrfConfig {
   std::string name;
-  Place place;
+  SourceLocation place;
   std::vector<Setting<std::string>> imports;  // VRFs (or route targets, as text) whose routes come in
   std::vector<Setting<std::string>> exports;
 };
 
 struct RouteConfig {
-  Place place;
+  SourceLocation place;
   std::string vrf;  // "" for the default VRF
   Ipv4Prefix prefix;
   Ipv4 next_hop;  // none when it leaves by an interface
@@ -87,7 +87,7 @@ struct RouteConfig {
 };
 
 struct NeighborConfig {  // BGP
-  Place place;
+  SourceLocation place;
   std::string peer;  // address or interface
   std::string vrf;
   Setting<std::int64_t> remote_asn;
@@ -97,7 +97,7 @@ struct NeighborConfig {  // BGP
 
 struct PoolConfig {  // buffer pool
   std::string name;
-  Place place;
+  SourceLocation place;
   bool ingress = true;
   Setting<Bytes> size;
   Setting<Bytes> shared_headroom;  // xoff of a SONiC ingress pool

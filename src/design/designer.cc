@@ -15,7 +15,7 @@ namespace weft::design {
 
 namespace {
 
-constexpr std::int64_t kMostGpus = 2'000'000;
+constexpr std::int64_t kMaxGpus = 2'000'000;
 
 struct Built {
   std::string yaml;
@@ -106,7 +106,7 @@ Error not_buildable(const Plan& plan, const Built& built) {
 Result<Plan> fit_power(const Plan& start, const std::shared_ptr<const model::Catalog>& catalog) {
   const Power budget = *start.request.power;
   std::int64_t fits = 0;
-  std::int64_t too_many = std::min(budget / *start.server->power, kMostGpus / *start.server->gpus) + 1;
+  std::int64_t too_many = std::min(budget / *start.server->power, kMaxGpus / *start.server->gpus) + 1;
   std::int64_t guess = std::max<std::int64_t>(1, (too_many - 1) * 4 / 5);
   std::optional<Plan> best;
   Power least;
@@ -145,8 +145,8 @@ Status check_request(const DesignRequest& request) {
   if (request.servers && *request.servers < 1)
     return invalid(fmt::format("{} servers make no cluster", *request.servers));
   if (request.power && request.power->count() < 1) return invalid("the power must be more than nothing");
-  if (request.gpus && *request.gpus > kMostGpus) {
-    return invalid(fmt::format("{} GPUs: weft designs up to {}", *request.gpus, kMostGpus));
+  if (request.gpus && *request.gpus > kMaxGpus) {
+    return invalid(fmt::format("{} GPUs: weft designs up to {}", *request.gpus, kMaxGpus));
   }
   if (request.inference_percent < 0 || request.inference_percent > 100) {
     return invalid(fmt::format("{} % inference: between 0 and 100", request.inference_percent));
@@ -167,7 +167,7 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view m
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-std::vector<std::string> remarks_on(const Plan& plan, const model::Cluster& cluster) {
+std::vector<std::string> notes_on(const Plan& plan, const model::Cluster& cluster) {
   std::vector<std::string> out;
   const DesignRequest& request = plan.request;
   out.push_back(fmt::format("{} of {} ({} GPUs), {} racks, {}", counted(plan.servers, "server", "servers"),
@@ -220,15 +220,15 @@ Result<DesignAnswer> design_cluster(const DesignRequest& request,
     plan = std::move(*fitted);
   } else {
     const std::int64_t servers = request.servers ? *request.servers : divide_up(*request.gpus, *plan.server->gpus);
-    if (servers > kMostGpus / *plan.server->gpus) {
+    if (servers > kMaxGpus / *plan.server->gpus) {
       return invalid(
-          fmt::format("{} servers of {} GPUs: weft designs up to {} GPUs", servers, *plan.server->gpus, kMostGpus));
+          fmt::format("{} servers of {} GPUs: weft designs up to {} GPUs", servers, *plan.server->gpus, kMaxGpus));
     }
     plan = size_plan(*catalog, std::move(plan), servers);
   }
   const Built built = build(plan, catalog);
   if (built.cluster == nullptr) return not_buildable(plan, built);
-  return DesignAnswer{built.yaml, remarks_on(plan, *built.cluster)};
+  return DesignAnswer{built.yaml, notes_on(plan, *built.cluster)};
 }
 
 }  // namespace weft::design

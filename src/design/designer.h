@@ -29,8 +29,8 @@ struct DesignRequest {
 };
 
 struct DesignAnswer {
-  std::string yaml;                  // the cluster file, commented
-  std::vector<std::string> remarks;  // decisions worth telling, for stderr
+  std::string yaml;                // the cluster file, commented
+  std::vector<std::string> notes;  // decisions worth telling, for stderr
 };
 
 [[nodiscard]] Result<DesignAnswer> design_cluster(const DesignRequest& request,

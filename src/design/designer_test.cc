@@ -97,8 +97,8 @@ TEST_F(Designer, RoundsUpToWholeServersAndSaysSo) {
   const auto answer = design(gpus(1001));
   ASSERT_TRUE(answer.ok()) << answer.error().text();
   EXPECT_THAT(answer->yaml, HasSubstr("count: 126"));
-  EXPECT_THAT(answer->remarks, Contains(HasSubstr("rounded up to 1008")));
-  EXPECT_THAT(design(gpus(1008))->remarks, Not(Contains(HasSubstr("rounded up"))));
+  EXPECT_THAT(answer->notes, Contains(HasSubstr("rounded up to 1008")));
+  EXPECT_THAT(design(gpus(1008))->notes, Not(Contains(HasSubstr("rounded up"))));
 }
 
 TEST_F(Designer, KeepsTheFabricsApart) {

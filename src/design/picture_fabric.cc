@@ -333,7 +333,7 @@ std::string fabric_svg(const model::Cluster& cluster, model::FabricKind fabric) 
       fmt::format("{}: {}, {}", heading, hosts_text(cluster, hosts), views::counted(diagram.leaves, "leaf", "leaves"));
   if (!diagram.spines.empty()) title += ", " + views::counted(diagram.spines.size(), "spine", "spines");
   if (!diagram.cores.empty()) title += ", " + views::counted(diagram.cores.size(), "core", "cores");
-  const double width = std::max(kLeastWidth, detail ? detail_width(diagram) : blocks_width(diagram));
+  const double width = std::max(kMinWidth, detail ? detail_width(diagram) : blocks_width(diagram));
   double y = draw_heading(svg, {kMargin, kMargin}, width - 2 * kMargin, title, facts_line(diagram));
   y = draw_legend(svg, {kMargin, y}, width - 2 * kMargin, fabric_legend(diagram, detail)) + 6;
   y = detail ? draw_detail(svg, diagram, y) : draw_blocks(svg, diagram, y);

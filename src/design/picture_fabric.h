@@ -67,7 +67,7 @@ struct Diagram {
 [[nodiscard]] std::string models_text(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices);
 
 inline constexpr double kPictureWidth = 2400;
-inline constexpr double kLeastWidth = 1080;
+inline constexpr double kMinWidth = 1080;
 inline constexpr double kMargin = 24;
 inline constexpr double kSide = 196;  // the column of explanations on the left
 

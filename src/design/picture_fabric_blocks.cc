@@ -13,8 +13,8 @@
 namespace weft::design {
 namespace {
 
-constexpr std::size_t kMostColumns = 9;  // of blocks, ellipses apart
-constexpr std::size_t kMostPodKinds = 3;
+constexpr std::size_t kMaxColumns = 9;  // of blocks, ellipses apart
+constexpr std::size_t kMaxPodKinds = 3;
 constexpr double kCardLeast = 206;
 constexpr double kCardMost = 420;
 constexpr double kEllipsis = 92;
@@ -128,9 +128,9 @@ std::vector<PodColumn> choose_pods(const Diagram& diagram) {
   std::vector<PodColumn> pods;
   std::size_t left_out = 0;
   const std::size_t most =
-      std::max<std::size_t>(2, kMostColumns / std::clamp<std::size_t>(kinds.size(), 1, kMostPodKinds) - 1);
+      std::max<std::size_t>(2, kMaxColumns / std::clamp<std::size_t>(kinds.size(), 1, kMaxPodKinds) - 1);
   for (std::size_t k = 0; k < kinds.size(); ++k) {
-    if (k >= kMostPodKinds) {
+    if (k >= kMaxPodKinds) {
       left_out += kinds[k].size();
       continue;
     }
@@ -174,7 +174,7 @@ Layout lay_out(const Diagram& diagram) {
     PodColumn all;
     all.units = blocks.size();
     all.spines = diagram.spines;
-    all.columns = choose_columns(*diagram.cluster, blocks, kMostColumns);
+    all.columns = choose_columns(*diagram.cluster, blocks, kMaxColumns);
     layout.pods.push_back(std::move(all));
   }
   const auto place = [&] {
@@ -192,7 +192,7 @@ Layout lay_out(const Diagram& diagram) {
   for (const PodColumn& pod : layout.pods) {
     for (const Column& column : pod.columns) blocks += column.block != nullptr ? 1U : 0U;
   }
-  const double spare = kLeastWidth - kMargin - layout.right;
+  const double spare = kMinWidth - kMargin - layout.right;
   if (spare > 0 && blocks > 0) {
     layout.card = std::min(kCardMost, kCardLeast + spare / picture::real(blocks));
     place();
@@ -349,14 +349,14 @@ class BlockPainter {
 
   void draw_block_hosts(const Block& block, const picture::Box& box) {
     constexpr std::size_t kAcross = 16;
-    constexpr std::size_t kMost = 4 * kAcross;
+    constexpr std::size_t kMax = 4 * kAcross;
     const std::string names = folded_names(cluster_, block.hosts);
     svg_.rect(box, picture::Paint{kPanel, "none", 1, 1, {}, 4}, names);
     const std::string counts = hosts_text(cluster_, block.hosts);
     const double size = picture::text_width(counts, 11, true) > box.width - 4 ? 9.5 : 11;
     svg_.text_in({box.x, box.y + 3, box.width, 16}, counts,
                  picture::TextStyle{size, kInk, picture::Anchor::middle, true});
-    const std::size_t shown = std::min(block.hosts.size(), kMost);
+    const std::size_t shown = std::min(block.hosts.size(), kMax);
     const double step = (box.width - 12) / picture::real(kAcross);
     const double start = box.x + 6 + (picture::real(kAcross) - picture::real(std::min(shown, kAcross))) * step / 2;
     for (std::size_t i = 0; i < shown; ++i) {

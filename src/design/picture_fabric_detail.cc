@@ -12,11 +12,11 @@
 namespace weft::design {
 namespace {
 
-constexpr std::size_t kMostLeaves = 48;
-constexpr std::size_t kMostSwitchesAbove = 64;
+constexpr std::size_t kMaxLeaves = 48;
+constexpr std::size_t kMaxSwitchesAbove = 64;
 constexpr std::size_t kFewHosts = 64;  // drawn with all their links
-constexpr std::size_t kMostHosts = 160;
-constexpr std::uint64_t kMostHostLinks = 600;  // of more hosts than that
+constexpr std::size_t kMaxHosts = 160;
+constexpr std::uint64_t kMaxHostLinks = 600;  // of more hosts than that
 constexpr double kBlockGap = 18;
 constexpr double kBlockPad = 8;
 constexpr double kSwitchHeight = 30;
@@ -49,7 +49,7 @@ Sizes choose_sizes(const Diagram& diagram) {
     sizes.host = std::max(13.0, sizes.host - 1);
     sizes.leaf = std::max(38.0, sizes.leaf - 4);
   }
-  while (total_width(diagram, sizes) < kLeastWidth && sizes.host < 36) sizes.host += 1;
+  while (total_width(diagram, sizes) < kMinWidth && sizes.host < 36) sizes.host += 1;
   return sizes;
 }
 
@@ -351,9 +351,9 @@ class DetailPainter {
 double detail_width(const Diagram& diagram) { return total_width(diagram, choose_sizes(diagram)); }
 
 bool fits_in_detail(const Diagram& diagram) {
-  return diagram.leaves <= kMostLeaves && diagram.hosts <= kMostHosts &&
-         (diagram.hosts <= kFewHosts || diagram.host_links <= kMostHostLinks) &&
-         diagram.spines.size() <= kMostSwitchesAbove && diagram.cores.size() <= kMostSwitchesAbove &&
+  return diagram.leaves <= kMaxLeaves && diagram.hosts <= kMaxHosts &&
+         (diagram.hosts <= kFewHosts || diagram.host_links <= kMaxHostLinks) &&
+         diagram.spines.size() <= kMaxSwitchesAbove && diagram.cores.size() <= kMaxSwitchesAbove &&
          detail_width(diagram) <= kPictureWidth;
 }
 

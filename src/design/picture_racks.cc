@@ -18,7 +18,7 @@ namespace weft::design {
 using namespace picture;  // NOLINT(google-build-using-namespace): a picture is written in its terms
 namespace {
 
-constexpr std::size_t kMostRacks = 64;  // drawn one by one; also the most kinds drawn
+constexpr std::size_t kMaxRacks = 64;  // drawn one by one; also the most kinds drawn
 constexpr double kMargin = 24;
 constexpr double kUnitHeight = 11;
 constexpr double kRackWidth = 104;
@@ -28,7 +28,7 @@ constexpr double kGap = 8;
 constexpr double kPitch = kGutter + kPduWidth + kRackWidth + kPduWidth + kGap;
 constexpr double kHeader = 34;
 constexpr double kFooter = 34;
-constexpr std::size_t kMostInLine = 17;
+constexpr std::size_t kMaxInLine = 17;
 
 // Racks that look alike; the first stands for all.
 struct RackKind {
@@ -67,13 +67,13 @@ std::string signature(const model::Cluster& cluster, model::RackId id) {
 }
 
 void add_section(Section section, std::vector<Line>& lines) {
-  if (lines.empty() || places(lines.back()) + places(section) > kMostInLine) lines.emplace_back();
+  if (lines.empty() || places(lines.back()) + places(section) > kMaxInLine) lines.emplace_back();
   lines.back().push_back(std::move(section));
 }
 
 // Cuts a row into lines of about equal length.
 void add_lines(const std::string& heading, std::vector<RackKind> kinds, std::vector<Line>& lines) {
-  const std::size_t count = (kinds.size() + kMostInLine - 1) / kMostInLine;
+  const std::size_t count = (kinds.size() + kMaxInLine - 1) / kMaxInLine;
   for (std::size_t i = 0; i < count; ++i) {
     const auto first = kinds.begin() + static_cast<std::ptrdiff_t>(kinds.size() * i / count);
     const auto last = kinds.begin() + static_cast<std::ptrdiff_t>(kinds.size() * (i + 1) / count);
@@ -116,8 +116,8 @@ std::vector<Line> kinds_of_racks(const model::Cluster& cluster, std::size_t& lef
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const RackKind& a, const RackKind& b) { return a.racks.size() > b.racks.size(); });
   left_out = 0;
-  for (std::size_t i = kMostRacks; i < kinds.size(); ++i) left_out += kinds[i].racks.size();
-  if (kinds.size() > kMostRacks) kinds.resize(kMostRacks);
+  for (std::size_t i = kMaxRacks; i < kinds.size(); ++i) left_out += kinds[i].racks.size();
+  if (kinds.size() > kMaxRacks) kinds.resize(kMaxRacks);
   std::vector<RackKind> server;
   std::vector<RackKind> service;
   for (RackKind& kind : kinds) {
@@ -280,7 +280,7 @@ double draw_line(Svg& svg, const model::Cluster& cluster, const Line& line, doub
 
 std::string racks_svg(const model::Cluster& cluster) {
   std::size_t left_out = 0;
-  const bool each = cluster.racks().size() <= kMostRacks;
+  const bool each = cluster.racks().size() <= kMaxRacks;
   const std::vector<Line> lines = each ? rows_of_racks(cluster) : kinds_of_racks(cluster, left_out);
   std::size_t longest = 1;
   for (const Line& line : lines) longest = std::max(longest, places(line));

@@ -15,17 +15,17 @@ namespace weft::design {
 
 struct PriceItem {
   using IsRecord = void;
-  Place place;
-  model::Given<std::string> item;  // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
-  model::Given<Money> price;
-  model::Given<Duration> lead_time;
+  SourceLocation place;
+  model::Sourced<std::string> item;  // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
+  model::Sourced<Money> price;
+  model::Sourced<Duration> lead_time;
 };
 
 struct Prices {
   using IsRecord = void;
-  Place place;
-  model::Given<std::string> currency{std::string("USD")};
-  model::Given<std::vector<PriceItem>> items;
+  SourceLocation place;
+  model::Sourced<std::string> currency{std::string("USD")};
+  model::Sourced<std::vector<PriceItem>> items;
 
   [[nodiscard]] const PriceItem* find(std::string_view id, std::string_view category) const;
 };

@@ -29,7 +29,7 @@ class BlockPlan {
 
   // Start of the block of owner number `ordinal`, which needs `count` numbers. `reserved` numbers at the very beginning
   // of the space belong to nobody.
-  std::uint64_t add(std::uint64_t ordinal, std::uint64_t count, std::string owner, const Place& place,
+  std::uint64_t add(std::uint64_t ordinal, std::uint64_t count, std::string owner, const SourceLocation& place,
                     std::uint64_t reserved = 0) {
     const std::uint64_t slot = bits_ == 0 ? 0 : bisect(ordinal & ((std::uint64_t{1} << bits_) - 1), bits_);
     const std::uint64_t start = std::max(slot * (size_ >> bits_), reserved);
@@ -74,7 +74,7 @@ class BlockPlan {
     std::uint64_t start;
     std::uint64_t count;
     std::string owner;
-    Place place;
+    SourceLocation place;
   };
   std::uint64_t size_;
   unsigned bits_;

@@ -163,7 +163,7 @@ void ClusterBuilder::lay_cables() {
                    reason.end());
       if (++complaints[reason] == 1) {
         const bool oob = cable.fabric == FabricKind::oob;
-        const Place place = oob ? spec_.fabrics->oob->place : fabric_spec(cable.fabric).place;
+        const SourceLocation place = oob ? spec_.fabrics->oob->place : fabric_spec(cable.fabric).place;
         diagnostics_.error(place.known() ? place : spec_.place,
                            fmt::format("no cable from {} to {}: {}", cluster_->full_port_name(cable.a),
                                        cluster_->full_port_name(cable.b), why),

@@ -35,181 +35,181 @@ const std::vector<std::pair<std::string_view, BmcProtocol>>& choices_of(BmcProto
 // Where facts come from. `estimate: true` marks our own estimate; its `title` then states the rule it follows.
 struct Reference {
   using IsRecord = void;
-  Place place;
-  Given<std::string> title;
-  Given<std::string> publisher;
-  Given<std::string> url;
-  Given<std::string> date;
-  Given<bool> estimate{false};
+  SourceLocation place;
+  Sourced<std::string> title;
+  Sourced<std::string> publisher;
+  Sourced<std::string> url;
+  Sourced<std::string> date;
+  Sourced<bool> estimate{false};
 };
 
 // Common to every item: `source` covers all facts of the item, `sources` overrides it for single keys.
-#define WEFT_CATALOG_ITEM    \
-  using IsRecord = void;     \
-  Place place;               \
-  Given<Name> id;            \
-  Given<std::string> name;   \
-  Given<std::string> vendor; \
-  Given<std::string> source; \
-  Given<NamedValues<std::string>> sources
+#define WEFT_CATALOG_ITEM      \
+  using IsRecord = void;       \
+  SourceLocation place;        \
+  Sourced<Name> id;            \
+  Sourced<std::string> name;   \
+  Sourced<std::string> vendor; \
+  Sourced<std::string> source; \
+  Sourced<NamedValues<std::string>> sources
 
 struct MigProfile {
   using IsRecord = void;
-  Place place;
-  Given<std::string> name;            // 1g.10gb
-  Given<std::int64_t> compute;        // compute slices of 7
-  Given<std::int64_t> memory_slices;  // memory slices of 8 it occupies
-  Given<Bytes> memory;
-  Given<std::vector<std::int64_t>> starts;  // memory slices where an instance may begin
+  SourceLocation place;
+  Sourced<std::string> name;            // 1g.10gb
+  Sourced<std::int64_t> compute;        // compute slices of 7
+  Sourced<std::int64_t> memory_slices;  // memory slices of 8 it occupies
+  Sourced<Bytes> memory;
+  Sourced<std::vector<std::int64_t>> starts;  // memory slices where an instance may begin
 };
 
 struct GpuModel {
   WEFT_CATALOG_ITEM;
-  Given<GpuForm> form;
-  Given<std::string> architecture;
-  Given<Bytes> memory;
-  Given<ByteRate> memory_bandwidth;
-  Given<NamedValues<Flops>> dense_flops;  // fp64, fp32, tf32, bf16, fp16, fp8, fp4, int8: without sparsity
-  Given<ByteRate> nvlink_bandwidth;       // GPU to GPU fabric, both directions together; absent if PCIe only
-  Given<std::int64_t> nvlink_links;
-  Given<std::int64_t> pcie_generation;
-  Given<std::int64_t> pcie_lanes;
-  Given<Power> tdp;
-  Given<std::vector<MigProfile>> mig;  // absent: no MIG, share by time-slicing
+  Sourced<GpuForm> form;
+  Sourced<std::string> architecture;
+  Sourced<Bytes> memory;
+  Sourced<ByteRate> memory_bandwidth;
+  Sourced<NamedValues<Flops>> dense_flops;  // fp64, fp32, tf32, bf16, fp16, fp8, fp4, int8: without sparsity
+  Sourced<ByteRate> nvlink_bandwidth;       // GPU to GPU fabric, both directions together; absent if PCIe only
+  Sourced<std::int64_t> nvlink_links;
+  Sourced<std::int64_t> pcie_generation;
+  Sourced<std::int64_t> pcie_lanes;
+  Sourced<Power> tdp;
+  Sourced<std::vector<MigProfile>> mig;  // absent: no MIG, share by time-slicing
 };
 
 struct NicModel {
   WEFT_CATALOG_ITEM;
-  Given<std::vector<NetworkKind>> networks;
-  Given<std::int64_t> ports;
-  Given<FormFactor> form;
-  Given<std::vector<BitRate>> speeds;     // a port can run at any of these
-  Given<BitRate> bandwidth;               // of the whole card
-  Given<std::int64_t> virtual_functions;  // most per port
-  Given<std::int64_t> pcie_generation;
-  Given<std::int64_t> pcie_lanes;
-  Given<bool> rdma{true};
-  Given<Power> power;
+  Sourced<std::vector<NetworkKind>> networks;
+  Sourced<std::int64_t> ports;
+  Sourced<FormFactor> form;
+  Sourced<std::vector<BitRate>> speeds;     // a port can run at any of these
+  Sourced<BitRate> bandwidth;               // of the whole card
+  Sourced<std::int64_t> virtual_functions;  // most per port
+  Sourced<std::int64_t> pcie_generation;
+  Sourced<std::int64_t> pcie_lanes;
+  Sourced<bool> rdma{true};
+  Sourced<Power> power;
 };
 
 // A row of equal ports of a server. Port p sits in cage p / per_cage.
 struct PortGroup {
   using IsRecord = void;
-  Place place;
-  Given<PortUse> use;
-  Given<std::string> nic;
-  Given<std::int64_t> count;  // ports, all cages together
-  Given<std::int64_t> per_cage{1};
-  Given<FormFactor> form;
-  Given<std::vector<BitRate>> speeds;      // port speeds; the first is the one used unless the file says otherwise
-  Given<std::vector<Breakout>> breakouts;  // ways to split one cage for several planes (2x400G)
-  Given<std::vector<std::int64_t>> gpus;   // GPU that port p is nearest to
-  Given<std::vector<std::int64_t>> numa;   // NUMA node of port p
+  SourceLocation place;
+  Sourced<PortUse> use;
+  Sourced<std::string> nic;
+  Sourced<std::int64_t> count;  // ports, all cages together
+  Sourced<std::int64_t> per_cage{1};
+  Sourced<FormFactor> form;
+  Sourced<std::vector<BitRate>> speeds;      // port speeds; the first is the one used unless the file says otherwise
+  Sourced<std::vector<Breakout>> breakouts;  // ways to split one cage for several planes (2x400G)
+  Sourced<std::vector<std::int64_t>> gpus;   // GPU that port p is nearest to
+  Sourced<std::vector<std::int64_t>> numa;   // NUMA node of port p
 };
 
 struct ServerModel {
   WEFT_CATALOG_ITEM;
-  Given<ServerKind> kind;
-  Given<std::int64_t> height;  // rack units
-  Given<std::string> gpu;
-  Given<std::int64_t> gpus{0};
-  Given<GpuInterconnect> interconnect{GpuInterconnect::none};
-  Given<std::int64_t> nvlink_domain;  // GPUs that reach each other over NVLink (72 for NVL72); default: gpus
-  Given<std::int64_t> sockets;
-  Given<std::int64_t> cores;  // all sockets together
-  Given<std::int64_t> numa_nodes{1};
-  Given<std::vector<std::int64_t>> gpu_numa;  // NUMA node of GPU g
-  Given<Bytes> memory;
-  Given<Bytes> local_nvme{Bytes(0)};  // data drives, raw
-  Given<std::int64_t> psus;
-  Given<std::int64_t> psus_needed;  // supplies that carry full load
-  Given<Power> power;               // maximum draw
-  Given<std::vector<BmcProtocol>> bmc;
-  Given<std::vector<PortGroup>> ports;
-  Given<std::int64_t> controllers{0};  // storage arrays
-  Given<Bytes> capacity{Bytes(0)};     // storage: usable
-  Given<ByteRate> read{ByteRate{}};    // storage: sequential, whole box
-  Given<ByteRate> write{ByteRate{}};
-  Given<std::int64_t> metadata_iops{0};
+  Sourced<ServerKind> kind;
+  Sourced<std::int64_t> height;  // rack units
+  Sourced<std::string> gpu;
+  Sourced<std::int64_t> gpus{0};
+  Sourced<GpuInterconnect> interconnect{GpuInterconnect::none};
+  Sourced<std::int64_t> nvlink_domain;  // GPUs that reach each other over NVLink (72 for NVL72); default: gpus
+  Sourced<std::int64_t> sockets;
+  Sourced<std::int64_t> cores;  // all sockets together
+  Sourced<std::int64_t> numa_nodes{1};
+  Sourced<std::vector<std::int64_t>> gpu_numa;  // NUMA node of GPU g
+  Sourced<Bytes> memory;
+  Sourced<Bytes> local_nvme{Bytes(0)};  // data drives, raw
+  Sourced<std::int64_t> psus;
+  Sourced<std::int64_t> psus_needed;  // supplies that carry full load
+  Sourced<Power> power;               // maximum draw
+  Sourced<std::vector<BmcProtocol>> bmc;
+  Sourced<std::vector<PortGroup>> ports;
+  Sourced<std::int64_t> controllers{0};  // storage arrays
+  Sourced<Bytes> capacity{Bytes(0)};     // storage: usable
+  Sourced<ByteRate> read{ByteRate{}};    // storage: sequential, whole box
+  Sourced<ByteRate> write{ByteRate{}};
+  Sourced<std::int64_t> metadata_iops{0};
 };
 
 struct CageGroup {
   using IsRecord = void;
-  Place place;
-  Given<FormFactor> form;
-  Given<std::int64_t> count;
-  Given<std::int64_t> lanes;
-  Given<std::vector<Breakout>> breakouts;  // every mode, unsplit ones too ("1x800G")
+  SourceLocation place;
+  Sourced<FormFactor> form;
+  Sourced<std::int64_t> count;
+  Sourced<std::int64_t> lanes;
+  Sourced<std::vector<Breakout>> breakouts;  // every mode, unsplit ones too ("1x800G")
 };
 
 struct SwitchModel {
   WEFT_CATALOG_ITEM;
-  Given<NetworkKind> network;
-  Given<std::string> asic;
-  Given<std::int64_t> height;
-  Given<std::vector<CageGroup>> cages;
-  Given<std::int64_t> radix;  // ports at `radix_speed`, as the vendor states it
-  Given<BitRate> radix_speed;
-  Given<BitRate> capacity;  // one direction
-  Given<Bytes> buffer;
-  Given<Power> power;  // maximum with optics
-  Given<std::int64_t> psus{2};
-  Given<std::vector<std::string>> systems;  // nos names: sonic, nxos, eos, cumulus, junos, mlnx-os, nvos
-  Given<bool> lossless{true};               // PFC or credits, ECN
-  Given<std::int64_t> management_ports{1};
+  Sourced<NetworkKind> network;
+  Sourced<std::string> asic;
+  Sourced<std::int64_t> height;
+  Sourced<std::vector<CageGroup>> cages;
+  Sourced<std::int64_t> radix;  // ports at `radix_speed`, as the vendor states it
+  Sourced<BitRate> radix_speed;
+  Sourced<BitRate> capacity;  // one direction
+  Sourced<Bytes> buffer;
+  Sourced<Power> power;  // maximum with optics
+  Sourced<std::int64_t> psus{2};
+  Sourced<std::vector<std::string>> systems;  // nos names: sonic, nxos, eos, cumulus, junos, mlnx-os, nvos
+  Sourced<bool> lossless{true};               // PFC or credits, ECN
+  Sourced<std::int64_t> management_ports{1};
 };
 
 struct TransceiverModel {
   WEFT_CATALOG_ITEM;
-  Given<FormFactor> form;
-  Given<std::vector<NetworkKind>> networks;
-  Given<std::vector<Breakout>> modes;  // cage modes it serves
-  Given<std::int64_t> connectors{1};   // fibre plugs; a twin-port module has 2
-  Given<std::string> fibre;            // fibre system: mmf-mpo12-apc, smf-mpo12-apc, smf-lc, ...
-  Given<Length> reach;
-  Given<Power> power;
+  Sourced<FormFactor> form;
+  Sourced<std::vector<NetworkKind>> networks;
+  Sourced<std::vector<Breakout>> modes;  // cage modes it serves
+  Sourced<std::int64_t> connectors{1};   // fibre plugs; a twin-port module has 2
+  Sourced<std::string> fibre;            // fibre system: mmf-mpo12-apc, smf-mpo12-apc, smf-lc, ...
+  Sourced<Length> reach;
+  Sourced<Power> power;
 };
 
 struct CableModel {
   WEFT_CATALOG_ITEM;
-  Given<MediumKind> kind;
-  Given<std::vector<NetworkKind>> networks;
-  Given<BitRate> speed;    // of one link; for fibre: absent, the transceivers decide
-  Given<FormFactor> from;  // trunk end of a splitter
-  Given<FormFactor> to;
-  Given<std::int64_t> branches{1};     // links from the trunk end
-  Given<std::string> fibre;            // of kind fibre: the fibre system it belongs to
-  Given<std::vector<Length>> lengths;  // as sold, ascending; the last is the longest allowed
+  Sourced<MediumKind> kind;
+  Sourced<std::vector<NetworkKind>> networks;
+  Sourced<BitRate> speed;    // of one link; for fibre: absent, the transceivers decide
+  Sourced<FormFactor> from;  // trunk end of a splitter
+  Sourced<FormFactor> to;
+  Sourced<std::int64_t> branches{1};     // links from the trunk end
+  Sourced<std::string> fibre;            // of kind fibre: the fibre system it belongs to
+  Sourced<std::vector<Length>> lengths;  // as sold, ascending; the last is the longest allowed
 };
 
 struct PduModel {
   WEFT_CATALOG_ITEM;
-  Given<Power> rating;
-  Given<std::int64_t> outlets;
-  Given<std::int64_t> management_ports{1};
+  Sourced<Power> rating;
+  Sourced<std::int64_t> outlets;
+  Sourced<std::int64_t> management_ports{1};
 };
 
 struct RackModel {
   WEFT_CATALOG_ITEM;
-  Given<std::int64_t> height;  // rack units
-  Given<Length> width;
-  Given<Length> depth;
+  Sourced<std::int64_t> height;  // rack units
+  Sourced<Length> width;
+  Sourced<Length> depth;
 };
 
 #undef WEFT_CATALOG_ITEM
 
 struct CatalogFile {
   using IsRecord = void;
-  Place place;
-  Given<NamedValues<Reference>> references;
-  Given<std::vector<GpuModel>> gpus;
-  Given<std::vector<NicModel>> nics;
-  Given<std::vector<ServerModel>> servers;
-  Given<std::vector<SwitchModel>> switches;
-  Given<std::vector<TransceiverModel>> transceivers;
-  Given<std::vector<CableModel>> cables;
-  Given<std::vector<PduModel>> pdus;
-  Given<std::vector<RackModel>> racks;
+  SourceLocation place;
+  Sourced<NamedValues<Reference>> references;
+  Sourced<std::vector<GpuModel>> gpus;
+  Sourced<std::vector<NicModel>> nics;
+  Sourced<std::vector<ServerModel>> servers;
+  Sourced<std::vector<SwitchModel>> switches;
+  Sourced<std::vector<TransceiverModel>> transceivers;
+  Sourced<std::vector<CableModel>> cables;
+  Sourced<std::vector<PduModel>> pdus;
+  Sourced<std::vector<RackModel>> racks;
 };
 
 class Catalog {

@@ -139,7 +139,8 @@ void ClusterBuilder::index() {
     const auto [at, added] = cluster.by_name_.emplace(cluster.names_[i], static_cast<DeviceId>(i));
     if (!added) {
       const DeviceGroup& group = cluster.groups_[cluster.devices_[i].group];
-      const Place place = group.pool >= 0 ? spec_.pools.value[static_cast<std::size_t>(group.pool)].place : spec_.place;
+      const SourceLocation place =
+          group.pool >= 0 ? spec_.pools.value[static_cast<std::size_t>(group.pool)].place : spec_.place;
       diagnostics_.error(place, fmt::format("two devices are named `{}`", cluster.names_[i]),
                          "rename a pool or give its hosts other names");
     }

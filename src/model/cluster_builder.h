@@ -241,7 +241,7 @@ inline constexpr std::uint32_t kRowStride = 64;
 
 inline std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
-inline std::optional<Breakout> given_breakout(const Given<Breakout>& given) {
+inline std::optional<Breakout> given_breakout(const Sourced<Breakout>& given) {
   return given.has_value() ? std::optional<Breakout>(given.value) : std::nullopt;
 }
 

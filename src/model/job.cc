@@ -84,12 +84,12 @@ class JobResolver {
   }
 
  private:
-  void error(const Place& place, std::string message, std::string hint = {}, std::size_t length = 1) {
+  void error(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1) {
     diagnostics_.error(place.known() ? place : job_.place, std::move(message), std::move(hint), length);
   }
   // The item of a list that a key names; reports a name that leads nowhere.
   template <class Items>
-  auto find(const Given<std::string>& given, const char* what, const Items& items) -> const
+  auto find(const Sourced<std::string>& given, const char* what, const Items& items) -> const
       typename Items::value_type* {
     for (const auto& item : items) {
       if (item.name->text == given.value) return &item;

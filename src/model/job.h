@@ -13,33 +13,33 @@ namespace weft::model {
 
 struct JobMountSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::string> volume;  // a volume of the cluster file
-  Given<std::string> path;    // where ranks see it; unset: /data, /checkpoints, /scratch or /home by purpose
-  Given<bool> read_only;      // unset: as the volume says; datasets are read
+  SourceLocation place;
+  Sourced<std::string> volume;  // a volume of the cluster file
+  Sourced<std::string> path;    // where ranks see it; unset: /data, /checkpoints, /scratch or /home by purpose
+  Sourced<bool> read_only;      // unset: as the volume says; datasets are read
 };
 
 struct JobSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::int64_t> job;  // version of the format: 1
-  Given<Name> name;
-  Given<std::string> tenant;          // namespace and account; unset: the only tenant, or the first of the partition
-  Given<std::string> pool;            // unset: the first training pool
-  Given<std::string> partition;       // unset: the first that holds the pool
-  Given<std::int64_t> nodes;          // servers
-  Given<std::int64_t> min_nodes;      // fewest it goes on with; unset: nodes (not elastic)
-  Given<std::int64_t> gpus_per_node;  // unset: all of the server
-  Given<std::string> image;           // unset: PyTorch from the site's registry
-  Given<std::vector<std::string>> command;  // script and arguments that torchrun starts on every GPU
-  Given<std::string> resume;                // checkpoint to go on from: becomes --resume_from_checkpoint PATH
-  Given<std::int64_t> max_restarts;         // unset: workload.max_restarts
-  Given<Duration> time_limit;               // unset: the partition's
-  Given<std::string> priority;              // unset: the tenant's
-  Given<Bytes> shared_memory{Bytes(std::int64_t{64} << 30)};
-  Given<std::vector<JobMountSpec>> mounts;  // unset: every dataset and checkpoint volume
-  Given<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // beside the cluster's own
-  Given<TrainingSpec> training;  // what it computes; only the simulator needs it
+  SourceLocation place;
+  Sourced<std::int64_t> job;  // version of the format: 1
+  Sourced<Name> name;
+  Sourced<std::string> tenant;          // namespace and account; unset: the only tenant, or the first of the partition
+  Sourced<std::string> pool;            // unset: the first training pool
+  Sourced<std::string> partition;       // unset: the first that holds the pool
+  Sourced<std::int64_t> nodes;          // servers
+  Sourced<std::int64_t> min_nodes;      // fewest it goes on with; unset: nodes (not elastic)
+  Sourced<std::int64_t> gpus_per_node;  // unset: all of the server
+  Sourced<std::string> image;           // unset: PyTorch from the site's registry
+  Sourced<std::vector<std::string>> command;  // script and arguments that torchrun starts on every GPU
+  Sourced<std::string> resume;                // checkpoint to go on from: becomes --resume_from_checkpoint PATH
+  Sourced<std::int64_t> max_restarts;         // unset: workload.max_restarts
+  Sourced<Duration> time_limit;               // unset: the partition's
+  Sourced<std::string> priority;              // unset: the tenant's
+  Sourced<Bytes> shared_memory{Bytes(std::int64_t{64} << 30)};
+  Sourced<std::vector<JobMountSpec>> mounts;  // unset: every dataset and checkpoint volume
+  Sourced<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // beside the cluster's own
+  Sourced<TrainingSpec> training;  // what it computes; only the simulator needs it
 };
 
 // Where a volume is mounted unless a job says otherwise, on hosts and in pods: /data, /checkpoints, /scratch or /home

@@ -32,100 +32,101 @@ const std::vector<std::pair<std::string_view, DataCache>>& choices_of(DataCache)
 // Dimensions of a decoder. Each may stand beside the name of a known model, and then wins over it.
 struct DimensionsSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::int64_t> layers;
-  Given<std::int64_t> hidden;
-  Given<std::int64_t> heads;
-  Given<std::int64_t> kv_heads;  // unset: heads (no grouped queries)
-  Given<std::int64_t> head_dim;  // unset: hidden / heads
-  Given<std::int64_t> ffn;       // inner width of a dense block
-  Given<std::int64_t> vocab;
-  Given<bool> gated;              // SwiGLU: two matrices in, one out
-  Given<bool> tied;               // the head shares the embedding's weights
-  Given<bool> learned_positions;  // a table of positions instead of rotary ones
-  Given<bool> biases;
-  Given<std::int64_t> experts;
-  Given<std::int64_t> active_experts;  // of a token
-  Given<std::int64_t> shared_experts;  // that every token passes
-  Given<std::int64_t> expert_ffn;      // unset: ffn
-  Given<std::int64_t> dense_layers;    // first layers without experts
-  Given<std::int64_t> query_rank;      // latent attention (MLA); unset: none
-  Given<std::int64_t> kv_rank;
-  Given<std::int64_t> rope_dim;
-  Given<std::int64_t> value_dim;
+  SourceLocation place;
+  Sourced<std::int64_t> layers;
+  Sourced<std::int64_t> hidden;
+  Sourced<std::int64_t> heads;
+  Sourced<std::int64_t> kv_heads;  // unset: heads (no grouped queries)
+  Sourced<std::int64_t> head_dim;  // unset: hidden / heads
+  Sourced<std::int64_t> ffn;       // inner width of a dense block
+  Sourced<std::int64_t> vocab;
+  Sourced<bool> gated;              // SwiGLU: two matrices in, one out
+  Sourced<bool> tied;               // the head shares the embedding's weights
+  Sourced<bool> learned_positions;  // a table of positions instead of rotary ones
+  Sourced<bool> biases;
+  Sourced<std::int64_t> experts;
+  Sourced<std::int64_t> active_experts;  // of a token
+  Sourced<std::int64_t> shared_experts;  // that every token passes
+  Sourced<std::int64_t> expert_ffn;      // unset: ffn
+  Sourced<std::int64_t> dense_layers;    // first layers without experts
+  Sourced<std::int64_t> query_rank;      // latent attention (MLA); unset: none
+  Sourced<std::int64_t> kv_rank;
+  Sourced<std::int64_t> rope_dim;
+  Sourced<std::int64_t> value_dim;
 };
 
 struct ParallelSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::int64_t> tensor{1};
-  Given<std::int64_t> pipeline{1};
-  Given<std::int64_t> interleave{1};  // model chunks a pipeline stage holds (virtual stages)
-  Given<std::int64_t> context{1};
-  Given<std::int64_t> expert{1};
-  Given<std::int64_t> expert_tensor;  // tensor parallelism inside experts; unset: 1 where experts are spread
-  Given<std::int64_t> data;           // unset: what the GPUs leave
-  Given<bool> sequence;               // sequence parallelism beside tensor; unset: where tensor > 1
-  Given<ContextExchange> context_exchange{ContextExchange::ring};
+  SourceLocation place;
+  Sourced<std::int64_t> tensor{1};
+  Sourced<std::int64_t> pipeline{1};
+  Sourced<std::int64_t> interleave{1};  // model chunks a pipeline stage holds (virtual stages)
+  Sourced<std::int64_t> context{1};
+  Sourced<std::int64_t> expert{1};
+  Sourced<std::int64_t> expert_tensor;  // tensor parallelism inside experts; unset: 1 where experts are spread
+  Sourced<std::int64_t> data;           // unset: what the GPUs leave
+  Sourced<bool> sequence;               // sequence parallelism beside tensor; unset: where tensor > 1
+  Sourced<ContextExchange> context_exchange{ContextExchange::ring};
 };
 
 struct OverlapSpec {
   using IsRecord = void;
-  Place place;
-  Given<bool> tensor;    // pieces of the collectives run beside the matrix products; unset: the framework's habit
-  Given<bool> data;      // gradients are reduced during backward, parameters gathered during forward
-  Given<bool> pipeline;  // activations travel beside compute
-  Given<bool> expert;    // all-to-all beside compute
+  SourceLocation place;
+  Sourced<bool> tensor;    // pieces of the collectives run beside the matrix products; unset: the framework's habit
+  Sourced<bool> data;      // gradients are reduced during backward, parameters gathered during forward
+  Sourced<bool> pipeline;  // activations travel beside compute
+  Sourced<bool> expert;    // all-to-all beside compute
 };
 
 struct DataSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::string> volume;         // unset: the first dataset volume among the mounts
-  Given<Bytes> sample;               // stored size of one sample; unset: 4 bytes a token
-  Given<std::int64_t> file_samples;  // samples in one file; 1: a file each; unset: 1 GiB files
-  Given<std::int64_t> samples;       // in one epoch; unset: more than the run reads
-  Given<std::int64_t> workers{8};    // loader processes of a GPU
-  Given<std::int64_t> prefetch{2};   // batches ahead, per worker
-  Given<Duration> decode;            // CPU time of one sample; unset: none (tokens)
-  Given<bool> shuffle{true};         // random reads, a sample at a time; false: whole files in order
-  Given<DataCache> cache{DataCache::page};
-  Given<bool> gpudirect{false};  // storage to GPU memory without a copy through the host
+  SourceLocation place;
+  Sourced<std::string> volume;         // unset: the first dataset volume among the mounts
+  Sourced<Bytes> sample;               // stored size of one sample; unset: 4 bytes a token
+  Sourced<std::int64_t> file_samples;  // samples in one file; 1: a file each; unset: 1 GiB files
+  Sourced<std::int64_t> samples;       // in one epoch; unset: more than the run reads
+  Sourced<std::int64_t> workers{8};    // loader processes of a GPU
+  Sourced<std::int64_t> prefetch{2};   // batches ahead, per worker
+  Sourced<Duration> decode;            // CPU time of one sample; unset: none (tokens)
+  Sourced<bool> shuffle{true};         // random reads, a sample at a time; false: whole files in order
+  Sourced<DataCache> cache{DataCache::page};
+  Sourced<bool> gpudirect{false};  // storage to GPU memory without a copy through the host
 };
 
 struct CheckpointSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::string> volume;  // unset: the first checkpoint volume among the mounts
-  Given<std::string> second;  // another volume that gets a copy
-  Given<std::int64_t> steps;  // between two; unset: by interval
-  Given<Duration> interval;   // unset: the cluster's workload.checkpoint_interval
-  Given<Bytes> size;          // unset: from the model and its optimizer
-  Given<CheckpointMode> mode{CheckpointMode::synchronous};
-  Given<CheckpointLayout> layout{CheckpointLayout::sharded};
-  Given<bool> gpudirect{false};
+  SourceLocation place;
+  Sourced<std::string> volume;  // unset: the first checkpoint volume among the mounts
+  Sourced<std::string> second;  // another volume that gets a copy
+  Sourced<std::int64_t> steps;  // between two; unset: by interval
+  Sourced<Duration> interval;   // unset: the cluster's workload.checkpoint_interval
+  Sourced<Bytes> size;          // unset: from the model and its optimizer
+  Sourced<CheckpointMode> mode{CheckpointMode::synchronous};
+  Sourced<CheckpointLayout> layout{CheckpointLayout::sharded};
+  Sourced<bool> gpudirect{false};
 };
 
 struct TrainingSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::string> model;  // a known one; unset: dimensions say it all
-  Given<DimensionsSpec> dimensions{DimensionsSpec{}};
-  Given<std::int64_t> sequence;      // tokens; unset: the model's
-  Given<std::int64_t> global_batch;  // sequences of one step; unset: micro_batch x data (x pipeline where there is one)
-  Given<std::int64_t> micro_batch{1};
-  Given<Precision> precision{Precision::bf16};
-  Given<ParallelSpec> parallel{ParallelSpec{}};
-  Given<Sharding> sharding;  // unset: optimizer where the framework is megatron and data > 1, else none
-  Given<Recompute> recompute{Recompute::none};
-  Given<bool> flash_attention{true};  // false: scores are written to memory, as before FlashAttention
-  Given<OverlapSpec> overlap{OverlapSpec{}};
-  Given<Framework> framework{Framework::megatron};
-  Given<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: as the framework does
-  Given<bool> bf16_optimizer{false};  // weights and moments all in 2 bytes, no fp32 copy
-  Given<std::int64_t> steps{1'000};
-  Given<DataSpec> data{DataSpec{}};
-  Given<CheckpointSpec> checkpoint{CheckpointSpec{}};
+  SourceLocation place;
+  Sourced<std::string> model;  // a known one; unset: dimensions say it all
+  Sourced<DimensionsSpec> dimensions{DimensionsSpec{}};
+  Sourced<std::int64_t> sequence;  // tokens; unset: the model's
+  Sourced<std::int64_t>
+      global_batch;  // sequences of one step; unset: micro_batch x data (x pipeline where there is one)
+  Sourced<std::int64_t> micro_batch{1};
+  Sourced<Precision> precision{Precision::bf16};
+  Sourced<ParallelSpec> parallel{ParallelSpec{}};
+  Sourced<Sharding> sharding;  // unset: optimizer where the framework is megatron and data > 1, else none
+  Sourced<Recompute> recompute{Recompute::none};
+  Sourced<bool> flash_attention{true};  // false: scores are written to memory, as before FlashAttention
+  Sourced<OverlapSpec> overlap{OverlapSpec{}};
+  Sourced<Framework> framework{Framework::megatron};
+  Sourced<bool> fp32_gradients;         // accumulated and reduced in 4 bytes; unset: as the framework does
+  Sourced<bool> bf16_optimizer{false};  // weights and moments all in 2 bytes, no fp32 copy
+  Sourced<std::int64_t> steps{1'000};
+  Sourced<DataSpec> data{DataSpec{}};
+  Sourced<CheckpointSpec> checkpoint{CheckpointSpec{}};
 };
 
 }  // namespace weft::model

@@ -152,13 +152,13 @@ TEST(EcnThresholdRule, ScalesWithSpeedUnlessTheFileSays) {
   EXPECT_EQ(ecn_thresholds(silent, gigabits(400)).max, Bytes(3'200'000)) << "as SimAI has it at 400G";
   EXPECT_EQ(ecn_thresholds(silent, gigabits(100)).min, Bytes(200'000));
   QosSpec given;
-  given.ecn_min = Given<Bytes>(Bytes(100'000));
+  given.ecn_min = Sourced<Bytes>(Bytes(100'000));
   EXPECT_EQ(ecn_thresholds(given, gigabits(400)).min, Bytes(100'000));
   EXPECT_GT(ecn_thresholds(given, gigabits(400)).max, Bytes(100'000));
-  given.ecn_max = Given<Bytes>(Bytes(200'000));
+  given.ecn_max = Sourced<Bytes>(Bytes(200'000));
   EXPECT_EQ(ecn_thresholds(given, gigabits(400)).max, Bytes(200'000));
   QosSpec upper;
-  upper.ecn_max = Given<Bytes>(Bytes(100'000));
+  upper.ecn_max = Sourced<Bytes>(Bytes(100'000));
   EXPECT_LT(ecn_thresholds(upper, gigabits(400)).min, Bytes(100'000));
 }
 
@@ -178,7 +178,7 @@ TEST(WatchdogRule, FollowsThePortCount) {
   check(256, 1600, 1000);
   check(0, 200, 200);
   QosSpec given;
-  given.watchdog_detection = Given<Duration>(milliseconds(150));
+  given.watchdog_detection = Sourced<Duration>(milliseconds(150));
   EXPECT_LE(watchdog_times(given, 64).poll, milliseconds(150)) << "a poll slower than the detection sees nothing";
 }
 

@@ -118,7 +118,7 @@ void Resolver::pool_links(PoolSpec& pool, const ServerModel& server) {
   links.storage.derive(storage);
   links.frontend.derive(frontend);
   links.oob.derive(role == PoolRole::jump ? std::min<std::int64_t>(2, has(PortUse::oob)) : 1);
-  const auto check = [&](const Given<std::int64_t>& given, PortUse use) {
+  const auto check = [&](const Sourced<std::int64_t>& given, PortUse use) {
     if (given.value <= has(use)) return;
     diagnostics_.error(given.place, fmt::format("pool `{}` asks for {} {} ports, but {} has {}", pool.name->text,
                                                 given.value, text_of(use), pool.server.value, has(use)));

@@ -54,7 +54,7 @@ void Resolver::fabric_switches(FabricSpec& fabric, FabricKindIndex kind) {
   fabric.leaf.derive(std::move(leaf));
   fabric.spine.derive(fabric.leaf.value);
   fabric.core.derive(fabric.spine.value);
-  for (const Given<std::string>* id : {&fabric.leaf, &fabric.spine, &fabric.core}) {
+  for (const Sourced<std::string>* id : {&fabric.leaf, &fabric.spine, &fabric.core}) {
     if (!check_switch(*id)) return;  // the others may only repeat it
     const SwitchModel& model = *catalog_.switch_model(id->value);
     if (model.network.value != fabric.network.value) {
@@ -68,7 +68,7 @@ void Resolver::fabric_switches(FabricSpec& fabric, FabricKindIndex kind) {
   check_system(fabric.system, *catalog_.switch_model(fabric.leaf.value), fabric.place);
 }
 
-void Resolver::check_system(Given<std::string>& system, const SwitchModel& leaf, const Place& place) {
+void Resolver::check_system(Sourced<std::string>& system, const SwitchModel& leaf, const SourceLocation& place) {
   const std::vector<std::string>& known = leaf.systems.value;
   if (!known.empty()) system.derive(known.front());
   if (!system.from_file() || std::find(known.begin(), known.end(), system.value) != known.end()) return;
@@ -186,7 +186,7 @@ void Resolver::oob() {
     diagnostics_.error(oob.subnet.place,
                        fmt::format("{}: the out-of-band subnet is between /8 and /26", to_text(oob.subnet.value)));
   }
-  for (const Given<std::string>* id : {&oob.leaf, &oob.spine}) {
+  for (const Sourced<std::string>* id : {&oob.leaf, &oob.spine}) {
     if (!check_switch(*id)) continue;
     if (catalog_.switch_model(id->value)->network.value != NetworkKind::ethernet) {
       diagnostics_.error(id->place, fmt::format("{} is not an Ethernet switch", id->value), {}, id->value.size());
@@ -198,7 +198,7 @@ void Resolver::oob() {
 void Resolver::subnets_apart() {
   struct Named {
     Ipv4Prefix prefix;
-    Place place;
+    SourceLocation place;
     std::string name;
   };
   std::vector<Named> all;

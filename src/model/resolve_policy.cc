@@ -46,14 +46,14 @@ std::string usual_provisioner(StorageKind kind, const std::string& domain) {
 
 }  // namespace
 
-void Resolver::dns_name(const Given<std::string>& given) {
+void Resolver::dns_name(const Sourced<std::string>& given) {
   if (is_dns_name(given.value)) return;
   diagnostics_.error(given.place, fmt::format("`{}` is not a DNS name", given.value),
                      "lower-case letters, digits and hyphens, in labels of at most 63 with dots between",
                      given->size());
 }
 
-void Resolver::plain_reference(const Given<std::string>& given, const char* what) {
+void Resolver::plain_reference(const Sourced<std::string>& given, const char* what) {
   const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\'' && c != '`' && c != '\\'; };
   if (!given.value.empty() && std::all_of(given.value.begin(), given.value.end(), plain)) return;
   diagnostics_.error(given.place, fmt::format("`{}` is not {}", given.value, what), "no blanks, quotes or backslashes",
@@ -164,9 +164,9 @@ void Resolver::scheduling() {
   if (!spec_.priorities.from_file()) {
     const auto make = [](const char* name, std::int64_t value, bool preemptible) {
       PrioritySpec priority;
-      priority.name = Given<Name>(Name{name});
-      priority.value = Given<std::int64_t>(value);
-      priority.preemptible = Given<bool>(preemptible);
+      priority.name = Sourced<Name>(Name{name});
+      priority.value = Sourced<std::int64_t>(value);
+      priority.preemptible = Sourced<bool>(preemptible);
       return priority;
     };
     // Values of the source design: inference is never preempted, batch goes first.
@@ -179,8 +179,8 @@ void Resolver::scheduling() {
     for (const PoolSpec& pool : spec_.pools.value) {
       if (!gpu_role(pool.role.value) && pool.role.value != PoolRole::cpu) continue;
       PartitionSpec partition;
-      partition.name = Given<Name>(Name{pool.name->text});
-      partition.pools = Given<std::vector<std::string>>({pool.name->text});
+      partition.name = Sourced<Name>(Name{pool.name->text});
+      partition.pools = Sourced<std::vector<std::string>>({pool.name->text});
       partitions.push_back(std::move(partition));
     }
     spec_.partitions.derive(std::move(partitions));
@@ -189,7 +189,7 @@ void Resolver::scheduling() {
   for (const PartitionSpec& partition : spec_.partitions.value) {
     if (partition.pools->empty()) diagnostics_.error(partition.pools.place, "a partition needs at least one pool");
     for (const std::string& name : partition.pools.value) {
-      Given<std::string> given(name);
+      Sourced<std::string> given(name);
       given.place = partition.pools.place;
       find_pool(given);
     }
@@ -202,7 +202,7 @@ void Resolver::scheduling() {
       bool found = false;
       for (const PartitionSpec& partition : spec_.partitions.value) found = found || partition.name->text == name;
       if (found) continue;
-      Given<std::string> given(name);
+      Sourced<std::string> given(name);
       given.place = tenant.partitions.place;
       unknown_name(
           given, "partition", spec_.partitions.value,

@@ -16,7 +16,7 @@ namespace weft::model {
 
 // "did you mean" over the ids of a catalogue table or the names of a list in the file.
 template <class Items, class IdOf>
-void unknown_name(const Given<std::string>& given, std::string_view what, const Items& items, IdOf id_of,
+void unknown_name(const Sourced<std::string>& given, std::string_view what, const Items& items, IdOf id_of,
                   Diagnostics& diagnostics) {
   std::vector<std::string_view> names;
   names.reserve(items.size());
@@ -61,7 +61,7 @@ class Resolver {
   void pool_overrides(PoolSpec& pool, const ServerModel& server);
   void fabric(FabricSpec& fabric, FabricKindIndex kind);
   void fabric_switches(FabricSpec& fabric, FabricKindIndex kind);
-  void check_system(Given<std::string>& system, const SwitchModel& leaf, const Place& place);
+  void check_system(Sourced<std::string>& system, const SwitchModel& leaf, const SourceLocation& place);
   void suppressions();
   void fabric_addresses(FabricSpec& fabric, FabricKindIndex kind);
   void fabric_qos(FabricSpec& fabric, FabricKindIndex kind);
@@ -73,21 +73,21 @@ class Resolver {
   void scheduling();
   void services();
 
-  bool check_switch(const Given<std::string>& id) {
+  bool check_switch(const Sourced<std::string>& id) {
     if (catalog_.switch_model(id.value) != nullptr) return true;
     unknown_name(
         id, "switch", catalog_.switches(), [](const SwitchModel& m) { return std::string_view(m.id->text); },
         diagnostics_);
     return false;
   }
-  bool check_server(const Given<std::string>& id) {
+  bool check_server(const Sourced<std::string>& id) {
     if (catalog_.server(id.value) != nullptr) return true;
     unknown_name(
         id, "server", catalog_.servers(), [](const ServerModel& m) { return std::string_view(m.id->text); },
         diagnostics_);
     return false;
   }
-  const PoolSpec* find_pool(const Given<std::string>& name) {
+  const PoolSpec* find_pool(const Sourced<std::string>& name) {
     for (const PoolSpec& pool : spec_.pools.value) {
       if (pool.name->text == name.value) return &pool;
     }
@@ -107,14 +107,14 @@ class Resolver {
     }
   }
   template <class Quantity>
-  void more_than_nothing(const Given<Quantity>& given, const char* why) {
+  void more_than_nothing(const Sourced<Quantity>& given, const char* why) {
     if (given.from_file() && given->count() <= 0) diagnostics_.error(given.place, why);
   }
   // A name as in RFC 1123: labels of at most 63 letters, digits and hyphens.
-  void dns_name(const Given<std::string>& given);
+  void dns_name(const Sourced<std::string>& given);
   // A reference that goes into other programs' files: printable, no blanks or quotes.
-  void plain_reference(const Given<std::string>& given, const char* what);
-  void check_priority(const Given<std::string>& name) {
+  void plain_reference(const Sourced<std::string>& given, const char* what);
+  void check_priority(const Sourced<std::string>& name) {
     if (!name.has_value()) return;
     for (const PrioritySpec& priority : spec_.priorities.value) {
       if (priority.name->text == name.value) return;

@@ -1,5 +1,5 @@
 // Tables that describe the keys of a file once and serve three readers: the parser (with every error at its place), the
-// JSON Schema for editors, and the writer behind `weft show --effective`. A record is a plain struct of Given<>
+// JSON Schema for editors, and the writer behind `weft show --effective`. A record is a plain struct of Sourced<>
 // members; its table lists key, member, meaning and constraint. The files' contents are spec_schema.cc's and
 // catalog_schema.cc's.
 #pragma once
@@ -17,7 +17,7 @@
 #include "base/ip.h"
 #include "base/quantity.h"
 #include "base/yaml.h"
-#include "model/given.h"
+#include "model/sourced.h"
 
 namespace weft::model {
 
@@ -46,7 +46,7 @@ class YamlWriter {
   void open();  // one level deeper
   void close();
   void comment(std::string_view text);  // after what the current line holds
-  void remark(std::string_view text);   // a line of its own, at the current depth
+  void note(std::string_view text);     // a line of its own, at the current depth
   void blank();
   [[nodiscard]] std::string finish();
 
@@ -104,7 +104,7 @@ const Schema& schema_of();
 
 template <class T>
 concept RecordType = std::is_class_v<T> && requires(T t) {
-  { t.place } -> std::convertible_to<Place>;
+  { t.place } -> std::convertible_to<SourceLocation>;
   typename T::IsRecord;
 };
 
@@ -231,7 +231,7 @@ struct Codec<std::vector<T>> {
 
 // A mapping with free keys, kept in file order.
 template <class T>
-using NamedValues = std::vector<std::pair<std::string, Given<T>>>;
+using NamedValues = std::vector<std::pair<std::string, Sourced<T>>>;
 
 template <class T>
 struct Codec<NamedValues<T>> {
@@ -239,7 +239,7 @@ struct Codec<NamedValues<T>> {
     if (!expect_mapping(node, diagnostics)) return false;
     out.clear();
     for (const YamlEntry& entry : node.entries) {
-      Given<T> given;
+      Sourced<T> given;
       if (!Codec<T>::read(entry.value, diagnostics, given.value)) continue;
       given.place = entry.key_place;
       given.origin = Origin::file;
@@ -269,14 +269,14 @@ struct Codec<NamedValues<T>> {
 
 // An element of a list that keeps its own place.
 template <class T>
-struct Codec<Given<T>> {
-  static bool read(const YamlNode& node, Diagnostics& diagnostics, Given<T>& out) {
+struct Codec<Sourced<T>> {
+  static bool read(const YamlNode& node, Diagnostics& diagnostics, Sourced<T>& out) {
     if (!Codec<T>::read(node, diagnostics, out.value)) return false;
     out.place = node.place;
     out.origin = Origin::file;
     return true;
   }
-  static void write(const Given<T>& given, YamlWriter& writer) { Codec<T>::write(given.value, writer); }
+  static void write(const Sourced<T>& given, YamlWriter& writer) { Codec<T>::write(given.value, writer); }
   static ValueType describe() { return Codec<T>::describe(); }
 };
 
@@ -312,13 +312,13 @@ class SchemaBuilder {
   SchemaBuilder(std::string_view name, std::string_view help) : schema_(name, help) {}
 
   template <class T>
-  SchemaBuilder& field(std::string_view key, Given<T> Record::*member, std::string_view help) {
+  SchemaBuilder& field(std::string_view key, Sourced<T> Record::*member, std::string_view help) {
     Field field;
     field.key = key;
     field.help = help;
     field.type = Codec<T>::describe();
     field.read = [member](const YamlNode& node, Diagnostics& diagnostics, void* record) {
-      Given<T>& given = static_cast<Record*>(record)->*member;
+      Sourced<T>& given = static_cast<Record*>(record)->*member;
       given.place = node.place;
       if (Codec<T>::read(node, diagnostics, given.value)) given.origin = Origin::file;
     };

@@ -12,163 +12,163 @@ namespace weft::model {
 
 struct VolumeSpec {
   using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<VolumePurpose> purpose{VolumePurpose::dataset};
-  Given<Bytes> size;
-  Given<std::int64_t> replicas{1};
-  Given<std::string> replicate_to;  // another storage system
-  Given<Duration> snapshots;
-  Given<bool> read_only{false};
-  Given<std::int64_t> files;  // about how many it holds
+  SourceLocation place;
+  Sourced<Name> name;
+  Sourced<VolumePurpose> purpose{VolumePurpose::dataset};
+  Sourced<Bytes> size;
+  Sourced<std::int64_t> replicas{1};
+  Sourced<std::string> replicate_to;  // another storage system
+  Sourced<Duration> snapshots;
+  Sourced<bool> read_only{false};
+  Sourced<std::int64_t> files;  // about how many it holds
 };
 
 struct StorageSpec {
   using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<StorageKind> kind{StorageKind::nvmeof};
-  Given<StorageTier> tier{StorageTier::warm};
-  Given<std::string> pool;
-  Given<std::int64_t> targets;  // OSTs, namespaces; unset: one a server
-  Given<std::int64_t> metadata_servers{0};
-  Given<bool> metadata_striping{true};  // large directories are spread over the metadata servers
-  Given<std::int64_t> stripe_count{8};
-  Given<Bytes> stripe_size{Bytes(std::int64_t{1} << 20)};
-  Given<ByteRate> read;  // whole system; unset: from the servers and their links
-  Given<ByteRate> write;
-  Given<Bytes> capacity;
-  Given<Multipath> multipath{Multipath::active_standby};
-  Given<StorageSecurity> security{StorageSecurity::tls};
-  Given<std::string> provisioner;  // CSI driver that makes volumes of it; unset: the kind's usual one
-  Given<std::vector<VolumeSpec>> volumes{std::vector<VolumeSpec>{}};
+  SourceLocation place;
+  Sourced<Name> name;
+  Sourced<StorageKind> kind{StorageKind::nvmeof};
+  Sourced<StorageTier> tier{StorageTier::warm};
+  Sourced<std::string> pool;
+  Sourced<std::int64_t> targets;  // OSTs, namespaces; unset: one a server
+  Sourced<std::int64_t> metadata_servers{0};
+  Sourced<bool> metadata_striping{true};  // large directories are spread over the metadata servers
+  Sourced<std::int64_t> stripe_count{8};
+  Sourced<Bytes> stripe_size{Bytes(std::int64_t{1} << 20)};
+  Sourced<ByteRate> read;  // whole system; unset: from the servers and their links
+  Sourced<ByteRate> write;
+  Sourced<Bytes> capacity;
+  Sourced<Multipath> multipath{Multipath::active_standby};
+  Sourced<StorageSecurity> security{StorageSecurity::tls};
+  Sourced<std::string> provisioner;  // CSI driver that makes volumes of it; unset: the kind's usual one
+  Sourced<std::vector<VolumeSpec>> volumes{std::vector<VolumeSpec>{}};
 };
 
 struct ControlPlaneSpec {
   using IsRecord = void;
-  Place place;
-  Given<ControlKind> kind{ControlKind::kubernetes};
-  Given<std::string> pool;
-  Given<std::int64_t> etcd_members{3};
-  Given<Allocator> allocator;  // who owns the GPUs; unset: the kind's own, slurm for both
-  Given<bool> node_feature_discovery{true};
-  Given<bool> signed_images{true};
-  Given<bool> api_limits{true};  // the API server bounds what one client can ask of it
-  Given<std::int64_t> ingress_replicas{2};
-  Given<std::int64_t> asn;           // BGP number of the nodes that announce service addresses
-  Given<Ipv4Prefix> pod_subnet;      // of the primary network
-  Given<Ipv4Prefix> service_subnet;  // virtual addresses inside the cluster
+  SourceLocation place;
+  Sourced<ControlKind> kind{ControlKind::kubernetes};
+  Sourced<std::string> pool;
+  Sourced<std::int64_t> etcd_members{3};
+  Sourced<Allocator> allocator;  // who owns the GPUs; unset: the kind's own, slurm for both
+  Sourced<bool> node_feature_discovery{true};
+  Sourced<bool> signed_images{true};
+  Sourced<bool> api_limits{true};  // the API server bounds what one client can ask of it
+  Sourced<std::int64_t> ingress_replicas{2};
+  Sourced<std::int64_t> asn;           // BGP number of the nodes that announce service addresses
+  Sourced<Ipv4Prefix> pod_subnet;      // of the primary network
+  Sourced<Ipv4Prefix> service_subnet;  // virtual addresses inside the cluster
 };
 
 struct QuotaSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::int64_t> gpus;
-  Given<NamedValues<std::int64_t>> mig;
-  Given<std::int64_t> cpus;
-  Given<Bytes> memory;
-  Given<Bytes> storage;
-  Given<std::int64_t> volume_claims;
+  SourceLocation place;
+  Sourced<std::int64_t> gpus;
+  Sourced<NamedValues<std::int64_t>> mig;
+  Sourced<std::int64_t> cpus;
+  Sourced<Bytes> memory;
+  Sourced<Bytes> storage;
+  Sourced<std::int64_t> volume_claims;
 };
 
 struct TenantSpec {
   using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<QuotaSpec> quota{QuotaSpec{}};
-  Given<std::vector<std::string>> partitions{std::vector<std::string>{}};
-  Given<std::string> priority;
-  Given<std::int64_t> gpus_per_container{8};
+  SourceLocation place;
+  Sourced<Name> name;
+  Sourced<QuotaSpec> quota{QuotaSpec{}};
+  Sourced<std::vector<std::string>> partitions{std::vector<std::string>{}};
+  Sourced<std::string> priority;
+  Sourced<std::int64_t> gpus_per_container{8};
 };
 
 struct PartitionSpec {
   using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<std::vector<std::string>> pools;
-  Given<std::vector<std::string>> constraints{std::vector<std::string>{}};  // labels key=value every job must ask for
-  Given<Duration> time_limit;
-  Given<std::string> priority;
+  SourceLocation place;
+  Sourced<Name> name;
+  Sourced<std::vector<std::string>> pools;
+  Sourced<std::vector<std::string>> constraints{std::vector<std::string>{}};  // labels key=value every job must ask for
+  Sourced<Duration> time_limit;
+  Sourced<std::string> priority;
 };
 
 struct PrioritySpec {
   using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<std::int64_t> value;
-  Given<bool> preemptible{true};
+  SourceLocation place;
+  Sourced<Name> name;
+  Sourced<std::int64_t> value;
+  Sourced<bool> preemptible{true};
 };
 
 struct ServiceSpec {
   using IsRecord = void;
-  Place place;
-  Given<Name> name;
-  Given<std::string> pool;
-  Given<std::string> tenant;
-  Given<std::int64_t> gpus;
-  Given<std::string> mig;  // profile of one replica, instead of gpus
-  Given<std::int64_t> min_replicas{2};
-  Given<std::int64_t> max_replicas{4};
-  Given<std::int64_t> port{8000};
-  Given<std::string> priority;
-  Given<std::int64_t> target_percent{70};
-  Given<Duration> timeout{Duration(300'000'000'000)};
-  Given<Balancing> balancing{Balancing::least_connections};
-  Given<bool> sticky{true};
-  Given<Probe> probe{Probe::http};
-  Given<std::int64_t> min_available{1};  // replicas that a rolling upgrade leaves running
-  Given<std::string> host;               // name that clients use; unset: <name>.<site.domain>
-  Given<std::string> image;              // container image; unset: vLLM from the site's registry
+  SourceLocation place;
+  Sourced<Name> name;
+  Sourced<std::string> pool;
+  Sourced<std::string> tenant;
+  Sourced<std::int64_t> gpus;
+  Sourced<std::string> mig;  // profile of one replica, instead of gpus
+  Sourced<std::int64_t> min_replicas{2};
+  Sourced<std::int64_t> max_replicas{4};
+  Sourced<std::int64_t> port{8000};
+  Sourced<std::string> priority;
+  Sourced<std::int64_t> target_percent{70};
+  Sourced<Duration> timeout{Duration(300'000'000'000)};
+  Sourced<Balancing> balancing{Balancing::least_connections};
+  Sourced<bool> sticky{true};
+  Sourced<Probe> probe{Probe::http};
+  Sourced<std::int64_t> min_available{1};  // replicas that a rolling upgrade leaves running
+  Sourced<std::string> host;               // name that clients use; unset: <name>.<site.domain>
+  Sourced<std::string> image;              // container image; unset: vLLM from the site's registry
 };
 
 struct WorkloadSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::int64_t> training_percent{100};
-  Given<std::int64_t> inference_percent{0};
-  Given<DataClass> data{DataClass::better};
-  Given<Bytes> working_set;  // of one node, for node-local scratch
-  Given<Bytes> checkpoint;   // one checkpoint, all ranks
-  Given<Duration> checkpoint_time{Duration(90'000'000'000)};
-  Given<Duration> checkpoint_interval{Duration(1'800'000'000'000)};
-  Given<bool> elastic{true};  // jobs go on with fewer nodes and restart from their last checkpoint
-  Given<std::int64_t> max_restarts{3};
-  Given<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // given to every job: NCCL_IB_TC, ...
+  SourceLocation place;
+  Sourced<std::int64_t> training_percent{100};
+  Sourced<std::int64_t> inference_percent{0};
+  Sourced<DataClass> data{DataClass::better};
+  Sourced<Bytes> working_set;  // of one node, for node-local scratch
+  Sourced<Bytes> checkpoint;   // one checkpoint, all ranks
+  Sourced<Duration> checkpoint_time{Duration(90'000'000'000)};
+  Sourced<Duration> checkpoint_interval{Duration(1'800'000'000'000)};
+  Sourced<bool> elastic{true};  // jobs go on with fewer nodes and restart from their last checkpoint
+  Sourced<std::int64_t> max_restarts{3};
+  Sourced<NamedValues<std::string>> environment{NamedValues<std::string>{}};  // given to every job: NCCL_IB_TC, ...
 };
 
 // How the cluster is kept running after the first day.
 struct OperationsSpec {
   using IsRecord = void;
-  Place place;
-  Given<Handling> configuration{Handling::automatic};
-  Given<Handling> remediation{Handling::automatic};
-  Given<bool> monitoring{true};
-  Given<bool> gpu_metrics{true};
-  Given<bool> checkpoint_recovery_tested{false};
-  Given<bool> failure_drills{false};
+  SourceLocation place;
+  Sourced<Handling> configuration{Handling::automatic};
+  Sourced<Handling> remediation{Handling::automatic};
+  Sourced<bool> monitoring{true};
+  Sourced<bool> gpu_metrics{true};
+  Sourced<bool> checkpoint_recovery_tested{false};
+  Sourced<bool> failure_drills{false};
 };
 
 struct SecuritySpec {
   using IsRecord = void;
-  Place place;
-  Given<SignOn> sign_on{SignOn::oidc};
-  Given<SecretStore> secrets{SecretStore::vault};
-  Given<PolicyDefault> network_policy{PolicyDefault::deny};
-  Given<bool> rdma_policies{false};  // network policies on RDMA interfaces, which bypass them
-  Given<RestAuth> slurm_rest{RestAuth::jwt};
-  Given<std::string> munge_key_mode{std::string("0400")};
-  Given<bool> audit{true};
-  Given<std::string> registry;  // where images come from; unset: registry.<site.domain>
+  SourceLocation place;
+  Sourced<SignOn> sign_on{SignOn::oidc};
+  Sourced<SecretStore> secrets{SecretStore::vault};
+  Sourced<PolicyDefault> network_policy{PolicyDefault::deny};
+  Sourced<bool> rdma_policies{false};  // network policies on RDMA interfaces, which bypass them
+  Sourced<RestAuth> slurm_rest{RestAuth::jwt};
+  Sourced<std::string> munge_key_mode{std::string("0400")};
+  Sourced<bool> audit{true};
+  Sourced<std::string> registry;  // where images come from; unset: registry.<site.domain>
 };
 
 // A finding of `weft check` that is accepted, with the reason.
 struct SuppressionSpec {
   using IsRecord = void;
-  Place place;
-  Given<std::string> rule;
-  Given<std::string> subject;  // device, pool, fabric or file, with * as a wildcard; unset: all
-  Given<std::string> reason;
-  Given<std::string> until;  // 2027-03-31: from the next day on it no longer counts
+  SourceLocation place;
+  Sourced<std::string> rule;
+  Sourced<std::string> subject;  // device, pool, fabric or file, with * as a wildcard; unset: all
+  Sourced<std::string> reason;
+  Sourced<std::string> until;  // 2027-03-31: from the next day on it no longer counts
 };
 
 }  // namespace weft::model

@@ -37,7 +37,7 @@ void YamlWriter::close() { --depth_; }
 
 void YamlWriter::comment(std::string_view text) { pending_comment_ = std::string(text); }
 
-void YamlWriter::remark(std::string_view text) {
+void YamlWriter::note(std::string_view text) {
   flush();
   lines_.push_back(
       {std::string(static_cast<std::size_t>(std::max(0, depth_ - 1)) * 2, ' ') + "# " + std::string(text), {}});

@@ -84,7 +84,7 @@ void check_effective(const model::Spec& spec, const model::Catalog& catalog) {
     model::resolve(*again, catalog, diagnostics);
     CHECK(!diagnostics.has_errors(), "the effective file is as sound as the file");
     const std::string next = model::write_effective(*again);
-    CHECK(round == 0 || next == text, "the effective file prints as itself");  // the first still has its remarks
+    CHECK(round == 0 || next == text, "the effective file prints as itself");  // the first still has its notes
     text = next;
   }
 }

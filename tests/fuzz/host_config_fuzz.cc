@@ -25,7 +25,7 @@ std::size_t content_of(const config::ConfigSet& set) {
          set.infiniband.size();
 }
 
-void check_place(const Place& place, const Sources& sources) {
+void check_place(const SourceLocation& place, const Sources& sources) {
   if (!place.known() || place.line == 0) return;
   CHECK(place.file == 1, "a place is in the file that was read");
   const std::string_view line = sources.line(place.file, place.line);

@@ -18,7 +18,7 @@ namespace {
 
 void check_text(const std::string& text) {
   CHECK(text == printable(text), "a text for people is printable");
-  CHECK(text.size() <= kMostTextBytes + 8, "a text for people is short");
+  CHECK(text.size() <= kMaxTextBytes + 8, "a text for people is short");
 }
 
 void check_path(const std::string& path) { CHECK(path.empty() || is_trusted_path(path), "a path can be trusted"); }
@@ -50,8 +50,7 @@ void read_system(const Value& value) {
 
 void read_records(const Value& value) {
   const Collection collection = parse_collection(value);
-  CHECK(collection.members.size() <= kMostMembers && collection.expanded.size() <= collection.members.size(),
-        "bounded");
+  CHECK(collection.members.size() <= kMaxMembers && collection.expanded.size() <= collection.members.size(), "bounded");
   for (const std::string& path : collection.members) check_path(path);
   for (const Value* item : collection.expanded) {
     check_text(parse_sensor(*item).name);

@@ -19,7 +19,7 @@ const model::Cluster& CheckInput::cluster() const {
   return *cluster_;
 }
 
-Finding& Report::add(std::string subject, const Place& place, std::string message) {
+Finding& Report::add(std::string subject, const SourceLocation& place, std::string message) {
   CHECK(rule_ != nullptr, "a finding outside of a rule");
   Finding finding;
   finding.rule = rule_;

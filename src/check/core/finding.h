@@ -15,14 +15,14 @@ struct Rule;
 struct Finding {
   // Another place that has a part in it: the line that decides, the far end, a hop of a path.
   struct Related {
-    Place place;  // may be unknown: then `text` alone counts
+    SourceLocation place;  // may be unknown: then `text` alone counts
     std::string text;
   };
   const Rule* rule = nullptr;
   Severity severity = Severity::warning;
-  std::string message;  // one line, lower case start, no full stop
-  std::string subject;  // device, host range, pool, fabric or volume it is about: what `suppress` matches
-  Place place;          // the line to change; unknown when no file says anything about it
+  std::string message;   // one line, lower case start, no full stop
+  std::string subject;   // device, host range, pool, fabric or volume it is about: what `suppress` matches
+  SourceLocation place;  // the line to change; unknown when no file says anything about it
   std::uint16_t length = 1;
   std::string fix;  // overrides the rule's
   std::vector<Related> related;

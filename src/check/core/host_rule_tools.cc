@@ -203,7 +203,7 @@ AppsBySpace apps_by_space(const config::ConfigSet& set, bool (*wanted)(const con
   return out;
 }
 
-void AppFindings::add(const config::AppConfig& app, const Place& place, std::string body,
+void AppFindings::add(const config::AppConfig& app, const SourceLocation& place, std::string body,
                       std::vector<Finding::Related> related) {
   Group& group = groups_[std::move(body)];
   if (group.apps.empty()) {

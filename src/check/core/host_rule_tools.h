@@ -99,13 +99,13 @@ class AppFindings {
   AppFindings(const AppFindings&) = delete;
   AppFindings& operator=(const AppFindings&) = delete;
   ~AppFindings();
-  void add(const config::AppConfig& app, const Place& place, std::string body,
+  void add(const config::AppConfig& app, const SourceLocation& place, std::string body,
            std::vector<Finding::Related> related = {});
 
  private:
   struct Group {
     std::vector<const config::AppConfig*> apps;
-    Place place;
+    SourceLocation place;
     std::vector<Finding::Related> related;
   };
   Report& report_;
@@ -120,6 +120,8 @@ class AppFindings {
 [[nodiscard]] const config::Setting<std::string>* batch_option(const config::AppConfig& app, std::string_view name);
 [[nodiscard]] const config::SettingsFile* find_settings(const config::ConfigSet& set, config::SettingsFile::Kind kind);
 
-[[nodiscard]] inline Finding::Related related(const Place& place, std::string text) { return {place, std::move(text)}; }
+[[nodiscard]] inline Finding::Related related(const SourceLocation& place, std::string text) {
+  return {place, std::move(text)};
+}
 
 }  // namespace weft::check

@@ -13,7 +13,8 @@ std::unique_ptr<model::Loaded> pod() { return model::load_cluster(source_dir() +
 config::SwitchConfig named_config(const std::string& hostname, FileId file) {
   config::SwitchConfig config;
   config.file = file;
-  if (!hostname.empty()) config.hostname = config::Setting<std::string>(hostname, Place{file, 1, 1}, "hostname");
+  if (!hostname.empty())
+    config.hostname = config::Setting<std::string>(hostname, SourceLocation{file, 1, 1}, "hostname");
   return config;
 }
 

@@ -27,7 +27,7 @@ namespace weft::check {
   return spec.control_plane->kind.value != model::ControlKind::kubernetes;
 }
 [[nodiscard]] inline const model::PrioritySpec* find_priority(const model::Spec& spec,
-                                                              const model::Given<std::string>& name) {
+                                                              const model::Sourced<std::string>& name) {
   for (const model::PrioritySpec& priority : spec.priorities.value) {
     if (name.has_value() && priority.name->text == name.value) return &priority;
   }

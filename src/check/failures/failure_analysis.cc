@@ -66,7 +66,7 @@ FailureAnalysis::FailureAnalysis(const model::Cluster& cluster) { FailureSurvey(
 
 namespace {
 
-const model::DeviceGroup* group_of_pool(const model::Cluster& cluster, const model::Given<std::string>& pool) {
+const model::DeviceGroup* group_of_pool(const model::Cluster& cluster, const model::Sourced<std::string>& pool) {
   if (!pool.has_value()) return nullptr;
   for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.kind == model::DeviceKind::server && group.pool >= 0 && group.name == pool.value) return &group;

@@ -198,7 +198,8 @@ std::uint32_t Lifeline::node(std::string name) {
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
-void Lifeline::need(std::uint32_t from, std::uint32_t to, std::string why, std::string key, const Place& place) {
+void Lifeline::need(std::uint32_t from, std::uint32_t to, std::string why, std::string key,
+                    const SourceLocation& place) {
   dependencies_.push_back({from, to, std::move(why), std::move(key), place});
 }
 
@@ -262,7 +263,7 @@ void Lifeline::find_services(std::uint32_t jump, std::uint32_t network, std::uin
   // The servers that carry services on the frontend, as far as the file tells.
   const std::uint32_t carriers = control.has_value() ? node(*control + " servers") : frontend;
   const auto add = [&](std::uint32_t user, const char* name, const char* key,
-                       const model::Given<model::Whereabouts>& where) {
+                       const model::Sourced<model::Whereabouts>& where) {
     if (*where == model::Whereabouts::none) return;
     const std::uint32_t service = node(fmt::format("{} ({})", name, model::text_of(*where)));
     const std::string full = std::string("fabrics.oob.services.") + key;

@@ -28,13 +28,13 @@ struct Dependency {
   std::uint32_t to = 0;
   std::string why;
   std::string key;  // of the cluster file, where a choice made there says so; "" where it is in the nature of things
-  Place place;
+  SourceLocation place;
 };
 
 struct LifelineCycle {
   std::vector<std::string> path;  // the first node again at the end
   std::string key;                // the choice that closes it
-  Place place;
+  SourceLocation place;
   [[nodiscard]] std::string text() const;  // "frontend switches -> jump hosts -> ... -> frontend switches"
 };
 
@@ -82,7 +82,8 @@ class Lifeline {
   [[nodiscard]] std::string why_no_way_in() const;
 
   std::uint32_t node(std::string name);
-  void need(std::uint32_t from, std::uint32_t to, std::string why, std::string key = {}, const Place& place = {});
+  void need(std::uint32_t from, std::uint32_t to, std::string why, std::string key = {},
+            const SourceLocation& place = {});
 
   const model::Cluster& cluster_;
   FabricGraph graph_;

@@ -35,7 +35,7 @@ struct Design {
 
 // "workload.elastic (line 12)", or "(default)".
 template <class T>
-std::string key(std::string_view name, const model::Given<T>& given) {
+std::string key(std::string_view name, const model::Sourced<T>& given) {
   if (given.from_file() && given.place.known()) return fmt::format("{} (line {})", name, given.place.line);
   return fmt::format("{} (default)", name);
 }
@@ -48,7 +48,7 @@ void also(std::string& text, const std::string& more) {
 
 Cover of(int have, int all) { return have == all ? Cover::covered : have > 0 ? Cover::partly : Cover::missing; }
 
-std::string shown(const Design& design, const Place& place) {
+std::string shown(const Design& design, const SourceLocation& place) {
   const config::ConfigSet::File* file = design.config.file(place.file);
   return file == nullptr ? fmt::format("line {}", place.line) : fmt::format("{}:{}", file->path, place.line);
 }

@@ -69,7 +69,7 @@ struct LiveDifference {
   std::string seen;
   std::string message;  // one line with the names in it
   std::string what;     // the same without names: equal ones can be told as one; "" where each counts for itself
-  Place place;
+  SourceLocation place;
   std::vector<Finding::Related> related;
 };
 

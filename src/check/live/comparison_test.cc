@@ -64,7 +64,7 @@ class Live : public ::testing::Test {
       if (cluster_->port(own).fabric == model::FabricKind::oob) continue;
       const model::PortId far = cluster_->peer_of(own);
       out.neighbors.push_back({cluster_->port_name(own), cluster_->name_of(cluster_->port(far).device),
-                               cluster_->port_name(far), "", "", Place{file_, 1, ++line}});
+                               cluster_->port_name(far), "", "", SourceLocation{file_, 1, ++line}});
     }
     set_.lldp.push_back(std::move(out));
     return set_.lldp.back();
@@ -175,7 +175,7 @@ TEST_F(Live, MissingUnknownAndUnplanned) {
   report("be-train-u001-leaf7").neighbors.clear();
   config::LldpReport& leaf = report("be-train-u001-leaf1");
   on(leaf, cluster_->port_name(cluster_->peer_of(port("train002:be1")))).remote_system = "stranger";
-  leaf.neighbors.push_back({"p30/1", "train003", "eth9", "", "", Place{file_, 1, 99}});
+  leaf.neighbors.push_back({"p30/1", "train003", "eth9", "", "", SourceLocation{file_, 1, 99}});
   const Strings found = differences();
   EXPECT_EQ(std::count(found.begin(), found.end(), "missing train001 be7"), 1);
   EXPECT_EQ(std::count(found.begin(), found.end(), "unplanned be-train-u001-leaf1 p30/1"), 1);
@@ -188,7 +188,7 @@ TEST_F(Live, AReportFromAStrangerIsNamed) {
   config::LldpReport out;
   out.system = "lab7";
   out.file = file_;
-  out.neighbors.push_back({"eth0", "train001", "be1", "", "", Place{file_, 1, 1}});
+  out.neighbors.push_back({"eth0", "train001", "be1", "", "", SourceLocation{file_, 1, 1}});
   set_.lldp.push_back(out);
   const Strings found = differences();
   ASSERT_FALSE(found.empty());
@@ -266,7 +266,7 @@ TEST_F(Live, InfiniBandSweep) {
     link.b = {cluster_->name_of(leaf.device), "", true, leaf.cage * 2 + leaf.lane / 4 + 1};
     link.width = "4x";
     link.speed = "NDR";
-    link.place = Place{file_, 1, 1};
+    link.place = SourceLocation{file_, 1, 1};
     fabric.links.push_back(link);
   }
   ASSERT_EQ(fabric.links.size(), 32U);
@@ -289,7 +289,7 @@ TEST_F(Live, InfiniBandSweepOfStrangersIsNoAllClear) {
   config::IbLink link;
   link.a = {"node01 mlx5_0", "", false, 1};
   link.b = {"MF0;leaf-1:MQM9700/U1", "", true, 1};
-  link.place = Place{file_, 1, 1};
+  link.place = SourceLocation{file_, 1, 1};
   fabric.links.push_back(link);
   set_.infiniband.push_back(fabric);
   const Strings found = differences();
@@ -309,7 +309,7 @@ class LiveHosts : public Live {
     config::HostFacts facts;
     facts.host = name;
     facts.file = file_;
-    facts.place = Place{file_, 1, 1};
+    facts.place = SourceLocation{file_, 1, 1};
     const model::DeviceId id = cluster_->find_device(name);
     int bus = 0x10;
     for (const model::PortId own : cluster_->ports_of(id)) {

@@ -81,7 +81,7 @@ class HostComparison {
   }
 
  private:
-  LiveDifference& tell(LiveKind kind, const Place& place, const std::string& port) {
+  LiveDifference& tell(LiveKind kind, const SourceLocation& place, const std::string& port) {
     LiveDifference difference;
     difference.kind = kind;
     difference.device = host_.device == model::kNone<model::DeviceId> ? facts_.host : cluster_.name_of(host_.device);
@@ -226,7 +226,7 @@ class HostComparison {
 
   struct Sysctl {
     int value = -1;
-    Place place;
+    SourceLocation place;
   };
   [[nodiscard]] Sysctl sysctl(std::string_view scope, std::string_view name) const {
     std::string key = "net.ipv4.conf.";
@@ -270,7 +270,7 @@ class HostComparison {
     const bool unread = std::any_of(facts_.not_read.begin(), facts_.not_read.end(),
                                     [](const std::string& line) { return line.starts_with("GPUs"); });
     if (unread) return;
-    const Place& place = facts_.gpus_place.known() ? facts_.gpus_place : facts_.place;
+    const SourceLocation& place = facts_.gpus_place.known() ? facts_.gpus_place : facts_.place;
     LiveDifference& difference = tell(LiveKind::few_gpus, place, "");
     difference.planned = std::to_string(*server.gpus);
     difference.seen = std::to_string(seen);

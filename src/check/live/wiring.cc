@@ -52,10 +52,10 @@ void LiveWiring::add_lldp(const config::LldpReport& report) {
     difference.device = report.system;
     difference.seen = fmt::format("a report of {} neighbours", report.neighbors.size());
     difference.message = fmt::format("`{}` reports its neighbours, and the design has no such device", report.system);
-    difference.place = Place{report.file, 1, 1};
+    difference.place = SourceLocation{report.file, 1, 1};
     parts_.differences.push_back(std::move(difference));
   } else {
-    report_[model::index_of(device)] = Place{report.file, 1, 1};
+    report_[model::index_of(device)] = SourceLocation{report.file, 1, 1};
     seen_[model::index_of(device)] = true;
   }
   for (const config::LldpNeighbor& neighbor : report.neighbors) {
@@ -91,14 +91,14 @@ void LiveWiring::add_infiniband(const config::IbFabric& fabric) {
     ours = ours || a.device != model::kNone<model::DeviceId> || b.device != model::kNone<model::DeviceId>;
     for (const auto& [end, ib] : {std::pair(&a, &link.a), std::pair(&b, &link.b)}) {
       if (ib->is_switch && end->device != model::kNone<model::DeviceId>)
-        report_[model::index_of(end->device)] = Place{fabric.file, 1, 1};
+        report_[model::index_of(end->device)] = SourceLocation{fabric.file, 1, 1};
     }
     add(std::move(a), std::move(b), link.place, true, config::ib_rate_mbps(link.width, link.speed));
   }
   for (const config::IbEnd& down : fabric.down) {
     const LiveEnd end = parts_.names.infiniband_end(down);
     if (down.is_switch && end.device != model::kNone<model::DeviceId>)
-      report_[model::index_of(end.device)] = Place{fabric.file, 1, 1};
+      report_[model::index_of(end.device)] = SourceLocation{fabric.file, 1, 1};
   }
   if (ours) return;
   // A sweep of another fabric, or names that nobody set: saying nothing would read as "all is as planned".
@@ -109,12 +109,12 @@ void LiveWiring::add_infiniband(const config::IbFabric& fabric) {
   difference.seen = fmt::format("a sweep of {} links", fabric.links.size());
   difference.message = fmt::format("a sweep of {} links, and the design has none of its devices: the first is `{}`",
                                    fabric.links.size(), difference.device);
-  difference.place = Place{fabric.file, 1, 1};
+  difference.place = SourceLocation{fabric.file, 1, 1};
   parts_.differences.push_back(std::move(difference));
 }
 
 // `both`: the report is of the link as a whole, as a subnet manager sees it.
-void LiveWiring::add(LiveEnd local, LiveEnd remote, const Place& place, bool both, std::int64_t rate_mbps) {
+void LiveWiring::add(LiveEnd local, LiveEnd remote, const SourceLocation& place, bool both, std::int64_t rate_mbps) {
   if (local.port == model::kNone<model::PortId>) infer(local, remote);
   if (remote.port == model::kNone<model::PortId>) infer(remote, local);
   for (const LiveEnd* end : {&local, &remote}) {

@@ -13,8 +13,8 @@ struct LiveLink {
   LiveEnd b;
   bool from_a = false;  // a's own device reports it
   bool from_b = false;
-  Place place;        // the first report
-  Place other_place;  // the other end's, where there is one
+  SourceLocation place;        // the first report
+  SourceLocation other_place;  // the other end's, where there is one
   std::int64_t rate_mbps = 0;
   bool dropped = false;  // another report of the same port counts for more
   bool told = false;     // already part of a difference
@@ -29,7 +29,7 @@ class LiveWiring {
   void add_lldp(const config::LldpReport& report);
   void add_host_neighbors();
   void add_infiniband(const config::IbFabric& fabric);
-  void add(LiveEnd local, LiveEnd remote, const Place& place, bool both, std::int64_t rate_mbps);
+  void add(LiveEnd local, LiveEnd remote, const SourceLocation& place, bool both, std::int64_t rate_mbps);
   void infer(LiveEnd& unknown, const LiveEnd& known) const;
   void merge();
   void drop_contradictions();
@@ -53,11 +53,11 @@ class LiveWiring {
   const LiveParts& parts_;
   const model::Cluster& cluster_;
   std::vector<LiveLink> links_;
-  std::vector<std::uint32_t> at_;  // link of each port + 1; 0: none
-  std::vector<Place> report_;      // by device: where its list of neighbours begins, if it handed one in
-  std::vector<bool> touched_;      // by port: some report speaks of it
-  std::vector<bool> seen_;         // by device: some report mentions it
-  std::vector<bool> awaited_;      // by device: a device that reported has a cable to it
+  std::vector<std::uint32_t> at_;       // link of each port + 1; 0: none
+  std::vector<SourceLocation> report_;  // by device: where its list of neighbours begins, if it handed one in
+  std::vector<bool> touched_;           // by port: some report speaks of it
+  std::vector<bool> seen_;              // by device: some report mentions it
+  std::vector<bool> awaited_;           // by device: a device that reported has a cable to it
 };
 
 }  // namespace weft::check

@@ -57,8 +57,8 @@ struct TraceStep {
   std::string value;   // "26 -> 3"
   std::string why;     // of what is not in order: a sentence without its end
   std::string path;    // the object that decides, in its own dialect
-  Place place;
-  Place near;  // the port, template or job, where no line decides
+  SourceLocation place;
+  SourceLocation near;  // the port, template or job, where no line decides
   SaidBy said_by = SaidBy::nobody;
   StepVerdict verdict = StepVerdict::ok;
   Cause cause = Cause::none;

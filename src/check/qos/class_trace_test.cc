@@ -295,7 +295,7 @@ TEST(ClassTrace, NicWithoutPfcOnItsPriorityIsLossy) {
 TEST(ClassTrace, SilenceIsUnknown) {
   Set set;
   set.config.switches.emplace_back();
-  set.config.switches[0].hostname = config::Setting<std::string>("leaf", Place{}, "hostname");
+  set.config.switches[0].hostname = config::Setting<std::string>("leaf", SourceLocation{}, "hostname");
   set.config.switches[0].qos.emplace_back();
   set.add("nic.yaml", nic(kGoodQos, kGoodCnp));
   const Trace trace = set.trace();

@@ -16,7 +16,7 @@ namespace weft::check {
 
 namespace {
 
-constexpr std::size_t kMostTraces = 2000;  // kept; a fleet that is wrong in more ways than this needs no longer list
+constexpr std::size_t kMaxTraces = 2000;  // kept; a fleet that is wrong in more ways than this needs no longer list
 
 bool has_maps(const config::PortQos& qos) {
   return std::any_of(qos.dscp_to_class.begin(), qos.dscp_to_class.end(),
@@ -58,9 +58,10 @@ class Planner {
                                               const config::SwitchConfig& file) const {
     return qos_of(file, interface_of(cluster_, device, file, port));
   }
-  [[nodiscard]] Place place_at(model::DeviceId device, model::PortId port, const config::SwitchConfig& file) const {
+  [[nodiscard]] SourceLocation place_at(model::DeviceId device, model::PortId port,
+                                        const config::SwitchConfig& file) const {
     const config::InterfaceConfig* interface = interface_of(cluster_, device, file, port);
-    return interface != nullptr ? interface->place : Place{file.file, 1, 1};
+    return interface != nullptr ? interface->place : SourceLocation{file.file, 1, 1};
   }
 
   std::vector<TraceHop> hops(const Route& route) {
@@ -162,7 +163,7 @@ class Collector {
  public:
   explicit Collector(std::vector<Trace>& out) : out_(out) {}
   void add(Trace trace) {
-    if (out_.size() < kMostTraces && seen_.insert(signature(trace)).second) out_.push_back(std::move(trace));
+    if (out_.size() < kMaxTraces && seen_.insert(signature(trace)).second) out_.push_back(std::move(trace));
   }
 
  private:
@@ -248,8 +249,8 @@ TraceHop hop_without_cluster(const config::SwitchConfig& config) {
   if (out == nullptr) out = in;
   hop.in_qos = qos_of(config, in);
   hop.out_qos = qos_of(config, out);
-  hop.in_place = in != nullptr ? in->place : Place{config.file, 1, 1};
-  hop.out_place = out != nullptr ? out->place : Place{config.file, 1, 1};
+  hop.in_place = in != nullptr ? in->place : SourceLocation{config.file, 1, 1};
+  hop.out_place = out != nullptr ? out->place : SourceLocation{config.file, 1, 1};
   hop.in = hop.device + (in != nullptr ? ":" + in->name : "");
   hop.out = hop.device + (out != nullptr ? ":" + out->name : "");
   return hop;

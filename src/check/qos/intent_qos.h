@@ -27,7 +27,7 @@ namespace weft::check {
                                                         std::string_view variable);
 
 template <class T, class From>
-[[nodiscard]] config::Setting<T> setting_from(const model::Given<From>& given, T value, std::string path) {
+[[nodiscard]] config::Setting<T> setting_from(const model::Sourced<From>& given, T value, std::string path) {
   if (given.from_file()) return config::Setting<T>(std::move(value), given.place, std::move(path));
   return config::vendor_default(std::move(value), std::move(path));
 }

@@ -14,7 +14,7 @@ namespace {
 // UCX takes this for "auto" on RoCE v2 (openucx/ucx #3061), NCCL takes 0 (src/transport/net_ib).
 constexpr int kUcxDefault = 106;
 constexpr int kNcclDefault = 0;
-constexpr std::size_t kMostMarkings = 64;
+constexpr std::size_t kMaxMarkings = 64;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -32,7 +32,7 @@ config::Setting<int> number_setting(const config::Setting<std::string>& text) {
   return out;
 }
 
-config::Setting<int> library_default(Flow flow, const Place& place) {
+config::Setting<int> library_default(Flow flow, const SourceLocation& place) {
   config::Setting<int> out = flow == Flow::ucx
                                  ? config::vendor_default(kUcxDefault, "UCX default for RoCE v2")
                                  : config::vendor_default(kNcclDefault, "NCCL default: NCCL_IB_TC is not set");
@@ -77,7 +77,7 @@ void add_nvme(const config::ConfigSet& config, std::vector<TraceMarking>& out) {
 }
 
 void add_once(std::vector<TraceMarking>& list, TraceMarking marking) {
-  if (!marking.traffic_class.known() || list.size() >= kMostMarkings) return;
+  if (!marking.traffic_class.known() || list.size() >= kMaxMarkings) return;
   const bool there = std::any_of(list.begin(), list.end(), [&](const TraceMarking& other) {
     return *other.traffic_class == *marking.traffic_class && other.explicitly == marking.explicitly;
   });

@@ -117,7 +117,7 @@ class Walk {
   TraceLeg leg_;
   int dscp_ = kUnknown;
   int data_dscp_ = kUnknown;
-  Place near_;
+  SourceLocation near_;
   static constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
   std::size_t deaf_ = kNoStep;  // step of a NIC that does not pause the traffic's priority
   int obeyed_ = kUnknown;       // priority on which the sender of this link stops the data

@@ -15,7 +15,7 @@ namespace weft::check {
 struct TraceMarking {
   std::string name;                    // "NCCL (Job train)"
   std::string subject;                 // "train"
-  Place place;                         // of the job
+  SourceLocation place;                // of the job
   config::Setting<int> traffic_class;  // type of service byte; absent: no application is known
   bool explicitly = false;             // the application says so itself, so that it wins over the NIC
   bool intent = false;
@@ -32,8 +32,8 @@ struct TraceHop {
   std::string device;
   std::string in;  // "be-leaf1:p1/1"
   std::string out;
-  Place in_place;  // of the interface in its file
-  Place out_place;
+  SourceLocation in_place;  // of the interface in its file
+  SourceLocation out_place;
   const config::PortQos* in_qos = nullptr;
   const config::PortQos* out_qos = nullptr;
   bool intent = false;

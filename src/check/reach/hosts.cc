@@ -27,11 +27,11 @@ bool switches_forwarding(std::string_view key) {
 // one that would send it on (ip-sysctl: conf/interface/forwarding).
 struct Forwarding {
   bool on = false;
-  Place place;
+  SourceLocation place;
   std::string text;
   std::map<std::string, bool> own;  // by interface
 
-  void set(std::string_view key, std::string_view value, const Place& where) {
+  void set(std::string_view key, std::string_view value, const SourceLocation& where) {
     constexpr std::string_view kStart = "net.ipv4.conf.";
     constexpr std::string_view kEnd = ".forwarding";
     if (switches_forwarding(key)) {
@@ -104,7 +104,7 @@ HostLinks links_of(const ReachModel& model, const config::HostFacts& host, const
 // A node that takes packets from some of its segments and puts them into the others; by its default route, into the
 // frontend whatever their destination.
 void add_forwarder(ReachModel& model, CrossingKind kind, const std::string& name, const HostLinks& links,
-                   const Place& place, const std::string& text) {
+                   const SourceLocation& place, const std::string& text) {
   if (!links.joins(model)) return;
   const NodeId node = model.add_node(name, -1, true);
   const std::uint32_t crossing = model.cross(kind, node, node, {name, place, text});

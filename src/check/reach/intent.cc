@@ -41,7 +41,7 @@ const model::FabricSpec* ReachModel::fabric_spec(model::FabricKind kind) const {
   return nullptr;
 }
 
-const model::Given<model::Name>& ReachModel::vrf_of(model::FabricKind kind) const {
+const model::Sourced<model::Name>& ReachModel::vrf_of(model::FabricKind kind) const {
   const model::FabricSpec* spec = fabric_spec(kind);
   return spec != nullptr ? spec->vrf : cluster->spec().fabrics->oob->vrf;
 }
@@ -246,8 +246,8 @@ void ReachModel::add_intended_gateways() {
     const ReachSegment& segment = segments[i];
     const bool guarded = segment.fabric == model::FabricKind::oob && *oob.jump_only;
     const model::FabricSpec* spec = fabric_spec(segment.fabric);
-    Place place = spec == nullptr ? (oob.subnet.place.known() ? oob.subnet.place : oob.place)
-                                  : (spec->subnets.place.known() ? spec->subnets.place : spec->place);
+    SourceLocation place = spec == nullptr ? (oob.subnet.place.known() ? oob.subnet.place : oob.place)
+                                           : (spec->subnets.place.known() ? spec->subnets.place : spec->place);
     std::vector<const config::AclConfig*> acls;
     if (guarded) acls.push_back(&jump_list_);
     const bool open = spec == nullptr && !guarded;
@@ -271,7 +271,7 @@ void ReachModel::add_intended_gateways() {
 }
 
 void ReachModel::add_intended_crossings() {
-  const auto join = [&](CrossingKind kind, NodeId a, NodeId b, const Place& place, const std::string& device,
+  const auto join = [&](CrossingKind kind, NodeId a, NodeId b, const SourceLocation& place, const std::string& device,
                         const std::string& what) {
     const std::uint32_t crossing = cross(kind, a, b, {device, place, what});
     add_edge({a, b, {}, {}, crossing, {nodes[a].name, what, place}});
@@ -299,7 +299,7 @@ void ReachModel::add_intended_crossings() {
         join(CrossingKind::external, vrf, site, spec.external->links.place, name, what);
         continue;
       }
-      const Place& place = spec.external->links.place;
+      const SourceLocation& place = spec.external->links.place;
       add_edge({vrf, site, {}, {}, kNoCrossing, {nodes[vrf].name, what + ", default route", place}});
       add_edge({site, vrf, {}, {}, kNoCrossing, {nodes[site].name, what, place}});
     }
@@ -310,7 +310,7 @@ void ReachModel::add_oob_ways_out() {
   const model::OobSpec& oob = *cluster->spec().fabrics->oob;
   const NodeId own = vrf_node(model::FabricKind::oob, nullptr);
   const NodeId frontend = vrf_node(model::FabricKind::frontend, nullptr);
-  const auto join = [&](CrossingKind kind, NodeId other, const Place& place, const std::string& what) {
+  const auto join = [&](CrossingKind kind, NodeId other, const SourceLocation& place, const std::string& what) {
     if (own == kNoNode || other == kNoNode) return;
     const std::uint32_t crossing = cross(kind, own, other, {"oob", place, what});
     add_edge({own, other, {}, {}, crossing, {nodes[own].name, what, place}});
@@ -324,7 +324,7 @@ void ReachModel::add_oob_ways_out() {
   if (!*oob.uplink_to_frontend || frontend == kNoNode) return;
   shared.push_back("frontend leaves carry the out-of-band network (`oob.uplink_to_frontend`)");
   if (oob.vrf->text == vrf_of(model::FabricKind::frontend)->text) {
-    const Place& place = oob.vrf.place.known() ? oob.vrf.place : vrf_of(model::FabricKind::frontend).place;
+    const SourceLocation& place = oob.vrf.place.known() ? oob.vrf.place : vrf_of(model::FabricKind::frontend).place;
     join(CrossingKind::shared_vrf, frontend, place,
          fmt::format("VRF `{}` holds both networks on the frontend leaves", oob.vrf->text));
   }

@@ -297,9 +297,9 @@ bool permits(const config::AclConfig& acl, const Packet& packet) {
 
 std::vector<ShadowedRule> shadowed_rules(const config::AclConfig& acl) {
   // Comparing each with all before it: beyond this many rules only the first are looked at.
-  constexpr std::size_t kMostRules = 2000;
+  constexpr std::size_t kMaxRules = 2000;
   std::vector<ShadowedRule> out;
-  const std::size_t count = std::min(acl.rules.size(), kMostRules);
+  const std::size_t count = std::min(acl.rules.size(), kMaxRules);
   std::vector<PacketBox> boxes;
   boxes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -42,7 +42,7 @@ enum class CrossingKind : std::uint8_t {
 struct Crossing {
   struct Member {
     std::string device;  // or pool, pod, fabric
-    Place place;
+    SourceLocation place;
     std::string text;
   };
   CrossingKind kind = CrossingKind::routes_to;
@@ -54,7 +54,7 @@ struct Crossing {
 struct ReachHop {
   std::string where;  // device, VRF or network
   std::string what;
-  Place place;  // the line that lets the packet pass; may be unknown
+  SourceLocation place;  // the line that lets the packet pass; may be unknown
 };
 
 struct ReachPath {

@@ -74,7 +74,7 @@ struct ConfigFixture {
     config::SwitchConfig config;
     config.dialect = dialect;
     config.file = loaded->sources.add(device + ".cfg", "hostname " + device + "\n");
-    config.hostname = config::Setting<std::string>(device, Place{config.file, 1, 1}, "hostname");
+    config.hostname = config::Setting<std::string>(device, SourceLocation{config.file, 1, 1}, "hostname");
     set.files.push_back({config.file, config::ConfigKind::nxos, {}});
     set.switches.push_back(config);
     return set.switches.back();
@@ -88,10 +88,11 @@ config::InterfaceConfig svi(const config::SwitchConfig& config, int vlan, std::s
   out.name = "Vlan" + std::to_string(vlan);
   out.kind = config::InterfaceConfig::Kind::svi;
   out.svi_vlan = vlan;
-  out.place = Place{config.file, 1, 10};
+  out.place = SourceLocation{config.file, 1, 10};
   out.own.push_back(ip(address));
-  out.addresses.push_back(config::Setting<Ipv4Prefix>(net(prefix), Place{config.file, 1, 11}, "ip address"));
-  if (!vrf.empty()) out.vrf = config::Setting<std::string>(std::string(vrf), Place{config.file, 1, 12}, "vrf member");
+  out.addresses.push_back(config::Setting<Ipv4Prefix>(net(prefix), SourceLocation{config.file, 1, 11}, "ip address"));
+  if (!vrf.empty())
+    out.vrf = config::Setting<std::string>(std::string(vrf), SourceLocation{config.file, 1, 12}, "vrf member");
   return out;
 }
 
@@ -153,7 +154,7 @@ TEST(Reachability, StaticRouteIsFollowedToItsEnd) {
   ConfigFixture t(load());
   config::SwitchConfig& config = t.add(a_leaf(*t.loaded->cluster, model::FabricKind::backend));
   config::RouteConfig route;
-  route.place = Place{config.file, 1, 42};
+  route.place = SourceLocation{config.file, 1, 42};
   route.prefix = net("10.70.0.0/16");
   route.next_hop = ip("10.70.0.1");
   config.routes.push_back(route);
@@ -184,7 +185,7 @@ TEST(Reachability, RouteToAHostNeedsAHostThatForwards) {
 TEST(Reachability, RouteIntoAnotherVrfIsALeak) {
   ConfigFixture t(load());
   config::SwitchConfig& config = t.add(a_leaf(*t.loaded->cluster, model::FabricKind::frontend));
-  config.vrfs.push_back({"storage", Place{config.file, 1, 5}, {}, {}});
+  config.vrfs.push_back({"storage", SourceLocation{config.file, 1, 5}, {}, {}});
   config::RouteConfig route;
   route.vrf = "frontend";
   route.prefix = net("10.70.0.0/16");
@@ -198,7 +199,7 @@ TEST(Reachability, RouteIntoAnotherVrfIsALeak) {
 TEST(Reachability, ImportGoesOneWay) {
   ConfigFixture t(load());
   config::SwitchConfig& config = t.add(a_leaf(*t.loaded->cluster, model::FabricKind::frontend));
-  const Place place{config.file, 1, 7};
+  const SourceLocation place{config.file, 1, 7};
   config.vrfs.push_back({"frontend", place, {config::Setting<std::string>("65000:700", place, "route-target")}, {}});
   config.vrfs.push_back({"storage", place, {}, {config::Setting<std::string>("65000:700", place, "route-target")}});
   EXPECT_EQ(open_pairs(t.analyse()), (Pairs{"frontend>storage", "site>storage"}));
@@ -207,9 +208,9 @@ TEST(Reachability, ImportGoesOneWay) {
 config::AclConfig ssh_only(const config::SwitchConfig& config) {
   config::AclConfig acl;
   acl.name = "SSH";
-  acl.place = Place{config.file, 1, 60};
+  acl.place = SourceLocation{config.file, 1, 60};
   config::AclRule rule;
-  rule.place = Place{config.file, 1, 61};
+  rule.place = SourceLocation{config.file, 1, 61};
   rule.sequence = 10;
   rule.permit = true;
   rule.source = net("10.20.50.0/24");
@@ -225,7 +226,8 @@ TEST(Reachability, AccessListOnTheWayNarrows) {
   config.acls.push_back(ssh_only(config));
   config.interfaces.push_back(svi(config, 200, "10.20.50.2", "10.20.50.0/24", "frontend"));
   config.interfaces.push_back(svi(config, 999, "10.128.0.2", "10.128.0.0/10", "frontend"));
-  config.interfaces.back().acl_out = config::Setting<std::string>("SSH", Place{config.file, 1, 13}, "ip access-group");
+  config.interfaces.back().acl_out =
+      config::Setting<std::string>("SSH", SourceLocation{config.file, 1, 13}, "ip access-group");
   const Reachability reachability = t.analyse();
   const ZoneReach& reach = reachability.between(zone(reachability, "frontend"), zone(reachability, "oob"));
   EXPECT_EQ(reach.packets.services(), "tcp 22");
@@ -245,7 +247,7 @@ TEST(Reachability, ManagementPortOutsideItsVrf) {
     ConfigFixture t(load("entry: vpn", "entry: vpn, jump_only: false"));
     config::SwitchConfig& config =
         t.add(a_leaf(*t.loaded->cluster, model::FabricKind::backend), config::Dialect::sonic);
-    if (separate) config.vrfs.push_back({"mgmt", Place{config.file, 1, 3}, {}, {}});
+    if (separate) config.vrfs.push_back({"mgmt", SourceLocation{config.file, 1, 3}, {}, {}});
     config::InterfaceConfig eth0 = svi(config, 0, "10.130.0.1", "10.128.0.0/10");
     eth0.name = "eth0";
     eth0.kind = config::InterfaceConfig::Kind::management;
@@ -261,7 +263,7 @@ TEST(Reachability, ForwardingHostIsARouter) {
   config::SettingsFile file;
   file.kind = config::SettingsFile::Kind::sysctl;
   file.file = t.loaded->sources.add("sysctl.conf", "net.ipv4.ip_forward = 1\n");
-  file.entries.push_back({"net.ipv4.ip_forward", "1", Place{file.file, 1, 1}});
+  file.entries.push_back({"net.ipv4.ip_forward", "1", SourceLocation{file.file, 1, 1}});
   t.set.files.push_back({file.file, config::ConfigKind::sysctl, "train*"});
   t.set.settings.push_back(file);
   const Pairs open = open_pairs(t.analyse());

@@ -41,7 +41,7 @@ std::string acl_text(const config::AclConfig& acl, const Packet& packet) {
   return fmt::format("access list `{}` {} it, rule {}", acl.name, rule->permit ? "permits" : "denies", rule->sequence);
 }
 
-Place acl_place(const config::AclConfig& acl, const Packet& packet) {
+SourceLocation acl_place(const config::AclConfig& acl, const Packet& packet) {
   const config::AclRule* rule = deciding_rule(acl, packet);
   return rule == nullptr ? acl.place : rule->place;
 }

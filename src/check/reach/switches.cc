@@ -123,13 +123,13 @@ class SwitchReader {
     for (std::size_t i = 0; i < interface.own.size(); ++i) {
       const AddressSpace* space = model_.space_of(interface.own[i]);
       if (space == nullptr) continue;
-      const Place place = i < interface.addresses.size() ? interface.addresses[i].place : interface.place;
+      const SourceLocation place = i < interface.addresses.size() ? interface.addresses[i].place : interface.place;
       attach(interface, vrf, *space, place);
     }
   }
 
   void attach(const config::InterfaceConfig& interface, const std::string& vrf, const AddressSpace& space,
-              const Place& place) {
+              const SourceLocation& place) {
     const Table& own = table(vrf);
     const bool foreign = own.fabric != static_cast<int>(space.fabric);
     ReachHop hop{name_, fmt::format("{} of {} lies in {}", interface.name, model::to_text(space.fabric), vrf_text(vrf)),
@@ -167,7 +167,7 @@ class SwitchReader {
       const AddressSpace* space = model_.space_of(interface.own[i]);
       if (space == nullptr || space->segment < 0 || static_cast<int>(space->fabric) == own.fabric) continue;
       const ReachSegment& segment = model_.segments[static_cast<std::size_t>(space->segment)];
-      const Place place = i < interface.addresses.size() ? interface.addresses[i].place : interface.place;
+      const SourceLocation place = i < interface.addresses.size() ? interface.addresses[i].place : interface.place;
       const ReachHop hop{name_, fmt::format("{} shares {} with the data ports", interface.name, vrf_text(vrf)), place};
       const std::uint32_t crossing =
           model_.cross(CrossingKind::management_port, own.node, segment.in, {name_, place, hop.what});

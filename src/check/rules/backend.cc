@@ -15,7 +15,7 @@ bool is_roce(const CheckInput& input) {
   return input.cluster().fabric(model::FabricKind::backend).present &&
          backend(input).network.value == model::NetworkKind::ethernet;
 }
-const model::Given<std::string>* variable(const CheckInput& input, std::string_view name) {
+const model::Sourced<std::string>* variable(const CheckInput& input, std::string_view name) {
   for (const auto& [key, value] : input.spec().workload->environment.value) {
     if (key == name) return &value;
   }
@@ -81,7 +81,7 @@ void plain_ecmp(const CheckInput& input, Report& report) {
 }
 
 void rdma_off(const CheckInput& input, Report& report) {
-  const auto complain = [&](const model::Given<std::string>& value, std::string_view name) {
+  const auto complain = [&](const model::Sourced<std::string>& value, std::string_view name) {
     report.add("environment", value.place, fmt::format("`{}={}` takes collectives off RDMA", name, value.value))
         .length = static_cast<std::uint16_t>(value->size());
   };
@@ -152,7 +152,8 @@ void laid_across(const CheckInput& input, Report& report) {
   }
   for (auto& [what, hosts] : across) {
     const std::string range = fold_hosts(hosts);
-    const Place place = input.spec().cables->empty() ? backend(input).place : input.spec().cables->front().place;
+    const SourceLocation place =
+        input.spec().cables->empty() ? backend(input).place : input.spec().cables->front().place;
     report.add(range, place, fmt::format("{}: {}", range, what));
   }
 }

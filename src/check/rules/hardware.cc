@@ -95,7 +95,7 @@ void whole_gpus_for_inference(const CheckInput& input, Report& report) {
     }
     const model::GpuModel* gpu = input.cluster().catalog().gpu(server->gpu.value);
     const bool has_mig = gpu != nullptr && !gpu->mig->empty();
-    const Place place = has_mig && pool.mig.place.known() ? pool.mig.place : pool.time_slices.place;
+    const SourceLocation place = has_mig && pool.mig.place.known() ? pool.mig.place : pool.time_slices.place;
     report.add(pool.name->text, place.known() ? place : pool.place,
                fmt::format("each replica in `{}` holds a whole {}", pool.name->text, server->gpu.value));
   });

@@ -174,7 +174,7 @@ std::string option_of(const config::SettingsFile::Entry& entry, std::string_view
 }
 
 void block_in_clear(const CheckInput& input, Report& report) {
-  std::map<std::string, std::pair<Place, std::vector<std::string>>> by_target;
+  std::map<std::string, std::pair<SourceLocation, std::vector<std::string>>> by_target;
   each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
     const bool discovery = !contains(entry.value, "connect");
     if (discovery || option_of(entry, "--transport", "-t") != "tcp") return;
@@ -190,7 +190,7 @@ void block_in_clear(const CheckInput& input, Report& report) {
 }
 
 void one_path(const CheckInput& input, Report& report) {
-  std::map<std::string, std::pair<Place, std::set<std::string>>> by_target;
+  std::map<std::string, std::pair<SourceLocation, std::set<std::string>>> by_target;
   each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
     const std::string target = option_of(entry, "--nqn", "-n");
     if (target.empty() || !contains(entry.value, "connect") || contains(entry.value, "connect-all")) return;

@@ -160,8 +160,8 @@ void larger_than_the_limit(const CheckInput& input, Report& report) {
 }
 
 // Hosts that slurm.conf offers GPUs on, with the line that does.
-std::map<std::string, Place> slurm_gpu_hosts(const config::ConfigSet& set) {
-  std::map<std::string, Place> out;
+std::map<std::string, SourceLocation> slurm_gpu_hosts(const config::ConfigSet& set) {
+  std::map<std::string, SourceLocation> out;
   for (const config::SettingsFile& file : set.settings) {
     if (file.kind != config::SettingsFile::Kind::slurm) continue;
     for (const config::SettingsFile::Entry& entry : file.entries) {
@@ -174,8 +174,8 @@ std::map<std::string, Place> slurm_gpu_hosts(const config::ConfigSet& set) {
   return out;
 }
 
-const Place* slurm_line_for(const CheckInput& input, const std::map<std::string, Place>& hosts,
-                            const model::PoolSpec& pool) {
+const SourceLocation* slurm_line_for(const CheckInput& input, const std::map<std::string, SourceLocation>& hosts,
+                                     const model::PoolSpec& pool) {
   for (const model::DeviceGroup& group : input.cluster().groups()) {
     if (group.kind != model::DeviceKind::server || group.name != pool.name->text) continue;
     for (std::uint32_t i = 0; i < group.count; ++i) {
@@ -189,12 +189,12 @@ const Place* slurm_line_for(const CheckInput& input, const std::map<std::string,
 
 void two_schedulers(const CheckInput& input, Report& report) {
   if (!input.has_cluster()) return;
-  const std::map<std::string, Place> hosts = slurm_gpu_hosts(input.config());
+  const std::map<std::string, SourceLocation> hosts = slurm_gpu_hosts(input.config());
   if (hosts.empty()) return;
   AppFindings findings(report);
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (!is_gpu_pool(pool) || pool.taints->empty()) continue;
-    const Place* line = slurm_line_for(input, hosts, pool);
+    const SourceLocation* line = slurm_line_for(input, hosts, pool);
     if (line == nullptr) continue;
     for (const config::AppConfig& app : input.config().apps) {
       const bool by_slurm = app.scheduler.known() && contains(*app.scheduler, "slurm");

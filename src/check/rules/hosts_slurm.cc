@@ -42,9 +42,9 @@ const config::SettingsFile::Entry* gpu_nodes(const config::SettingsFile& file) {
   return nullptr;
 }
 
-Place top_of(const config::SettingsFile& file) {
+SourceLocation top_of(const config::SettingsFile& file) {
   const config::SettingsFile::Entry* name = file.find("clustername");
-  return name == nullptr ? Place{file.file, 1, 1} : name->place;
+  return name == nullptr ? SourceLocation{file.file, 1, 1} : name->place;
 }
 
 void pinned_script(const CheckInput& input, Report& report) {
@@ -120,7 +120,7 @@ void no_binding(const CheckInput& input, Report& report) {
 
 void not_requeued(const CheckInput& input, Report& report) {
   bool off = false;
-  Place where;
+  SourceLocation where;
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* entry = file.find("jobrequeue");
     if (entry == nullptr || entry->value != "0") return;
@@ -222,7 +222,7 @@ void devices_open(const CheckInput& input, Report& report) {
     if (file.kind != config::SettingsFile::Kind::cgroup) continue;
     const config::SettingsFile::Entry* entry = file.find("constraindevices");
     if (entry != nullptr && lower(entry->value) == "yes") continue;
-    report.add("cgroup.conf", entry == nullptr ? Place{file.file, 1, 1} : entry->place,
+    report.add("cgroup.conf", entry == nullptr ? SourceLocation{file.file, 1, 1} : entry->place,
                "jobs see every GPU of a node, not only their own");
   }
 }

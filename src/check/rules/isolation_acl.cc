@@ -154,7 +154,7 @@ void oob_gateway_without_acl(const CheckInput& input, Report& report) {
           report.add(subject, interface.place,
                      fmt::format("{} routes for the BMCs without an access list, though `jump_only` asks for one",
                                  interface.name));
-      const Place& asked = input.spec().fabrics->oob->jump_only.place;
+      const SourceLocation& asked = input.spec().fabrics->oob->jump_only.place;
       if (asked.known()) finding.related.push_back({asked, "`jump_only`"});
     }
   }

@@ -31,8 +31,8 @@ int fabric_of_vlan(const model::Cluster& cluster, int vlan) {
 }
 
 // Where the VLANs of a switch are named: the declaration first, then ports that carry them.
-std::vector<std::pair<int, Place>> vlans_of(const config::SwitchConfig& config) {
-  std::vector<std::pair<int, Place>> out;
+std::vector<std::pair<int, SourceLocation>> vlans_of(const config::SwitchConfig& config) {
+  std::vector<std::pair<int, SourceLocation>> out;
   for (const config::VlanConfig& vlan : config.vlans) out.emplace_back(vlan.id, vlan.place);
   for (const config::InterfaceConfig& interface : config.interfaces) {
     if (interface.access_vlan.given()) out.emplace_back(*interface.access_vlan, interface.access_vlan.place);
@@ -44,7 +44,7 @@ std::vector<std::pair<int, Place>> vlans_of(const config::SwitchConfig& config) 
 }
 
 struct Seen {
-  Place place;
+  SourceLocation place;
   std::vector<std::string> devices;
 };
 
@@ -74,7 +74,7 @@ void foreign_vlan(const CheckInput& input, Report& report) {
   const bool oob_on_frontend = *input.spec().fabrics->oob->uplink_to_frontend;
   std::map<std::pair<int, int>, Seen> found;  // by VLAN and the fabric of the switch
   for (const config::SwitchConfig& config : input.config().switches) {
-    const std::vector<std::pair<int, Place>> vlans = vlans_of(config);
+    const std::vector<std::pair<int, SourceLocation>> vlans = vlans_of(config);
     for (const model::DeviceId id : devices_of(cluster, input.config(), config)) {
       if (cluster.group_of(id).kind != model::DeviceKind::network_switch) continue;
       const int own = static_cast<int>(cluster.group_of(id).fabric);

@@ -12,7 +12,7 @@ namespace {
 constexpr model::FabricKind kDataFabrics[] = {model::FabricKind::backend, model::FabricKind::storage,
                                               model::FabricKind::frontend};
 // Each proof walks the graph from every zone; a handful shows what there is to show.
-constexpr std::size_t kMostProofs = 64;
+constexpr std::size_t kMaxProofs = 64;
 
 const model::FabricSpec& fabric_of(const CheckInput& input, model::FabricKind kind) {
   const model::FabricsSpec& fabrics = *input.spec().fabrics;
@@ -29,10 +29,10 @@ bool is_ethernet(const CheckInput& input, model::FabricKind kind) {
 // A fabric's name and VLANs beside those of the others.
 struct Labels {
   model::FabricKind kind;
-  const model::Given<model::Name>* vrf;
-  const model::Given<std::int64_t>* vlan;
+  const model::Sourced<model::Name>* vrf;
+  const model::Sourced<std::int64_t>* vlan;
   std::int64_t vlans;
-  Place place;
+  SourceLocation place;
 };
 
 std::vector<Labels> all_labels(const CheckInput& input) {
@@ -90,7 +90,7 @@ void report_crossings(const CheckInput& input, Report& report, CrossingKind kind
   for (std::uint32_t i = 0; i < reachability.crossings().size(); ++i) {
     const Crossing& crossing = reachability.crossings()[i];
     if (crossing.kind != kind) continue;
-    const Place& place = crossing.members.front().place;
+    const SourceLocation& place = crossing.members.front().place;
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::uint32_t>& group) {
       return place.known() && reachability.crossings()[group.front()].members.front().place == place;
     });
@@ -106,8 +106,8 @@ void report_crossings(const CheckInput& input, Report& report, CrossingKind kind
     std::vector<std::string> devices;
     bool examined = true;
     for (const std::uint32_t i : group) {
-      examined = examined && proofs < kMostProofs;
-      if (found.empty() && proofs++ < kMostProofs) found = reachability.proof(i, 1);
+      examined = examined && proofs < kMaxProofs;
+      if (found.empty() && proofs++ < kMaxProofs) found = reachability.proof(i, 1);
       for (const Crossing::Member& member : reachability.crossings()[i].members) devices.push_back(member.device);
     }
     if (whole_path && examined && found.empty()) continue;

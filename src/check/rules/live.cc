@@ -11,8 +11,8 @@
 namespace weft::check {
 namespace {
 
-constexpr std::size_t kMostEach = 200;   // findings of a kind whose members all differ
-constexpr std::size_t kMostRelated = 5;  // further places of a finding that stands for many
+constexpr std::size_t kMaxEach = 200;   // findings of a kind whose members all differ
+constexpr std::size_t kMaxRelated = 5;  // further places of a finding that stands for many
 
 std::string_view confidence_text(Confidence confidence) {
   switch (confidence) {
@@ -49,7 +49,7 @@ void add_group(const std::vector<const LiveDifference*>& group, Report& report) 
   const std::string who = ports ? fmt::format("{} ports of {}: each", group.size(), subject)
                                 : fmt::format("{} devices, {}: each", group.size(), subject);
   Finding& finding = report.add(subject, group.front()->place, fmt::format("{} {}", who, group.front()->what));
-  for (std::size_t i = 1; i < group.size() && i <= kMostRelated; ++i) {
+  for (std::size_t i = 1; i < group.size() && i <= kMaxRelated; ++i) {
     finding.related.push_back({group[i]->place, group[i]->message});
   }
   finding.related.push_back({{}, std::string(confidence_text(group.front()->confidence))});
@@ -62,13 +62,13 @@ void report_kind(const CheckInput& input, Report& report, LiveKind kind) {
     if (difference.kind != kind) continue;
     if (!difference.what.empty()) {
       groups[difference.what].push_back(&difference);
-    } else if (++each <= kMostEach) {
+    } else if (++each <= kMaxEach) {
       add_one(difference, report);
     }
   }
   for (const auto& [what, group] : groups) add_group(group, report);
-  if (each <= kMostEach) return;
-  report.add(input.cluster().name(), {}, fmt::format("{} more of this kind are not listed", each - kMostEach));
+  if (each <= kMaxEach) return;
+  report.add(input.cluster().name(), {}, fmt::format("{} more of this kind are not listed", each - kMaxEach));
 }
 
 template <LiveKind Kind>

@@ -20,7 +20,7 @@ const model::OobSpec& oob(const CheckInput& input) { return *input.spec().fabric
 
 // A finding about a choice that closes a cycle, with the cycle below it.
 template <class T>
-void leans(const CheckInput& input, Report& report, const model::Given<T>& given, std::string_view key,
+void leans(const CheckInput& input, Report& report, const model::Sourced<T>& given, std::string_view key,
            std::string message) {
   Finding& finding = report.at(given, section(input, oob(input).place), "oob", std::move(message));
   if (const LifelineCycle* cycle = input.lifeline().cycle_of(key)) {
@@ -40,7 +40,7 @@ void entry_over_frontend(const CheckInput& input, Report& report) {
   leans(input, report, oob(input).entry, "fabrics.oob.entry", "people reach the jump hosts through the frontend");
 }
 
-void service_on_frontend(const CheckInput& input, Report& report, const model::Given<model::Whereabouts>& where,
+void service_on_frontend(const CheckInput& input, Report& report, const model::Sourced<model::Whereabouts>& where,
                          const char* key, std::string message) {
   if (*where != model::Whereabouts::frontend) return;
   leans(input, report, where, std::string("fabrics.oob.services.") + key, std::move(message));
@@ -64,7 +64,7 @@ void time_on_frontend(const CheckInput& input, Report& report) {
 void service_out_of_reach(const CheckInput& input, Report& report) {
   if (*oob(input).gateway != model::Whereabouts::none) return;
   const model::OobServicesSpec& services = *oob(input).services;
-  const std::pair<const char*, const model::Given<model::Whereabouts>*> all[] = {
+  const std::pair<const char*, const model::Sourced<model::Whereabouts>*> all[] = {
       {"dns", &services.dns}, {"dhcp", &services.dhcp}, {"directory", &services.directory}, {"time", &services.time}};
   for (const auto& [name, where] : all) {
     if (**where != model::Whereabouts::site) continue;
@@ -74,7 +74,7 @@ void service_out_of_reach(const CheckInput& input, Report& report) {
 }
 
 void credentials_in_cluster(const CheckInput& input, Report& report) {
-  const model::Given<std::string>& credentials = oob(input).credentials;
+  const model::Sourced<std::string>& credentials = oob(input).credentials;
   if (!credentials.has_value() || !kept_in_kubernetes(*credentials)) return;
   leans(input, report, credentials, "fabrics.oob.credentials",
         "the BMCs' credentials rest in the Kubernetes that they are needed to rescue");
@@ -132,7 +132,7 @@ void jump_hosts_on_one_leaf(const CheckInput& input, Report& report) {
   const auto leaf = static_cast<model::DeviceId>(*leaves.begin());
   // With one leaf in that part of the room there is nowhere else to go.
   if (leaves.size() != 1 || leaf == model::kNone<model::DeviceId> || input.cluster().group_of(leaf).count < 2) return;
-  Place place = jump_pool(input)->place;
+  SourceLocation place = jump_pool(input)->place;
   for (const model::CableSpec& cable : *input.spec().cables) {
     const model::DeviceId host = input.cluster().find_device(cable.from->substr(0, cable.from->find(':')));
     if (std::find(hosts.begin(), hosts.end(), host) != hosts.end()) place = cable.place;
@@ -165,7 +165,7 @@ std::string vendor_of(const CheckInput& input, const std::string& model) {
   return found == nullptr ? std::string() : *found->vendor;
 }
 
-std::string system_of(const CheckInput& input, const model::Given<std::string>& system, const std::string& model) {
+std::string system_of(const CheckInput& input, const model::Sourced<std::string>& system, const std::string& model) {
   if (system.has_value()) return *system;
   const model::SwitchModel* found = input.cluster().catalog().switch_model(model);
   return found == nullptr || found->systems->empty() ? std::string() : found->systems->front();
@@ -200,7 +200,7 @@ void same_system(const CheckInput& input, Report& report) {
     shared += fmt::format("{}{}", shared.empty() ? "" : " and ", model::to_text(kind));
   }
   if (shared.empty()) return;
-  const model::Given<std::string>& given = oob(input).system.from_file() ? oob(input).system : oob(input).leaf;
+  const model::Sourced<std::string>& given = oob(input).system.from_file() ? oob(input).system : oob(input).leaf;
   report.at(given, section(input, oob(input).place), "oob",
             fmt::format("out-of-band runs {} as the {} does", mine, shared));
 }

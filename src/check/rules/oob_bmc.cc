@@ -19,7 +19,7 @@ void no_syslog(const CheckInput& input, Report& report) {
 }
 
 void syslog_in_band(const CheckInput& input, Report& report) {
-  const model::Given<std::string>& syslog = oob(input).syslog;
+  const model::Sourced<std::string>& syslog = oob(input).syslog;
   if (!syslog.has_value()) return;
   const std::string_view fabric = data_fabric_of(input, *syslog);
   if (fabric.empty()) return;
@@ -28,7 +28,7 @@ void syslog_in_band(const CheckInput& input, Report& report) {
 }
 
 void syslog_taken(const CheckInput& input, Report& report) {
-  const model::Given<std::string>& syslog = oob(input).syslog;
+  const model::Sourced<std::string>& syslog = oob(input).syslog;
   const Result<Ipv4> address = parse_ipv4(syslog.has_value() ? *syslog : "");
   if (!address.ok()) return;
   for (const model::Port& port : input.cluster().ports()) {
@@ -56,7 +56,7 @@ bool is_reference(std::string_view text) {
 }
 
 void secret_in_file(const CheckInput& input, Report& report) {
-  const model::Given<std::string>& credentials = oob(input).credentials;
+  const model::Sourced<std::string>& credentials = oob(input).credentials;
   if (!credentials.has_value() || is_reference(*credentials)) return;
   report
       .at(credentials, section(input, oob(input).place), "oob",

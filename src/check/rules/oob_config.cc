@@ -20,9 +20,9 @@ std::string subject_of(const CheckInput& input, const config::SwitchConfig& conf
   return input.sources().path(config.file);
 }
 
-Place start_of(const config::SwitchConfig& config) {
+SourceLocation start_of(const config::SwitchConfig& config) {
   if (config.hostname.place.known()) return config.hostname.place;
-  return Place{config.file, 1, 1};
+  return SourceLocation{config.file, 1, 1};
 }
 
 void telnet(const CheckInput& input, Report& report) {

@@ -14,7 +14,7 @@ config::SwitchConfig good() {
   config::SwitchConfig config;
   config.dialect = config::Dialect::sonic;
   config.file = 1;
-  const Place place{1, 1, 3};
+  const SourceLocation place{1, 1, 3};
   config.hostname = {"be-spine001", place, "hostname"};
   config.management.syslog.emplace_back("10.128.4.1", place, "SYSLOG_SERVER");
   config.management.aaa_methods.emplace_back("tacacs+", place, "AAA");
@@ -49,7 +49,7 @@ std::vector<std::string> findings(const config::SwitchConfig& config) {
 using Ids = std::vector<std::string>;
 
 TEST(OobConfigRules, OneDefectOneRule) {
-  const Place place{1, 1, 9};
+  const SourceLocation place{1, 1, 9};
   EXPECT_EQ(findings(good()), Ids{});
   config::SwitchConfig config = good();
   config.management.telnet = {true, place, "feature telnet"};

@@ -43,7 +43,7 @@ void recovery_untested(const CheckInput& input, Report& report) {
             "no job was ever restarted from its checkpoint");
 }
 
-const model::Given<model::ChecklistState>* item(const CheckInput& input, std::string_view id) {
+const model::Sourced<model::ChecklistState>* item(const CheckInput& input, std::string_view id) {
   for (const auto& [name, state] : input.spec().checklist.value) {
     if (name == id) return &state;
   }
@@ -51,8 +51,8 @@ const model::Given<model::ChecklistState>* item(const CheckInput& input, std::st
 }
 
 void gpus_first(const CheckInput& input, Report& report) {
-  const model::Given<model::ChecklistState>* gpus = item(input, "procurement.gpus");
-  const model::Given<model::ChecklistState>* switches = item(input, "procurement.switches");
+  const model::Sourced<model::ChecklistState>* gpus = item(input, "procurement.gpus");
+  const model::Sourced<model::ChecklistState>* switches = item(input, "procurement.switches");
   if (gpus == nullptr || gpus->value != model::ChecklistState::done) return;
   if (switches != nullptr && switches->value == model::ChecklistState::done) return;
   report.add("procurement", gpus->place, "GPUs are ordered and switches are not");

@@ -13,11 +13,11 @@ namespace weft::check {
 
 namespace {
 
-constexpr std::size_t kMostRelated = 8;
-constexpr std::size_t kMostNamed = 60;  // characters of names in a message
+constexpr std::size_t kMaxRelated = 8;
+constexpr std::size_t kMaxNamed = 60;  // characters of names in a message
 
 std::string brief(const std::set<std::string>& devices, const std::string& folded) {
-  if (folded.size() <= kMostNamed) return folded;
+  if (folded.size() <= kMaxNamed) return folded;
   const std::size_t comma = folded.find(',');
   if (comma == std::string::npos) return folded;  // one long name, such as a file's
   if (devices.size() == 1) return folded.substr(0, comma) + " and others";
@@ -26,7 +26,7 @@ std::string brief(const std::set<std::string>& devices, const std::string& folde
 
 }  // namespace
 
-void Grouped::add(const std::string& key, const std::string& device, const Place& place, std::string text,
+void Grouped::add(const std::string& key, const std::string& device, const SourceLocation& place, std::string text,
                   std::vector<Finding::Related> related) {
   const auto [found, added] = by_key_.emplace(key, entries_.size());
   if (added) entries_.push_back({place, std::move(text), std::move(related), {}, 0});
@@ -36,7 +36,7 @@ void Grouped::add(const std::string& key, const std::string& device, const Place
   const bool known =
       place == entry.place || std::any_of(entry.related.begin(), entry.related.end(),
                                           [&](const Finding::Related& other) { return other.place == place; });
-  if (!known && entry.related.size() < kMostRelated) entry.related.push_back({place, "here too: " + device});
+  if (!known && entry.related.size() < kMaxRelated) entry.related.push_back({place, "here too: " + device});
 }
 
 void Grouped::report(Report& report) const {

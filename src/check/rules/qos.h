@@ -31,21 +31,23 @@ struct LosslessFabric {
 
 [[nodiscard]] std::vector<LosslessFabric> asked_fabrics(const CheckInput& input);
 // Where to point when the value itself was left to its default.
-[[nodiscard]] Place place_of(const LosslessFabric& fabric);
+[[nodiscard]] SourceLocation place_of(const LosslessFabric& fabric);
 
 // Collects equal findings into one each, whatever the number of devices and lines: the first place is the finding's,
 // some of the others come along as related.
 class Grouped {
  public:
   // Findings with one key are equal. `text` must not lead with the device's name: that is put before it.
-  void add(const std::string& key, const std::string& device, const Place& place, std::string text,
+  void add(const std::string& key, const std::string& device, const SourceLocation& place, std::string text,
            std::vector<Finding::Related> related = {});
-  void add(const std::string& device, const Place& place, const std::string& text) { add(text, device, place, text); }
+  void add(const std::string& device, const SourceLocation& place, const std::string& text) {
+    add(text, device, place, text);
+  }
   void report(Report& report) const;
 
  private:
   struct Entry {
-    Place place;
+    SourceLocation place;
     std::string text;
     std::vector<Finding::Related> related;
     std::set<std::string> devices;

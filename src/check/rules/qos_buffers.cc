@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t kTolerance = 2048;  // bytes: what weft's formula may be off a vendor's table
 
-Place line_of(const LosslessPort& port, const Place& place) { return place.known() ? place : port.interface->place; }
+SourceLocation line_of(const LosslessPort& port, const SourceLocation& place) {
+  return place.known() ? place : port.interface->place;
+}
 
 // --- headroom
 
@@ -158,7 +160,7 @@ void pauses_for_nothing(const CheckInput& input, Report& report) {
     std::vector<int> extra;
     std::vector<std::int64_t> wanted;
     if (input.has_cluster()) wanted = *fabric_spec(input.cluster(), port.fabric)->qos->pfc_priorities;
-    Place place;
+    SourceLocation place;
     bool right_one = wanted.empty();
     for (int p = 0; p < config::kClasses; ++p) {
       const config::Setting<bool>& pfc = qos.pfc[static_cast<std::size_t>(p)];

@@ -14,14 +14,14 @@ namespace {
 
 using Values = model::NamedValues<std::string>;
 
-const model::Given<std::string>* job_variable(const CheckInput& input, std::string_view name) {
+const model::Sourced<std::string>* job_variable(const CheckInput& input, std::string_view name) {
   const Values& environment = *input.spec().workload->environment;
   const auto found =
       std::find_if(environment.begin(), environment.end(), [&](const auto& v) { return v.first == name; });
   return found == environment.end() ? nullptr : &found->second;
 }
 
-std::optional<int> traffic_class(const model::Given<std::string>* variable) {
+std::optional<int> traffic_class(const model::Sourced<std::string>* variable) {
   if (variable == nullptr) return std::nullopt;
   const auto value = parse_integer(**variable);
   if (!value || *value < 0 || *value > 255) return std::nullopt;
@@ -36,7 +36,7 @@ void job_marking(const CheckInput& input, Report& report) {
   const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
-    const model::Given<std::string>* variable = job_variable(input, name);
+    const model::Sourced<std::string>* variable = job_variable(input, name);
     const auto value = traffic_class(variable);
     if (backend == nullptr || !value || *value / 4 == *backend->qos.dscp) continue;
     report.add(
@@ -50,7 +50,7 @@ void job_without_ect(const CheckInput& input, Report& report) {
   const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
-    const model::Given<std::string>* variable = job_variable(input, name);
+    const model::Sourced<std::string>* variable = job_variable(input, name);
     const auto value = traffic_class(variable);
     if (backend == nullptr || !value || *value / 4 != *backend->qos.dscp || (*value & 3) != 0) continue;
     report.add("workload", variable->place,
@@ -61,7 +61,7 @@ void job_without_ect(const CheckInput& input, Report& report) {
 void job_control_messages(const CheckInput& input, Report& report) {
   const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
-  const model::Given<std::string>* variable = job_variable(input, "NCCL_IB_FIFO_TC");
+  const model::Sourced<std::string>* variable = job_variable(input, "NCCL_IB_FIFO_TC");
   const auto value = traffic_class(variable);
   if (backend == nullptr || !value) return;
   const std::int64_t dscp = *value / 4;
@@ -266,7 +266,7 @@ std::vector<LosslessFabric> asked_fabrics(const CheckInput& input) {
   return out;
 }
 
-Place place_of(const LosslessFabric& fabric) {
+SourceLocation place_of(const LosslessFabric& fabric) {
   return fabric.spec.qos.place.known() ? fabric.spec.qos.place : fabric.spec.place;
 }
 

@@ -80,7 +80,7 @@ void ecn_out_of_proportion(const CheckInput& input, Report& report) {
     const BitRate speed = std::max(plan.host_speed, plan.uplink_speed);
     const Bytes delay = bandwidth_delay(speed);
     const model::EcnThresholds set = model::ecn_thresholds(qos, speed);
-    const model::Given<Bytes>& blame = qos.ecn_max.has_value() ? qos.ecn_max : qos.ecn_min;
+    const model::Sourced<Bytes>& blame = qos.ecn_max.has_value() ? qos.ecn_max : qos.ecn_min;
     if (set.max * 4 < delay) {
       report.add(fabric.name, blame.place,
                  fmt::format("at {} marking is complete at {} bytes, a small part of the {} bytes in flight",

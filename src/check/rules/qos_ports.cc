@@ -16,7 +16,9 @@ namespace weft::check {
 
 namespace {
 
-Place line_of(const LosslessPort& port, const Place& place) { return place.known() ? place : port.interface->place; }
+SourceLocation line_of(const LosslessPort& port, const SourceLocation& place) {
+  return place.known() ? place : port.interface->place;
+}
 
 void link_pause(const CheckInput& input, Report& report) {
   Grouped lines;
@@ -96,7 +98,7 @@ void link_shares(const CheckInput& input, Report& report) {
       const bool strict = queue.scheduling.known() && *queue.scheduling == config::Scheduling::strict;
       if (queue.weight.known() && !strict) sum += *queue.weight;
     }
-    const Place place = line_of(port, data.weight.place);
+    const SourceLocation place = line_of(port, data.weight.place);
     if (port.config->dialect != config::Dialect::sonic && sum > 100) {
       lines.add(port.name, place, fmt::format("the shares of all queues add up to {} %", sum));
       continue;
@@ -114,12 +116,12 @@ void link_shares(const CheckInput& input, Report& report) {
 
 struct Difference {
   std::string text;
-  Place place;
-  Place wanted;
+  SourceLocation place;
+  SourceLocation wanted;
 };
 
 void compare_times(const LosslessPort& port, const model::QosSpec& qos, std::vector<Difference>& out) {
-  const auto one = [&](const char* what, const model::Given<Duration>& wanted, const config::Setting<Duration>& is) {
+  const auto one = [&](const char* what, const model::Sourced<Duration>& wanted, const config::Setting<Duration>& is) {
     if (!wanted.from_file() || !is.known() || *is == *wanted) return;
     out.push_back({fmt::format("{} {} instead of {}", what, to_text(*is), to_text(*wanted)), is.place, wanted.place});
   };
@@ -131,7 +133,7 @@ void compare_times(const LosslessPort& port, const model::QosSpec& qos, std::vec
 void compare_marking(const LosslessPort& port, const model::QosSpec& qos, std::vector<Difference>& out) {
   if (port.queue < 0) return;
   const config::QueueQos& queue = port.qos->queues[static_cast<std::size_t>(port.queue)];
-  const auto bytes = [&](const char* what, const model::Given<Bytes>& wanted, const config::Setting<Bytes>& is) {
+  const auto bytes = [&](const char* what, const model::Sourced<Bytes>& wanted, const config::Setting<Bytes>& is) {
     if (!wanted.from_file() || !is.known() || *is == *wanted) return;
     out.push_back(
         {fmt::format("{} {} instead of {}", what, is.value.count(), wanted->count()), is.place, wanted.place});

@@ -42,7 +42,7 @@ bool only_intent(const TraceLeg& leg, const TraceStep& step) {
   return step.said_by == SaidBy::intent && (marked == nullptr || marked->said_by == SaidBy::intent);
 }
 
-Place place_of(const TraceStep& step) { return step.place.known() ? step.place : step.near; }
+SourceLocation place_of(const TraceStep& step) { return step.place.known() ? step.place : step.near; }
 
 // Every device that runs the file a step was decided in, so that a template for a hundred leaves is one finding.
 std::string subject_of(const CheckInput& input, const TraceStep& step) {
@@ -66,7 +66,7 @@ class Reporter {
   explicit Reporter(const CheckInput& input) : input_(input) {}
 
   void add(const TraceLeg& leg, const TraceStep& step, const TraceStep& at, const std::string& message) {
-    const Place place = place_of(at);
+    const SourceLocation place = place_of(at);
     const std::string subject = subject_of(input_, at);
     if (!seen_.insert({place.file, place.line, place.column, subject, step.cause}).second) return;
     std::vector<Finding::Related> related;
@@ -223,7 +223,7 @@ void job_unmarked(const CheckInput& input, Report& report) {
     return nic->tos.known() && *nic->tos != 0;
   });
   std::vector<std::string> names;
-  Place place;
+  SourceLocation place;
   for (const config::AppConfig& app : input.config().apps) {
     if (!uses_nccl(app)) continue;
     const TraceMarking marking = marking_of(input.config(), app, Flow::nccl);
@@ -298,7 +298,7 @@ void report_ports(const CheckInput& input, Report& report, Judge judge) {
 
 void ecn_off(const CheckInput& input, Report& report) {
   report_steps(input, report, Cause::ecn_off);
-  report_ports(input, report, [](const LosslessPort& port, const Place& pauses, Grouped& lines) {
+  report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, Grouped& lines) {
     const config::Setting<bool>& ecn = port.qos->queues[static_cast<std::size_t>(port.queue)].ecn;
     if (!ecn.known() || *ecn) return;
     lines.add(port.name, ecn.place.known() ? ecn.place : pauses,
@@ -308,7 +308,7 @@ void ecn_off(const CheckInput& input, Report& report) {
 
 void watchdog_off(const CheckInput& input, Report& report) {
   report_steps(input, report, Cause::watchdog_off);
-  report_ports(input, report, [](const LosslessPort& port, const Place& pauses, Grouped& lines) {
+  report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, Grouped& lines) {
     const config::Setting<bool>& watchdog = port.qos->watchdog.on;
     if (!watchdog.known() || *watchdog || watchdog.given()) return;  // QO091 tells of one that was switched off
     lines.add(port.name, pauses, "the port pauses, and nothing ends a pause that never ends");

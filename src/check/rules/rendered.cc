@@ -47,7 +47,7 @@ class DriftSink : public render::FileSink {
     std::vector<render::Change> changes = render::compare_texts(target_, file.path, old, file.content, file.risk);
     if (!changes.empty()) report_changes(file, found->second, std::move(changes));
   }
-  void remark(std::string /*text*/) override {}
+  void note(std::string /*text*/) override {}
 
  private:
   static std::string subject(const render::RenderedFile& file) { return file.device.empty() ? file.path : file.device; }

@@ -81,9 +81,9 @@ void one_link(const CheckInput& input, Report& report) {
       if (pool < 0) continue;
       const model::PoolSpec& spec = input.spec().pools.value[static_cast<std::size_t>(pool)];
       const model::LinksSpec& links = *spec.links;
-      const model::Given<std::int64_t>& given = kind == model::FabricKind::backend   ? links.backend
-                                                : kind == model::FabricKind::storage ? links.storage
-                                                                                     : links.frontend;
+      const model::Sourced<std::int64_t>& given = kind == model::FabricKind::backend   ? links.backend
+                                                  : kind == model::FabricKind::storage ? links.storage
+                                                                                       : links.frontend;
       report.at(given, spec.place, range_of(cluster, servers),
                 fmt::format("{} server{} of pool `{}` {} one link to the {} fabric", servers.size(),
                             servers.size() == 1 ? "" : "s", spec.name->text, servers.size() == 1 ? "has" : "have",
@@ -102,7 +102,7 @@ void one_leaf(const CheckInput& input, Report& report) {
     const model::FabricSpec& fabric = fabric_spec(input, kind);
     for (const auto& [pool, servers] : by_pool) {
       // A cable that the file moved is the line to change; otherwise the wiring is.
-      Place place = fabric.wiring.place.known() ? fabric.wiring.place : section(input, fabric.place);
+      SourceLocation place = fabric.wiring.place.known() ? fabric.wiring.place : section(input, fabric.place);
       for (const model::CableSpec& cable : *input.spec().cables) {
         const std::string host = cable.from->substr(0, cable.from->find(':'));
         if (cluster.find_device(host) == servers.front()) place = cable.place;
@@ -125,9 +125,9 @@ void far_rack(const CheckInput& input, Report& report) {
     if (each.servers > worst.servers) worst = each;
   }
   const model::SiteSpec& site = *input.spec().site;
-  const Place place = site.service_racks.place.known() ? site.service_racks.place
-                      : site.switches.place.known()    ? site.switches.place
-                                                       : section(input, site.place);
+  const SourceLocation place = site.service_racks.place.known() ? site.service_racks.place
+                               : site.switches.place.known()    ? site.switches.place
+                                                                : section(input, site.place);
   report.add(range_of(input.cluster(), ids), place,
              fmt::format("{} rack{} hold{} every leaf that some servers have: the loss of `{}` cuts off {} servers of "
                          "other racks",
@@ -161,7 +161,7 @@ void rack_on_one_feed(const CheckInput& input, Report& report) {
   std::map<int, std::vector<model::RackId>> by_pool;
   for (const model::RackId id : racks) by_pool[input.cluster().rack(id).pool].push_back(id);
   for (const auto& [pool, ids] : by_pool) {
-    const model::Given<std::int64_t>& given =
+    const model::Sourced<std::int64_t>& given =
         pool < 0 ? site.service_rack_pdus
         : input.spec().pools.value[static_cast<std::size_t>(pool)].pdus_per_rack.from_file()
             ? input.spec().pools.value[static_cast<std::size_t>(pool)].pdus_per_rack
@@ -214,9 +214,9 @@ void members_in_one_rack(const CheckInput& input, Report& report) {
   if (control.members.size() < 3 || control.on_gpu_servers || control.survives(control.most_in_rack)) return;
   const model::SiteSpec& site = *input.spec().site;
   const model::ControlPlaneSpec& spec = *input.spec().control_plane;
-  const Place place = site.service_racks.place.known() ? site.service_racks.place
-                      : spec.pool.place.known()        ? spec.pool.place
-                                                       : section(input, spec.place);
+  const SourceLocation place = site.service_racks.place.known() ? site.service_racks.place
+                               : spec.pool.place.known()        ? spec.pool.place
+                                                                : section(input, spec.place);
   report.add(
       "control-plane", place,
       fmt::format("{} of {} etcd members stand in rack `{}`; with it the quorum of {} is lost", control.most_in_rack,

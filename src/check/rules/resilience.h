@@ -11,7 +11,7 @@ namespace weft::check {
 [[nodiscard]] std::vector<Rule> resilience_data_rules();  // storage, jobs, services
 
 // Where a finding points when the file says nothing about the section: its top.
-[[nodiscard]] inline Place section(const CheckInput& input, const Place& place) {
+[[nodiscard]] inline SourceLocation section(const CheckInput& input, const SourceLocation& place) {
   return place.known() ? place : input.spec().place;
 }
 

@@ -45,7 +45,7 @@ void quota_beyond(const CheckInput& input, Report& report) {
   const Stock stock = stock_of(input.cluster());
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
-    const auto complain = [&](const Place& place, const std::string& wanted, const std::string& there) {
+    const auto complain = [&](const SourceLocation& place, const std::string& wanted, const std::string& there) {
       report.add(tenant.name->text, place,
                  fmt::format("tenant `{}` may hold {}; there are {}", tenant.name->text, wanted, there));
     };
@@ -267,8 +267,8 @@ void quota_of_nothing(const CheckInput& input, Report& report) {
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
     std::string zero;
-    Place place;
-    const auto look = [&](bool none, const Place& where, const char* name) {
+    SourceLocation place;
+    const auto look = [&](bool none, const SourceLocation& where, const char* name) {
       if (!none) return;
       zero += (zero.empty() ? "" : ", ") + std::string(name);
       if (!place.known()) place = where;

@@ -21,7 +21,7 @@ bool holds(const model::StorageSpec& system, model::VolumePurpose purpose) {
 }
 
 // Of the systems with volumes for this purpose; of all but the cold ones where no volume says what it is for.
-model::ByteRate total(const model::Spec& spec, model::Given<model::ByteRate> model::StorageSpec::*rate,
+model::ByteRate total(const model::Spec& spec, model::Sourced<model::ByteRate> model::StorageSpec::*rate,
                       model::VolumePurpose purpose) {
   model::ByteRate stated{};
   model::ByteRate all{};

@@ -35,8 +35,8 @@ Exit run_help(Context& context) {
     known.push_back(topic.name);
   }
   for (const Command& command : all_commands()) known.push_back(command.name);
-  return context.misused("there is no command or topic " + in_backticks(name),
-                         {did_you_mean(name, known), "`weft help` lists them"});
+  return context.usage_error("there is no command or topic " + in_backticks(name),
+                             {did_you_mean(name, known), "`weft help` lists them"});
 }
 
 Command help_command() {

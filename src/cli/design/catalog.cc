@@ -22,8 +22,8 @@ Exit run_item(Context& context) {
   const std::string id = context.arguments().word(0);
   const std::optional<Document> document = catalog_item_view(*loaded->catalog, id);
   if (document.has_value()) return context.deliver(*document);
-  return context.misused("there is no item " + in_backticks(id),
-                         {did_you_mean(id, catalog_ids(*loaded->catalog)), "`weft catalog list` lists them"});
+  return context.usage_error("there is no item " + in_backticks(id),
+                             {did_you_mean(id, catalog_ids(*loaded->catalog)), "`weft catalog list` lists them"});
 }
 
 Exit run_check(Context& context) {

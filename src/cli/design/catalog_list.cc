@@ -16,31 +16,31 @@ Column wide_column(std::string key, std::string title) {
   return {std::move(key), std::move(title), Column::Align::left, true};
 }
 
-Cell cell(const model::Given<std::string>& given) { return given.has_value() ? Cell(given.value) : Cell(); }
-Cell cell(const model::Given<std::int64_t>& given) { return given.has_value() ? Cell(given.value) : Cell(); }
+Cell cell(const model::Sourced<std::string>& given) { return given.has_value() ? Cell(given.value) : Cell(); }
+Cell cell(const model::Sourced<std::int64_t>& given) { return given.has_value() ? Cell(given.value) : Cell(); }
 // In the unit that people use: whole where it can be.
 Cell scaled(std::int64_t count, std::int64_t unit, std::string shown) {
   if (count % unit == 0) return {count / unit, std::move(shown)};
   return {static_cast<double>(count) / static_cast<double>(unit), std::move(shown)};
 }
-Cell cell(const model::Given<Bytes>& given) {
+Cell cell(const model::Sourced<Bytes>& given) {
   return given.has_value() ? Cell(given.value.count(), to_text(given.value)) : Cell();
 }
-Cell cell(const model::Given<BitRate>& given) {
+Cell cell(const model::Sourced<BitRate>& given) {
   return given.has_value() ? Cell(given.value.count(), to_text(given.value)) : Cell();
 }
-Cell cell(const model::Given<Power>& given) {
+Cell cell(const model::Sourced<Power>& given) {
   return given.has_value() ? scaled(given.value.count(), watts(1).count(), to_text(given.value)) : Cell();
 }
-Cell cell(const model::Given<Length>& given) {
+Cell cell(const model::Sourced<Length>& given) {
   return given.has_value() ? scaled(given.value.count(), metres(1).count(), to_text(given.value)) : Cell();
 }
-Cell cell(const model::Given<model::ByteRate>& given) {
+Cell cell(const model::Sourced<model::ByteRate>& given) {
   if (!given.has_value()) return {};
   return {given.value.per_second.count(), byte_rate_text(given.value.per_second)};
 }
 template <class E>
-requires std::is_enum_v<E> Cell cell(const model::Given<E>& given) {
+requires std::is_enum_v<E> Cell cell(const model::Sourced<E>& given) {
   return given.has_value() ? Cell(model::text_of(given.value)) : Cell();
 }
 
@@ -53,7 +53,7 @@ requires std::is_enum_v<E> std::string text_in_list(E value) { return std::strin
 
 // "400G,200G"
 template <class T>
-Cell cell(const model::Given<std::vector<T>>& given) {
+Cell cell(const model::Sourced<std::vector<T>>& given) {
   if (!given.has_value()) return {};
   std::string text;
   for (const T& value : given.value) text += (text.empty() ? "" : ",") + text_in_list(value);

@@ -34,8 +34,8 @@ bool ids_exist(Context& context, const std::vector<std::string>& ids) {
     if (area || check::find_rule(id) != nullptr) continue;
     std::vector<std::string_view> names;
     for (const check::Rule& rule : check::all_rules()) names.push_back(rule.id);
-    context.misused("there is no rule or area " + in_backticks(id),
-                    {did_you_mean(id, names), "`weft rules` lists them"});
+    context.usage_error("there is no rule or area " + in_backticks(id),
+                        {did_you_mean(id, names), "`weft rules` lists them"});
     return false;
   }
   return true;
@@ -59,7 +59,7 @@ bool read_options(Context& context, check::CheckOptions& options) {
   options.use_suppressions = !arguments.has("no-suppress");
   options.today = arguments.has("today") ? arguments.value("today") : context.today();
   if (arguments.has("today") && !looks_like_a_day(options.today)) {
-    context.misused("--today takes a day such as 2027-03-31, not " + in_backticks(options.today));
+    context.usage_error("--today takes a day such as 2027-03-31, not " + in_backticks(options.today));
     return false;
   }
   if (!arguments.has("baseline")) return true;
@@ -95,10 +95,10 @@ Exit run_check(Context& context) {
   const std::vector<std::string>& live = arguments.values("live");
   files.insert(files.end(), live.begin(), live.end());
   if (path.empty() && files.empty()) {
-    return context.misused("nothing to check", {usage_of(context.command())});
+    return context.usage_error("nothing to check", {usage_of(context.command())});
   }
   if (path.empty() && !live.empty()) {
-    return context.misused("--live compares with a design", {"usage: weft check CLUSTER --live PATH"});
+    return context.usage_error("--live compares with a design", {"usage: weft check CLUSTER --live PATH"});
   }
   const std::unique_ptr<model::Loaded> loaded = path.empty() ? context.open_catalog() : context.open_cluster(path);
   config::ConfigSet config;
@@ -110,7 +110,7 @@ Exit run_check(Context& context) {
   if (arguments.has("write-baseline")) {
     const Status written = write_file(arguments.value("write-baseline"), write_baseline(result));
     if (!written.ok()) return context.failed(written.error());
-    context.remark(fmt::format("wrote {}, {} findings", arguments.value("write-baseline"), result.findings.size()));
+    context.note(fmt::format("wrote {}, {} findings", arguments.value("write-baseline"), result.findings.size()));
     return Exit::ok;
   }
   const Severity fail_on = severity_named(arguments.value("fail-on"), Severity::warning);

@@ -118,12 +118,12 @@ class RequestReader {
 Exit run_design(Context& context) {
   RequestReader reader(context.arguments());
   const design::DesignRequest request = reader.read();
-  if (reader.problem().has_value()) return context.misused(reader.problem()->problem, {reader.problem()->hint});
+  if (reader.problem().has_value()) return context.usage_error(reader.problem()->problem, {reader.problem()->hint});
   const std::unique_ptr<model::Loaded> loaded = context.open_catalog();
   if (!context.report(*loaded)) return Exit::usage;
   const Result<design::DesignAnswer> answer = design::design_cluster(request, loaded->catalog);
   if (!answer.ok()) return context.failed(answer.error());
-  for (const std::string& remark : answer->remarks) context.remark(remark);
+  for (const std::string& remark : answer->notes) context.note(remark);
   return context.deliver(answer->yaml);
 }
 

@@ -49,7 +49,7 @@ class DiffSink : public render::FileSink {
     if (old.ok() && *old == file.content) return;
     note(file, old, is_running);
   }
-  void remark(std::string /*text*/) override {}
+  void note(std::string /*text*/) override {}
 
   [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
 

@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-Json place_json(const Place& place, const Sources& sources) {
+Json place_json(const SourceLocation& place, const Sources& sources) {
   if (!place.known()) return nullptr;
   return {{"file", sources.path(place.file)}, {"line", place.line}, {"column", place.column}};
 }
@@ -54,7 +54,7 @@ std::string uri_of(const std::string& path) {
   return uri;
 }
 
-Json sarif_location(const Place& place, std::uint16_t length, const Sources& sources) {
+Json sarif_location(const SourceLocation& place, std::uint16_t length, const Sources& sources) {
   Json physical = {{"artifactLocation", {{"uri", uri_of(sources.path(place.file))}}}};
   if (place.line > 0) {
     physical["region"] = {{"startLine", place.line}, {"startColumn", std::max<int>(place.column, 1)}};

@@ -67,7 +67,7 @@ Document summary_of(const render::Manifest& manifest, const std::string& folder)
   document.notes.push_back(
       fmt::format("{} file{} in {}; {}/{} says who reads each, how it is applied and in which order.", all,
                   all == 1 ? "" : "s", folder, folder, render::kManifestName));
-  for (const std::string& remark : manifest.remarks) document.notes.push_back(remark);
+  for (const std::string& remark : manifest.notes) document.notes.push_back(remark);
   for (const std::string& missing : manifest.left_out) document.notes.push_back("left out: " + missing);
   return document;
 }
@@ -78,9 +78,9 @@ Exit run_render(Context& context) {
   render::RenderOptions options;
   std::vector<const render::RenderTarget*> targets;
   if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
-  if (arguments.word(0).empty()) return context.misused("which cluster?", {usage_of(context.command())});
+  if (arguments.word(0).empty()) return context.usage_error("which cluster?", {usage_of(context.command())});
   if (!arguments.has("output"))
-    return context.misused("render into which folder? Give -o DIR", {usage_of(context.command())});
+    return context.usage_error("render into which folder? Give -o DIR", {usage_of(context.command())});
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(arguments.word(0));
   std::vector<model::JobSpec> jobs;
   const bool readable = loaded->cluster != nullptr && read_jobs(context, *loaded, jobs);

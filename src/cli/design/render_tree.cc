@@ -34,7 +34,7 @@ class TreeSink : public render::FileSink {
     status_ = folder_.add(file.path, file.content, mode_bits(file.mode));
     manifest_.files.push_back(render::manifest_entry(file, target_));
   }
-  void remark(std::string text) override { manifest_.remarks.push_back(fmt::format("{}: {}", target_, text)); }
+  void note(std::string text) override { manifest_.notes.push_back(fmt::format("{}: {}", target_, text)); }
   void left_out(std::string text) override { manifest_.left_out.push_back(fmt::format("{}: {}", target_, text)); }
   [[nodiscard]] const Status& status() const { return status_; }
 

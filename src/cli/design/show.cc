@@ -108,29 +108,30 @@ Request read_words(Context& context) {
   const std::string second = arguments.word(1);
   const bool effective = arguments.has("effective");
   if (arguments.words().empty()) {
-    context.misused("missing CLUSTER", {usage_of(context.command())});
+    context.usage_error("missing CLUSTER", {usage_of(context.command())});
     return {};
   }
   if (arguments.words().size() == 1) {
     if (find_view(first) != nullptr) {
-      context.misused("missing CLUSTER", {fmt::format("usage: weft show {} CLUSTER", first)});
+      context.usage_error("missing CLUSTER", {fmt::format("usage: weft show {} CLUSTER", first)});
       return {};
     }
     return {find_view(effective ? kEffective : "summary"), first};
   }
   const View* view = find_view(first);
   if (view == nullptr && find_view(second) != nullptr) {
-    context.misused("the view comes before the file", {fmt::format("weft show {} {}", second, printable(first, 60))});
+    context.usage_error("the view comes before the file",
+                        {fmt::format("weft show {} {}", second, printable(first, 60))});
     return {};
   }
   if (view == nullptr) {
     const std::vector<std::string> names = view_names([](const View&) { return true; });
-    context.misused("there is no view " + in_backticks(first),
-                    {did_you_mean(first, {names.begin(), names.end()}), "the views are " + listed(names)});
+    context.usage_error("there is no view " + in_backticks(first),
+                        {did_you_mean(first, {names.begin(), names.end()}), "the views are " + listed(names)});
     return {};
   }
   if (effective && view->name != std::string_view(kEffective)) {
-    context.misused(fmt::format("--effective is a view of its own, not an option of `{}`", view->name));
+    context.usage_error(fmt::format("--effective is a view of its own, not an option of `{}`", view->name));
     return {};
   }
   return {view, second};
@@ -141,27 +142,27 @@ bool options_fit(Context& context, const View& view) {
   const Arguments& arguments = context.arguments();
   if (arguments.has("fabric") && !view.by_fabric) {
     const std::vector<std::string> names = view_names([](const View& each) { return each.by_fabric; });
-    context.misused(fmt::format("--fabric does not apply to `{}`", view.name), {"it applies to " + listed(names)});
+    context.usage_error(fmt::format("--fabric does not apply to `{}`", view.name), {"it applies to " + listed(names)});
     return false;
   }
   if (arguments.has("prices") && view.name != std::string_view(kBom)) {
-    context.misused(fmt::format("--prices applies to `bom`, not to `{}`", view.name));
+    context.usage_error(fmt::format("--prices applies to `bom`, not to `{}`", view.name));
     return false;
   }
   if (arguments.has("output") && view.picture != nullptr) {
-    context.misused(fmt::format("`{}` is an SVG picture: --output does not apply", view.name),
-                    {"to write it to a file: -f FILE"});
+    context.usage_error(fmt::format("`{}` is an SVG picture: --output does not apply", view.name),
+                        {"to write it to a file: -f FILE"});
     return false;
   }
   if (view.name == std::string_view(kEffective) && context.output_format() == OutputFormat::csv) {
-    context.misused("`effective` is a nested file: it can be yaml, json or ndjson, not csv");
+    context.usage_error("`effective` is a nested file: it can be yaml, json or ndjson, not csv");
     return false;
   }
   const std::vector<std::string>& catalogs = arguments.values("catalog");
   const auto stdin_uses =
       std::count(catalogs.begin(), catalogs.end(), "-") + (arguments.value("prices") == "-" ? 1 : 0);
   if (stdin_uses > 1 || (stdin_uses == 1 && arguments.words().back() == "-")) {
-    context.misused("only one file can come from standard input");
+    context.usage_error("only one file can come from standard input");
     return false;
   }
   return true;

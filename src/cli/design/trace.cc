@@ -23,7 +23,8 @@ std::unique_ptr<Read> read_all(Context& context, bool cluster_needed) {
   const std::string path = context.arguments().word(0);
   const std::vector<std::string>& files = context.arguments().values("config");
   if (path.empty() && (cluster_needed || files.empty())) {
-    context.misused(cluster_needed ? "missing CLUSTER" : "give a CLUSTER, or --config", {usage_of(context.command())});
+    context.usage_error(cluster_needed ? "missing CLUSTER" : "give a CLUSTER, or --config",
+                        {usage_of(context.command())});
     return nullptr;
   }
   auto read = std::make_unique<Read>();
@@ -40,7 +41,7 @@ bool read_number(Context& context, const char* option, int low, int high, int& n
   const std::string text = context.arguments().value(option);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && number >= low && number <= high) return true;
-  context.misused(fmt::format("--{} takes a number from {} to {}, not {}", option, low, high, in_backticks(text)));
+  context.usage_error(fmt::format("--{} takes a number from {} to {}, not {}", option, low, high, in_backticks(text)));
   return false;
 }
 
@@ -82,7 +83,7 @@ Exit run_reach(Context& context) {
   int port = -1;
   if (!read_number(context, "port", 0, 65535, port)) return Exit::usage;
   if (arguments.has("from") != arguments.has("to")) {
-    return context.misused("--from and --to go together", {"without them the whole matrix is shown"});
+    return context.usage_error("--from and --to go together", {"without them the whole matrix is shown"});
   }
   const std::unique_ptr<Read> read = read_all(context, true);
   if (read == nullptr) return Exit::usage;
@@ -102,11 +103,11 @@ Exit run_recovery(Context& context) {
   if (read == nullptr) return Exit::usage;
   const model::Cluster& cluster = *read->loaded->cluster;
   const std::string name = context.arguments().value("to");
-  if (name.empty()) return context.misused("missing --to PLACE", {usage_of(context.command())});
+  if (name.empty()) return context.usage_error("missing --to PLACE", {usage_of(context.command())});
   const model::DeviceId device = cluster.find_device(name);
   if (device == model::kNone<model::DeviceId>) {
-    return context.misused("there is no device " + in_backticks(name),
-                           {"`weft show nodes` and `weft show switches` list them"});
+    return context.usage_error("there is no device " + in_backticks(name),
+                               {"`weft show nodes` and `weft show switches` list them"});
   }
   const check::Lifeline lifeline(cluster);
   return context.deliver(check::recovery_document(cluster, lifeline, device));

@@ -68,7 +68,7 @@ struct Topic {
   std::string name{};
   std::string summary{};
   std::vector<Choice> entries{};  // a word and what it means
-  std::vector<std::string> remarks{};
+  std::vector<std::string> notes{};
 };
 
 [[nodiscard]] const std::vector<Command>& all_commands();

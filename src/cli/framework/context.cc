@@ -60,7 +60,7 @@ Context::Context(Io& io, const Command& command, const Arguments& arguments)
   verbose_ = arguments.has("verbose") && !quiet_;
 }
 
-Exit Context::misused(std::string_view problem, const std::vector<std::string>& hints) {
+Exit Context::usage_error(std::string_view problem, const std::vector<std::string>& hints) {
   std::string text = fmt::format("weft {}: {}\n", command_.name, problem);
   for (const std::string& hint : hints) {
     if (!hint.empty()) text += fmt::format("  {}\n", hint);
@@ -76,12 +76,12 @@ Exit Context::failed(const Error& error) {
   return exit_code_of(error.code);
 }
 
-void Context::remark(std::string_view text) {
+void Context::note(std::string_view text) {
   if (!quiet_) io_.write_err(fmt::format("weft: {}\n", text));
 }
 
 void Context::detail(std::string_view text) {
-  if (verbose_) remark(text);
+  if (verbose_) note(text);
 }
 
 Exit Context::deliver(std::string_view text, Exit outcome) {

@@ -29,11 +29,11 @@ class Context {
   [[nodiscard]] bool colors_result() const;     // whether the result goes to someone who wants colour
 
   // The command line asks for something that cannot be: says so, with hints, on standard error.
-  Exit misused(std::string_view problem, const std::vector<std::string>& hints = {});
+  Exit usage_error(std::string_view problem, const std::vector<std::string>& hints = {});
   // Something outside went wrong: "weft: where: message".
   Exit failed(const Error& error);
   // A sentence on standard error, unless --quiet.
-  void remark(std::string_view text);
+  void note(std::string_view text);
   // The same, only with --verbose.
   void detail(std::string_view text);
 

@@ -172,7 +172,7 @@ std::string group_help(std::string_view group) {
 std::string topic_help(const Topic& topic) {
   std::string out = topic.summary + ":\n";
   append_entries(out, topic.entries);
-  for (const std::string& remark : topic.remarks) append_paragraph(out, remark);
+  for (const std::string& remark : topic.notes) append_paragraph(out, remark);
   return out;
 }
 

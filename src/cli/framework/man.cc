@@ -87,7 +87,7 @@ void append_topic(std::string& out, const char* heading, std::string_view name) 
     if (topic.name != name) continue;
     out += fmt::format(".SH {}\n", heading);
     append_entries(out, topic.entries);
-    for (const std::string& remark : topic.remarks) out += ".PP\n" + prose(remark) + "\n";
+    for (const std::string& remark : topic.notes) out += ".PP\n" + prose(remark) + "\n";
   }
 }
 

@@ -15,7 +15,7 @@ Topic exit_codes() {
                        "something needed is not available or timed out, the result could not be written (a full disk), "
                        "or weft itself failed"},
                       {"134", "weft stopped itself (`internal error`): a defect, please report it"}},
-          .remarks = {"A reader that closes the pipe early (`| head`) is no error."}};
+          .notes = {"A reader that closes the pipe early (`| head`) is no error."}};
 }
 
 Topic environment() {
@@ -23,7 +23,7 @@ Topic environment() {
           .summary = "Environment variables that weft reads",
           .entries = {{"NO_COLOR", "when set and not empty, no colour unless --color always says otherwise"},
                       {"TERM", "`dumb` means no colour, like NO_COLOR"}},
-          .remarks = {"Options win over the environment, the environment over defaults."}};
+          .notes = {"Options win over the environment, the environment over defaults."}};
 }
 
 Topic formats() {
@@ -35,10 +35,10 @@ Topic formats() {
                       {"yaml", "the same content as json"},
                       {"ndjson", "one JSON object a line for each row"},
                       {"csv", "RFC 4180, one line for each row, the column names first"}},
-          .remarks = {"Machine formats carry every column, and numbers as numbers in the unit that the column's name "
-                      "ends with. Keys may be added within a schema_version; none is renamed or dropped.",
-                      "`weft show effective` is YAML, or JSON with json and ndjson. Pictures are SVG and take no "
-                      "--output. Cluster files are YAML; `weft schema` prints their JSON Schema for editors."}};
+          .notes = {"Machine formats carry every column, and numbers as numbers in the unit that the column's name "
+                    "ends with. Keys may be added within a schema_version; none is renamed or dropped.",
+                    "`weft show effective` is YAML, or JSON with json and ndjson. Pictures are SVG and take no "
+                    "--output. Cluster files are YAML; `weft schema` prints their JSON Schema for editors."}};
 }
 
 }  // namespace

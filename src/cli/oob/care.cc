@@ -14,9 +14,9 @@ std::vector<std::uint32_t> spoken_to(Context& context, const OobSetup& setup) {
     (speaks ? able : mute).push_back(target);
   }
   if (!mute.empty()) {
-    context.remark(fmt::format("{} no controller that speaks Redfish or IPMI: {}",
-                               mute.size() == 1 ? "1 device has" : fmt::format("{} devices have", mute.size()),
-                               setup.fold(mute)));
+    context.note(fmt::format("{} no controller that speaks Redfish or IPMI: {}",
+                             mute.size() == 1 ? "1 device has" : fmt::format("{} devices have", mute.size()),
+                             setup.fold(mute)));
   }
   return able;
 }

@@ -12,7 +12,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::int64_t kMostLines = 1000;
+constexpr std::int64_t kMaxLines = 1000;
 
 struct ConsoleRequest {
   std::optional<Duration> limit;
@@ -75,7 +75,7 @@ ConsoleRequest read_request(OptionReader& reader) {
   request.limit = reader.time("for");
   request.until = arguments.value("until-text");
   request.log_only = arguments.has("log-only");
-  if (const auto lines = reader.integer("lines", 0, kMostLines)) request.replay = static_cast<std::size_t>(*lines);
+  if (const auto lines = reader.integer("lines", 0, kMaxLines)) request.replay = static_cast<std::size_t>(*lines);
   if (!request.until.empty()) {
     const Result<oob::ConsoleMatcher> matcher = oob::ConsoleMatcher::make(request.until);
     if (!matcher.ok()) reader.bad("until-text", matcher.error().text());
@@ -112,14 +112,14 @@ Exit run_interactive(Context& context, OobSetup& setup, const ConsoleRequest& re
   options.output = [&](std::string_view bytes) { (void)io.write_out(bytes); };
   options.replayed = [&](std::string_view line) { (void)io.write_out(fmt::format("{}\r\n", line)); };
   options.remark = [&](std::string_view text) { (void)io.write_out(fmt::format("\r\n[weft: {}]\r\n", text)); };
-  context.remark(fmt::format("console of {}; ~? at the start of a line for help, ~. to leave",
-                             setup.inventory().targets()[setup.chosen().front()].name));
+  context.note(fmt::format("console of {}; ~? at the start of a line for help, ~. to leave",
+                           setup.inventory().targets()[setup.chosen().front()].name));
   const Result<oob::ConsoleOutcome> outcome = [&] {
     const RawTerminal terminal(STDIN_FILENO);
     return oob::share_console(setup.fleet(), setup.chosen().front(), options);
   }();
   if (!outcome.ok()) return context.failed(outcome.error());
-  context.remark("left the console");
+  context.note("left the console");
   return Exit::ok;
 }
 
@@ -135,7 +135,7 @@ Exit run_capture(Context& context, OobSetup& setup, ConsoleRequest request) {
     lines.feed(bytes);
   };
   options.replayed = print;
-  options.remark = [&](std::string_view text) { context.remark(text); };
+  options.remark = [&](std::string_view text) { context.note(text); };
   const Result<oob::ConsoleOutcome> outcome = oob::share_console(setup.fleet(), setup.chosen().front(), options);
   lines.flush();
   if (!outcome.ok()) return context.failed(outcome.error());
@@ -173,8 +173,9 @@ Document log_document(OobSetup& setup, const std::vector<Logged>& results, bool 
 // All at once, each into its own log, until the time is over or the command is stopped.
 Exit run_logs(Context& context, OobSetup& setup, const ConsoleRequest& request) {
   const auto count = static_cast<std::uint32_t>(setup.chosen().size());
-  if (count > static_cast<std::uint32_t>(oob::kMostFanOut))
-    return context.misused(fmt::format("{} consoles are more than one process can hold ({})", count, oob::kMostFanOut));
+  if (count > static_cast<std::uint32_t>(oob::kMaxFanOut))
+    return context.usage_error(
+        fmt::format("{} consoles are more than one process can hold ({})", count, oob::kMaxFanOut));
   std::vector<Logged> results(count);
   (void)oob::fan_out(count, static_cast<int>(count), setup.clock(), [&](std::uint32_t i) {
     const std::uint32_t target = setup.chosen()[i];
@@ -206,17 +207,17 @@ Exit run_logs(Context& context, OobSetup& setup, const ConsoleRequest& request) 
 Exit run_console(Context& context) {
   OptionReader reader(context.arguments());
   const ConsoleRequest request = read_request(reader);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
   if (setup == nullptr) return code;
   if (request.log_only) return run_logs(context, *setup, request);
   if (setup->chosen().size() != 1)
-    return context.misused(fmt::format("one console at a time, not {}", setup->chosen().size()),
-                           {"--log-only takes several, each into its own log"});
+    return context.usage_error(fmt::format("one console at a time, not {}", setup->chosen().size()),
+                               {"--log-only takes several, each into its own log"});
   if (request.limit || !request.until.empty()) return run_capture(context, *setup, request);
   if (::isatty(STDIN_FILENO) != 1 || !context.io().out_is_terminal)
-    return context.misused("this is no terminal", {"--for TIME or --until-text TEXT captures without one"});
+    return context.usage_error("this is no terminal", {"--for TIME or --until-text TEXT captures without one"});
   return run_interactive(context, *setup, request);
 }
 

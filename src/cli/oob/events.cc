@@ -41,12 +41,12 @@ Exit run_events(Context& context) {
   if (setup == nullptr) return code;
   const bool clearing = context.arguments().has("clear");
   if (clearing && (context.arguments().has("since") || context.arguments().has("level")))
-    return context.misused("a log is cleared as a whole: --clear goes with neither --since nor --level");
+    return context.usage_error("a log is cleared as a whole: --clear goes with neither --since nor --level");
   if (clearing) return clear(context, *setup);
   OptionReader reader(context.arguments());
   const std::int64_t now_ms = setup->clock().wall_ms();
   const oob::EventFilter filter{since(reader, now_ms), least(context)};
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   oob::EventFleet fleet(filter, now_ms);
   const std::vector<oob::Unreached> unreached = oob::ask_all(
       setup->fleet(), spoken_to(context, *setup), [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->events(); },

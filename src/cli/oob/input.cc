@@ -177,7 +177,7 @@ OobSetup::~OobSetup() {
   journal_.reset();
   if (syslog_ != nullptr) {
     const std::string left = syslog_->finish().text(syslog_target_);
-    if (!left.empty()) context_->remark(left);
+    if (!left.empty()) context_->note(left);
   }
   listen_for_signals(nullptr);
 }
@@ -219,7 +219,7 @@ bool OobSetup::choose(Context& context, Exit& code) {
   all_chosen_ = words.empty() || words == "all";
   const Result<std::vector<std::uint32_t>> chosen = inventory_.select(words.empty() ? "all" : words);
   if (!chosen.ok()) {
-    code = context.misused(chosen.error().message, {"`weft oob inventory CLUSTER` lists the devices"});
+    code = context.usage_error(chosen.error().message, {"`weft oob inventory CLUSTER` lists the devices"});
     return false;
   }
   chosen_ = *chosen;
@@ -229,9 +229,9 @@ bool OobSetup::choose(Context& context, Exit& code) {
 bool OobSetup::adjust_endpoints(Context& context, Exit& code) {
   OptionReader reader(context.arguments());
   const std::optional<Duration> timeout = reader.time("timeout");
-  if (const auto width = reader.integer("fanout", 1, oob::kMostFanOut)) width_ = static_cast<int>(*width);
+  if (const auto width = reader.integer("fanout", 1, oob::kMaxFanOut)) width_ = static_cast<int>(*width);
   if (!reader.ok()) {
-    code = context.misused(reader.problem(), {reader.hint()});
+    code = context.usage_error(reader.problem(), {reader.hint()});
     return false;
   }
   const std::string ca = context.arguments().value("ca");
@@ -250,8 +250,9 @@ bool OobSetup::open_fleet(Context& context, Exit& code) {
   std::string reference = context.arguments().value("credentials");
   if (reference.empty() && spec.credentials.has_value()) reference = *spec.credentials;
   if (reference.empty()) {
-    code = context.misused("nothing says where the BMCs' credentials are",
-                           {"give --credentials file:PATH, or `credentials` under fabrics.oob of the cluster file"});
+    code =
+        context.usage_error("nothing says where the BMCs' credentials are",
+                            {"give --credentials file:PATH, or `credentials` under fabrics.oob of the cluster file"});
     return false;
   }
   Result<std::unique_ptr<oob::CredentialStore>> store = oob::open_credentials(reference, context.io().environment);
@@ -261,8 +262,8 @@ bool OobSetup::open_fleet(Context& context, Exit& code) {
   }
   credentials_ = std::move(store).value();
   if (!open_journal(context, code)) return false;
-  dialer_ = oob::network_dialer(clock_);
-  fleet_ = std::make_unique<oob::Fleet>(oob::Fleet{inventory_, *dialer_, *credentials_, clock_, *journal_, width_});
+  connector_ = oob::network_connector(clock_);
+  fleet_ = std::make_unique<oob::Fleet>(oob::Fleet{inventory_, *connector_, *credentials_, clock_, *journal_, width_});
   listen_for_signals(&clock_);
   return true;
 }
@@ -292,7 +293,7 @@ bool OobSetup::open_syslog(Context& context, Exit& code) {
   if (text.empty() || text == "none") return true;
   const Result<oob::SyslogTarget> target = oob::parse_syslog_target(text);
   if (!target.ok()) {
-    code = context.misused(fmt::format("--syslog: {}", target.error().message));
+    code = context.usage_error(fmt::format("--syslog: {}", target.error().message));
     return false;
   }
   oob::SyslogOptions options;
@@ -325,15 +326,15 @@ std::optional<Exit> OobSetup::permit(Context& context, std::string_view verb, co
                                      std::uint32_t default_limit) {
   OptionReader reader(*arguments_);
   (void)reader.integer("limit", 0, static_cast<std::int64_t>(kMaxHosts));
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const ActionTerms asked = terms();
   std::set<std::string> racks;
   for (const std::uint32_t i : targets) racks.insert(inventory_.targets()[i].rack);
   racks.erase("");
-  context.remark(fmt::format("{} {} {} device{} in {} rack{}: {}", verb, asked.dry_run ? "would hit" : "hits",
-                             targets.size(), targets.size() == 1 ? "" : "s", racks.size(), racks.size() == 1 ? "" : "s",
-                             fold(targets)));
-  for (const std::string& line : burdens(cluster(), inventory_, targets)) context.remark(line);
+  context.note(fmt::format("{} {} {} device{} in {} rack{}: {}", verb, asked.dry_run ? "would hit" : "hits",
+                           targets.size(), targets.size() == 1 ? "" : "s", racks.size(), racks.size() == 1 ? "" : "s",
+                           fold(targets)));
+  for (const std::string& line : burdens(cluster(), inventory_, targets)) context.note(line);
   if (asked.dry_run) return std::nullopt;
   const std::uint32_t limit = asked.limit.value_or(default_limit);
   std::string refusal;

@@ -38,7 +38,7 @@ struct ActionTerms {
 class OobSetup {
  public:
   // CLUSTER and HOSTS are the arguments from `first` on. Null after it was said what is wrong; `code` then holds the
-  // exit. `needs_credentials`: also open the provider, the journal and the dialer.
+  // exit. `needs_credentials`: also open the provider, the journal and the connector.
   [[nodiscard]] static std::unique_ptr<OobSetup> open(Context& context, bool needs_credentials, Exit& code,
                                                       std::size_t first = 0);
   // For commands that need the journal and the state folder, but no BMC: after open() without credentials. False after
@@ -91,7 +91,7 @@ class OobSetup {
   int width_ = oob::kDefaultFanOut;
   oob::SystemClock clock_;
   std::unique_ptr<oob::CredentialStore> credentials_;
-  std::unique_ptr<oob::BmcDialer> dialer_;
+  std::unique_ptr<oob::BmcConnector> connector_;
   std::unique_ptr<oob::SyslogForwarder> syslog_;
   oob::SyslogTarget syslog_target_;
   Context* context_ = nullptr;

@@ -16,7 +16,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::int64_t kDefaultTail = 50;
-constexpr std::int64_t kMostTail = 10'000'000;
+constexpr std::int64_t kMaxTail = 10'000'000;
 
 Exit verify(Context& context, const std::string& path) {
   const Result<oob::JournalVerdict> verdict = oob::verify_journal(path, context.arguments().value("head"));
@@ -95,8 +95,8 @@ Exit show(Context& context, const std::string& path, std::int64_t tail) {
 
 Exit run_journal(Context& context) {
   OptionReader reader(context.arguments());
-  const std::int64_t tail = reader.integer("tail", 0, kMostTail).value_or(kDefaultTail);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  const std::int64_t tail = reader.integer("tail", 0, kMaxTail).value_or(kDefaultTail);
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const std::string path = oob_journal_path(oob_state_folder(context));
   const bool verifies = context.arguments().has("verify") || context.arguments().has("head");
   // One operation is shown whole unless a tail of it is asked for.

@@ -34,7 +34,7 @@ bool read_options(Context& context, oob::SystemClock& clock, oob::PowerRequest& 
   if (const auto starts = reader.integer("starts", 1, 1'000'000))
     request.limits.starts = static_cast<std::uint32_t>(*starts);
   if (!reader.ok()) {
-    code = context.misused(reader.problem(), {reader.hint()});
+    code = context.usage_error(reader.problem(), {reader.hint()});
     return false;
   }
   request.options.force = context.arguments().has("force");
@@ -45,7 +45,7 @@ bool read_options(Context& context, oob::SystemClock& clock, oob::PowerRequest& 
   if (command.empty()) return true;
   auto probe = oob::program_probe(command, clock);
   if (!probe.ok()) {
-    code = context.misused(probe.error().message, {"a program and its arguments; %h becomes the host's name"});
+    code = context.usage_error(probe.error().message, {"a program and its arguments; %h becomes the host's name"});
     return false;
   }
   request.options.probe = std::move(probe).value();
@@ -60,7 +60,7 @@ Exit exit_of(const oob::PowerReport& report) {
 Exit deliver(Context& context, const OobSetup& setup, const Result<oob::PowerReport>& report) {
   if (!report.ok()) return context.failed(report.error());
   if (!report->ended)
-    context.remark(fmt::format("operation {} stays open: --resume {} goes on", report->operation, report->operation));
+    context.note(fmt::format("operation {} stays open: --resume {} goes on", report->operation, report->operation));
   return context.deliver(oob::power_document(setup.inventory(), *report, oob_rows(context.output_format())),
                          exit_of(*report));
 }
@@ -84,7 +84,8 @@ Exit list_open(Context& context) {
 // --resume and --abandon: an operation that is in the journal.
 Exit run_earlier(Context& context) {
   if (context.arguments().words().size() != 1)
-    return context.misused("an operation of the journal has its verb and its devices", {"give the cluster file alone"});
+    return context.usage_error("an operation of the journal has its verb and its devices",
+                               {"give the cluster file alone"});
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
   if (setup == nullptr) return code;
@@ -103,7 +104,7 @@ Exit run_earlier(Context& context) {
 
 Exit run_verb(Context& context, PowerVerb verb) {
   if (context.arguments().word(2).empty())
-    return context.misused("no host is named", {"name hosts, or say all", usage_of(context.command())});
+    return context.usage_error("no host is named", {"name hosts, or say all", usage_of(context.command())});
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 1);
   if (setup == nullptr) return code;
@@ -119,8 +120,8 @@ Exit run_verb(Context& context, PowerVerb verb) {
   std::vector<std::uint32_t> hit = request.targets;
   hit.insert(hit.end(), sketch->dependents.begin(), sketch->dependents.end());
   if (!sketch->dependents.empty()) {
-    context.remark(fmt::format("{} not named, but without power with them: {}", sketch->dependents.size(),
-                               setup->fold(sketch->dependents)));
+    context.note(fmt::format("{} not named, but without power with them: {}", sketch->dependents.size(),
+                             setup->fold(sketch->dependents)));
   }
   const std::uint32_t limit = verb == PowerVerb::on ? std::numeric_limits<std::uint32_t>::max() : kDefaultLimit;
   if (const std::optional<Exit> refused = setup->permit(context, oob::journal_verb(verb), hit, limit)) return *refused;
@@ -145,8 +146,9 @@ Exit run_power_command(Context& context) {
   const std::string word = arguments.word(0);
   const std::optional<PowerVerb> verb = oob::power_verb_named(word);
   if (!verb && word != "status")
-    return context.misused(fmt::format("there is no power verb `{}`", word), {"verbs: " + listed(names_of(verbs()))});
-  if (arguments.word(1).empty()) return context.misused("missing CLUSTER", {usage_of(context.command())});
+    return context.usage_error(fmt::format("there is no power verb `{}`", word),
+                               {"verbs: " + listed(names_of(verbs()))});
+  if (arguments.word(1).empty()) return context.usage_error("missing CLUSTER", {usage_of(context.command())});
   return verb ? run_verb(context, *verb) : run_oob_status(context, 1);
 }
 

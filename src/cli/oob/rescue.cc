@@ -142,7 +142,7 @@ oob::RescueTerms read_terms(Context& context, const OobSetup& setup) {
   terms.reason = arguments.value("reason");
   terms.confirmed = {arguments.values("confirm").begin(), arguments.values("confirm").end()};
   terms.repeated = {arguments.values("repeat").begin(), arguments.values("repeat").end()};
-  terms.tell = [&context](const std::string& text) { context.remark(text); };
+  terms.tell = [&context](const std::string& text) { context.note(text); };
   if (context.io().err_is_terminal && ::isatty(STDIN_FILENO) == 1)
     terms.ask = [&context](const oob::RescueStep& step) { return ask_person(context, step); };
   return terms;
@@ -168,7 +168,7 @@ Exit follow(Context& context, OobSetup& setup, const oob::RescuePlan& plan, cons
   const Result<std::unique_ptr<oob::SwitchTransport>> transport = oob::open_transport(
       {.words = arguments.value("via"), .jump = arguments.value("jump"), .user = arguments.value("user")},
       setup.clock());
-  if (!transport.ok()) return context.misused(transport.error().text());
+  if (!transport.ok()) return context.usage_error(transport.error().text());
   oob::ConfigStore store(setup.state() + "/switches", "weft rescue", setup.clock());
   oob::FleetRescueHands hands({.fleet = setup.fleet(),
                                .cluster = setup.cluster(),
@@ -178,7 +178,7 @@ Exit follow(Context& context, OobSetup& setup, const oob::RescuePlan& plan, cons
   const Result<oob::RescueReport> report = oob::run_rescue(plan, hands, setup.fleet().journal, setup.clock(), terms);
   if (!report.ok()) return context.failed(report.error());
   if (const Status kept = write_file(report->folder + "/report.md", oob::rescue_report_markdown(*report)); !kept.ok())
-    context.remark(kept.error().text());
+    context.note(kept.error().text());
   return context.deliver(oob::rescue_report_document(*report), exit_of(report->end));
 }
 
@@ -186,7 +186,7 @@ Exit follow(Context& context, OobSetup& setup, const oob::RescuePlan& plan, cons
 Exit prepare_resume(Context& context, OobSetup& setup, const oob::Runbook& book, const Asked& asked,
                     std::map<std::string, std::string>& settings, oob::RescueTerms& terms) {
   if (!settings.empty())
-    return context.misused("a rescue that is resumed has its parameters already", {"leave --set out"});
+    return context.usage_error("a rescue that is resumed has its parameters already", {"leave --set out"});
   const Result<oob::RescueRecord> record = find_rescue(setup.fleet().journal, book.name, asked.resume);
   if (!record.ok()) return context.failed(record.error());
   for (const auto& [name, value] : record->parameters) settings[name] = value;
@@ -197,7 +197,7 @@ Exit prepare_resume(Context& context, OobSetup& setup, const oob::Runbook& book,
 
 Exit run_book(Context& context, const Asked& asked) {
   Result<std::map<std::string, std::string>> settings = read_settings(context.arguments());
-  if (!settings.ok()) return context.misused(settings.error().message);
+  if (!settings.ok()) return context.usage_error(settings.error().message);
   Sources sources;
   Diagnostics diagnostics;
   const Result<oob::Runbook> book = oob::open_runbook(asked.name, sources, diagnostics);
@@ -231,7 +231,7 @@ Exit run_book(Context& context, const Asked& asked) {
 
 Exit run_rescue_command(Context& context) {
   const Result<Asked> asked = read_words(context.arguments());
-  if (!asked.ok()) return context.misused(asked.error().message, {usage_of(context.command())});
+  if (!asked.ok()) return context.usage_error(asked.error().message, {usage_of(context.command())});
   if (asked->wish == Wish::list) return list_books(context);
   if (asked->wish == Wish::show) return show_book(context, asked->name);
   return run_book(context, *asked);

@@ -50,7 +50,7 @@ Exit resume(Context& context, SwitchSetup& setup) {
   const Result<std::vector<RestoreResult>> results = oob::resume_restores(setup.fleet(), setup.switches());
   if (!results.ok()) return context.failed(results.error());
   if (results->empty()) {
-    context.remark("no restore of these switches is open");
+    context.note("no restore of these switches is open");
     return Exit::ok;
   }
   return deliver(context, *results, false);
@@ -58,10 +58,10 @@ Exit resume(Context& context, SwitchSetup& setup) {
 
 Exit run_restore(Context& context) {
   if (context.arguments().word(1).empty() && !context.arguments().has("settle"))
-    return context.misused("which switches?", {"name them: HOSTS has no default here"});
+    return context.usage_error("which switches?", {"name them: HOSTS has no default here"});
   OptionReader reader(context.arguments());
   const std::optional<Duration> within = reader.time("within");
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   Exit code = Exit::ok;
   const std::unique_ptr<SwitchSetup> setup = SwitchSetup::open(context, code);
   if (setup == nullptr) return code;

@@ -97,7 +97,7 @@ Exit run_rotate(Context& context) {
   options.user = context.arguments().value("user");
   const std::vector<std::uint32_t> targets = chosen_targets(*setup, options.resume);
   if (targets.empty()) {
-    context.remark(options.resume ? "no rotation was left unfinished" : "none of these devices has a controller");
+    context.note(options.resume ? "no rotation was left unfinished" : "none of these devices has a controller");
     return options.resume ? Exit::ok : Exit::usage;
   }
   if (const std::optional<Exit> ended = setup->permit(context, "rotate", targets, kDefaultLimit)) return *ended;

@@ -60,7 +60,7 @@ Exit change_them(Context& context, OobSetup& setup, const oob::SettingsChange& c
       return context.failed(noted.error());
     return context.failed({ErrorCode::refused, text, {}});
   }
-  context.remark("settings: " + oob::describe(change));
+  context.note("settings: " + oob::describe(change));
   if (const std::optional<Exit> stop = setup.permit(context, "settings", targets, kCareLimit)) return *stop;
   const ActionTerms terms = setup.terms();
   const Result<std::vector<oob::DeviceEnding>> endings =
@@ -73,7 +73,7 @@ Exit change_them(Context& context, OobSetup& setup, const oob::SettingsChange& c
 Exit run_settings(Context& context) {
   OptionReader reader(context.arguments());
   const oob::SettingsChange change = read_change(reader);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
   if (setup == nullptr) return code;

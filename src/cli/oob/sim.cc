@@ -107,7 +107,7 @@ bool read_faults(Context& context, SimRequest& request, Exit& code) {
   for (const std::string& text : context.arguments().values("fault")) {
     const Result<std::vector<bmcsim::NamedFault>> more = bmcsim::parse_fault(text);
     if (!more.ok()) {
-      code = context.misused(fmt::format("--fault: {}", more.error().message));
+      code = context.usage_error(fmt::format("--fault: {}", more.error().message));
       return false;
     }
     faults.insert(faults.end(), more->begin(), more->end());
@@ -125,7 +125,7 @@ std::vector<SimDevice> open_devices(Context& context) {
   const std::string words = context.arguments().word(1);
   const Result<std::vector<std::uint32_t>> chosen = inventory->select(words.empty() ? "all" : words);
   if (!chosen.ok()) {
-    (void)context.misused(chosen.error().message);
+    (void)context.usage_error(chosen.error().message);
     return devices;
   }
   devices.reserve(chosen->size());
@@ -217,8 +217,8 @@ Exit serve(Context& context, const SimRequest& request, SimFleet& fleet) {
   pthread_sigmask(SIG_BLOCK, &signals, &before);
   (void)fleet.start();
   const std::string last = fleet.address(static_cast<std::uint32_t>(fleet.devices().size() - 1));
-  context.remark(fmt::format("{} BMCs on {} to {}, port {}{}", fleet.devices().size(), fleet.address(0), last,
-                             fleet.port(), request.options.tls ? "" : ", without TLS"));
+  context.note(fmt::format("{} BMCs on {} to {}, port {}{}", fleet.devices().size(), fleet.address(0), last,
+                           fleet.port(), request.options.tls ? "" : ", without TLS"));
   oob::SystemClock clock;
   constexpr Duration never(std::numeric_limits<std::int64_t>::max());
   const Duration end = request.length ? clock.now() + *request.length : never;
@@ -242,14 +242,14 @@ Exit serve(Context& context, const SimRequest& request, SimFleet& fleet) {
 Exit run_sim(Context& context) {
   OptionReader reader(context.arguments());
   SimRequest request = read_request(reader);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   Exit code = Exit::usage;
   std::vector<SimDevice> devices = open_devices(context);
   if (devices.empty()) return Exit::usage;
   if (!read_faults(context, request, code)) return code;
   if (!read_password(context, request)) return Exit::usage;
   if (request.folder.empty() && context.arguments().value("password-file").empty()) {
-    return context.misused("the password would be known to no client", {"give --dir DIR, or --password-file FILE"});
+    return context.usage_error("the password would be known to no client", {"give --dir DIR, or --password-file FILE"});
   }
   std::error_code problem;
   if (!request.folder.empty()) std::filesystem::create_directories(request.folder, problem);

@@ -41,14 +41,14 @@ std::unique_ptr<SwitchSetup> SwitchSetup::open(Context& context, Exit& code) {
   OobSetup& oob = *setup->oob_;
   setup->switches_ = oob::switches_among(oob.cluster(), oob.inventory(), oob.chosen());
   if (setup->switches_.empty()) {
-    code = context.misused("none of these devices is a switch", {"`switches` names all of them"});
+    code = context.usage_error("none of these devices is a switch", {"`switches` names all of them"});
     return nullptr;
   }
   OptionReader reader(context.arguments());
   const std::optional<Duration> timeout = reader.time("timeout");
-  const std::optional<std::int64_t> width = reader.integer("fanout", 1, oob::kMostFanOut);
+  const std::optional<std::int64_t> width = reader.integer("fanout", 1, oob::kMaxFanOut);
   if (!reader.ok()) {
-    code = context.misused(reader.problem(), {reader.hint()});
+    code = context.usage_error(reader.problem(), {reader.hint()});
     return nullptr;
   }
   Result<std::unique_ptr<oob::SwitchTransport>> transport =
@@ -57,7 +57,7 @@ std::unique_ptr<SwitchSetup> SwitchSetup::open(Context& context, Exit& code) {
                            .user = context.arguments().value("user")},
                           oob.clock());
   if (!transport.ok()) {
-    code = context.misused(transport.error().text());
+    code = context.usage_error(transport.error().text());
     return nullptr;
   }
   if (!oob.open_journal_alone(context, code)) return nullptr;

@@ -43,7 +43,7 @@ Exit run_explain(Context& context) {
   const std::vector<sched::Job>& jobs = input.workload.jobs;
   const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const sched::Job& each) { return each.name == name; });
   if (job == jobs.end()) {
-    return context.misused(
+    return context.usage_error(
         fmt::format("the trace has no job {}", in_backticks(name)),
         {fmt::format("the first is {}, the last {}", in_backticks(jobs.front().name), in_backticks(jobs.back().name))});
   }
@@ -55,7 +55,7 @@ Exit run_explain(Context& context) {
   if (reader.ok() && at < job->submitted) {
     reader.bad("at", fmt::format("is before the job is submitted, {:.0f} s into the trace", job->submitted.seconds()));
   }
-  if (!reader.ok() || !options) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok() || !options) return context.usage_error(reader.problem(), {reader.hint()});
   sched::Replay replay(input.machine, jobs, std::move(*options));
   (void)replay.run_until(at);
   const sched::Scheduler& scheduler = replay.scheduler();
@@ -76,7 +76,7 @@ Exit run_status(Context& context) {
   const sched::Moment at = moment_of(reader, input.workload.jobs.back().submitted);
   sched::StatusOptions status;
   if (const auto most = reader.integer("queue", 0, 1'000'000)) status.most_queue = static_cast<std::size_t>(*most);
-  if (!reader.ok() || !options) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok() || !options) return context.usage_error(reader.problem(), {reader.hint()});
   sched::Replay replay(input.machine, input.workload.jobs, std::move(*options));
   (void)replay.run_until(at);
   return context.deliver(sched::status_view(replay.scheduler(), sched::cluster_status(replay.scheduler(), at, status)));

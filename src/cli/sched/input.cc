@@ -195,7 +195,7 @@ std::optional<Exit> open_machine(Context& context, OptionReader& reader, SchedIn
   const Arguments& arguments = context.arguments();
   if (arguments.has("plain")) {
     const std::optional<sched::Machine> machine = plain_of(reader);
-    if (!machine) return context.misused(reader.problem(), {reader.hint()});
+    if (!machine) return context.usage_error(reader.problem(), {reader.hint()});
     input.machine = std::make_shared<const sched::Machine>(*machine);
     input.machine_name = arguments.value("plain") + " servers";
     return std::nullopt;
@@ -279,21 +279,21 @@ std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t 
   OptionReader reader(arguments);
   const bool described = arguments.has("nodes") || arguments.has("plain");
   if (arguments.has("nodes") && arguments.has("plain")) {
-    return context.misused("--nodes and --plain both say what the machine is", {"give one of them"});
+    return context.usage_error("--nodes and --plain both say what the machine is", {"give one of them"});
   }
   if (described && arguments.words().size() > skipped + 1) {
-    return context.misused("a cluster file and --nodes or --plain both say what the machine is",
-                           {"leave CLUSTER out, or the option"});
+    return context.usage_error("a cluster file and --nodes or --plain both say what the machine is",
+                               {"leave CLUSTER out, or the option"});
   }
   if (!described && arguments.words().size() < skipped + 2) {
-    return context.misused("there is no machine to schedule on", {"name a cluster file before the trace, or give "
-                                                                  "--nodes FILE or --plain SERVERSxGPUS"});
+    return context.usage_error("there is no machine to schedule on", {"name a cluster file before the trace, or give "
+                                                                      "--nodes FILE or --plain SERVERSxGPUS"});
   }
   const sched::TraceOptions options = trace_options(reader);
   input.trace_name = arguments.words().back();
   input.loaded = described ? std::make_unique<model::Loaded>() : context.open_cluster(arguments.word(skipped));
   if (!described && !context.report(*input.loaded)) return Exit::usage;
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   input.loaded->diagnostics = Diagnostics();  // what the cluster file had to say is said
   const std::optional<FileId> file = add_file(context, input.loaded->sources, input.trace_name);
   if (!file) return Exit::usage;
@@ -308,8 +308,8 @@ std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t 
   rename_bits(input, &sched::Request::pools, input.workload.pools, input.machine->pools, "pools or partitions");
   for (const std::string& text : arguments.values("tenant")) read_tenant(reader, text, input.tenants);
   cut(reader, input);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
-  if (input.workload.jobs.empty()) return context.misused("no job is left to replay", {"see --after, --until"});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
+  if (input.workload.jobs.empty()) return context.usage_error("no job is left to replay", {"see --after, --until"});
   return std::nullopt;
 }
 

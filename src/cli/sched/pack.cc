@@ -19,7 +19,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::uint64_t kFirstSeed = 42;  // as in the published results
-constexpr std::int64_t kMostSeeds = 1'000;
+constexpr std::int64_t kMaxSeeds = 1'000;
 
 struct PackRequest {
   std::vector<sched::PackPolicy> policies;
@@ -65,7 +65,7 @@ void read_seeds(OptionReader& reader, PackRequest& request) {
   const std::string text = reader.arguments().value("seeds");
   std::int64_t count = 10;
   if (text.find(',') == std::string::npos) {
-    if (const auto given = reader.integer("seeds", 1, kMostSeeds)) count = *given;
+    if (const auto given = reader.integer("seeds", 1, kMaxSeeds)) count = *given;
     for (std::int64_t i = 0; i < count; ++i) request.seeds.push_back(kFirstSeed + static_cast<std::uint64_t>(i));
     return;
   }
@@ -191,7 +191,7 @@ sched::PackWorkload empty_workload(const std::string& path, const Input& input, 
 Exit run_pack_command(Context& context) {
   OptionReader reader(context.arguments());
   const PackRequest request = read_request(reader);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const std::vector<std::string>& words = context.arguments().words();
   std::vector<Input> inputs(words.size() - 1);
   std::vector<sched::PackWorkload> workloads;
@@ -202,7 +202,7 @@ Exit run_pack_command(Context& context) {
   PackRunner runner(request, inputs, workloads);
   runner.run();
   for (std::size_t p = 0; p < request.policies.size(); ++p) {
-    context.remark(
+    context.note(
         fmt::format("{}: {:.0f} decisions a second on one core", to_text(request.policies[p]), runner.rate(p)));
   }
   if (const std::string plot = context.arguments().value("plot"); !plot.empty()) {

@@ -80,7 +80,7 @@ std::optional<Exit> write_text(Context& context, const char* option, const std::
   const std::string path = context.arguments().value(option);
   const Status written = write_file(path, text);
   if (!written.ok()) return context.failed(written.error());
-  context.remark(fmt::format("wrote {} ({:.1f} MB)", path, static_cast<double>(text.size()) / 1e6));
+  context.note(fmt::format("wrote {} ({:.1f} MB)", path, static_cast<double>(text.size()) / 1e6));
   return std::nullopt;
 }
 
@@ -108,7 +108,7 @@ std::optional<Exit> write_files(Context& context, const SchedInput& input, const
 Exit run_replay(Context& context) {
   OptionReader reader(context.arguments());
   const std::vector<sched::NamedPolicy> policies = read_policies(reader);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   SchedInput input;
   if (const std::optional<Exit> exit = open_sched(context, input)) return *exit;
   sched::ReplayOptions options;
@@ -116,7 +116,7 @@ Exit run_replay(Context& context) {
   options.kill_at_limit = !context.arguments().has("no-kill");
   options.keep_nodes = context.arguments().has("jobs");
   if (const auto every = reader.time("sample")) options.sample_every = *every;
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   SchedPace pace;
   if (const std::optional<Exit> exit = pace.open(context, input)) return *exit;
   if (pace.any()) {
@@ -140,7 +140,7 @@ Exit run_replay(Context& context) {
     if (!whole) break;
     report.runs.push_back(std::move(run));
   }
-  if (!whole) context.remark("stopped: only the policies that were finished are shown");
+  if (!whole) context.note("stopped: only the policies that were finished are shown");
   if (report.runs.empty()) return Exit::partial;
   for (std::string& note : pace.notes()) report.notes.push_back(std::move(note));
   if (const std::optional<Exit> exit = write_files(context, input, report)) return *exit;

@@ -16,7 +16,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1'000'000'000'000;
+constexpr std::int64_t kMaxBytes = 1'000'000'000'000;
 
 struct CollectiveRequest {
   netsim::CollectiveShape shape;
@@ -57,9 +57,9 @@ bool has_scale_up(const netsim::Network& network, const std::vector<netsim::Node
 }
 
 void read_sizes(OptionReader& reader, CollectiveRequest& request) {
-  if (const auto least = reader.bytes("min-bytes", 4, kMostBytes)) request.least = *least;
+  if (const auto least = reader.bytes("min-bytes", 4, kMaxBytes)) request.least = *least;
   request.most = std::max(request.most, request.least);
-  if (const auto most = reader.bytes("max-bytes", 4, kMostBytes)) request.most = *most;
+  if (const auto most = reader.bytes("max-bytes", 4, kMaxBytes)) request.most = *most;
   if (const auto factor = reader.integer("factor", 2, 1'000'000)) request.factor = *factor;
   if (request.most < request.least) reader.bad("max-bytes", "is below --min-bytes");
 }
@@ -94,14 +94,14 @@ std::optional<Exit> read_request(Context& context, OptionReader& reader, const S
   request.ranks = chosen_ranks(reader, input.network, {all.begin(), all.end()});
   if (reader.ok() && request.ranks.size() < 2) reader.fail("a collective needs two ranks at least");
   if (reader.ok()) read_algorithm(reader, input.network, request);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   netsim::CollectiveShape largest = request.shape;
   largest.bytes = request.most;
   const std::uint64_t transfers = transfer_count(largest, request.ranks.size());
-  if (transfers <= netsim::kMostTransfers) return std::nullopt;
-  return context.misused(fmt::format("{} transfers are more than {}", netsim::grouped_text(transfers),
-                                     netsim::grouped_text(netsim::kMostTransfers)),
-                         {"take fewer ranks, or --algorithm ring or hierarchical"});
+  if (transfers <= netsim::kMaxTransfers) return std::nullopt;
+  return context.usage_error(fmt::format("{} transfers are more than {}", netsim::grouped_text(transfers),
+                                         netsim::grouped_text(netsim::kMaxTransfers)),
+                             {"take fewer ranks, or --algorithm ring or hierarchical"});
 }
 
 class CollectiveRunner {
@@ -193,7 +193,7 @@ Exit run_collective(Context& context) {
   read_sim_options(reader, netsim::Fidelity::flow, setup);
   read_sim_series(reader, setup.options);
   read_sizes(reader, request);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   SimInput input;
   if (const auto exit = open_sim_input(context, reader, model::FabricKind::backend, input)) return *exit;
   if (input.cluster() != nullptr) {

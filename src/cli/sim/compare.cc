@@ -11,7 +11,7 @@ namespace {
 Exit run_compare(Context& context) {
   const std::vector<std::string>& words = context.arguments().words();
   if (words.size() != 3 && words.size() != 4) {
-    return context.misused("two lives are CLUSTER JOB CLUSTER JOB, or CLUSTER JOB JOB for two jobs on one cluster");
+    return context.usage_error("two lives are CLUSTER JOB CLUSTER JOB, or CLUSTER JOB JOB for two jobs on one cluster");
   }
   const std::string first_cluster = words[0];
   const std::string second_cluster = words.size() == 4 ? words[2] : words[0];
@@ -23,7 +23,7 @@ Exit run_compare(Context& context) {
     OptionReader reader(context.arguments());
     LifeRequest request;
     read_life_options(reader, *input.loaded->cluster, request);
-    if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+    if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
     request.options.fidelity = request.fidelities.back();
     request.options.what_ifs = request.options.timeline = request.options.heat_maps = false;
     std::optional<workload::LifeResult> life = play_with_progress(context, input, request.options);

@@ -68,11 +68,11 @@ std::optional<Exit> open_topology_file(Context& context, const std::string& path
 std::optional<Exit> open_topology(Context& context, OptionReader& reader, SimInput& input) {
   const std::string text = reader.arguments().value("topology");
   const TopologyDefaults defaults{reader.rate("link-rate"), reader.time("link-delay")};
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const bool is_file = text.find_first_of("/.") != std::string::npos || text.find(':') == std::string::npos;
   if (!names_generator(text) && is_file) return open_topology_file(context, text, input);
   Result<GeneratedTopology> made = generate_topology(text, defaults);
-  if (!made.ok()) return context.misused("--topology: " + made.error().message);
+  if (!made.ok()) return context.usage_error("--topology: " + made.error().message);
   input.network = std::move(made->network);
   input.where = made->words;
   return std::nullopt;
@@ -101,13 +101,13 @@ std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, model
   const Arguments& arguments = context.arguments();
   const bool has_cluster = !arguments.word(0).empty();
   if (has_cluster == arguments.has("topology")) {
-    return context.misused(has_cluster ? "a cluster and --topology exclude each other: give one"
-                                       : "which network? Give a cluster file or --topology",
-                           {usage_of(context.command())});
+    return context.usage_error(has_cluster ? "a cluster and --topology exclude each other: give one"
+                                           : "which network? Give a cluster file or --topology",
+                               {usage_of(context.command())});
   }
   if (!has_cluster) return open_topology(context, reader, input);
   for (const char* option : {"link-rate", "link-delay"}) {
-    if (arguments.has(option)) return context.misused(fmt::format("--{} is for --topology", option));
+    if (arguments.has(option)) return context.usage_error(fmt::format("--{} is for --topology", option));
   }
   input.loaded = context.open_cluster(arguments.word(0));
   if (!context.report(*input.loaded)) return Exit::usage;

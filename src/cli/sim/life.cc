@@ -19,7 +19,7 @@ bool write_result(Context& context, const char* option, const std::string& text)
     (void)context.failed(written.error());
     return false;
   }
-  context.remark(fmt::format("wrote {} ({:.1f} MB)", path, static_cast<double>(text.size()) / 1e6));
+  context.note(fmt::format("wrote {} ({:.1f} MB)", path, static_cast<double>(text.size()) / 1e6));
   return true;
 }
 
@@ -30,7 +30,7 @@ Exit run_life(Context& context) {
   OptionReader reader(context.arguments());
   LifeRequest request;
   read_life_options(reader, *input.loaded->cluster, request);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const bool wants_page = !context.arguments().value("page").empty();
   const bool wants_trace = !context.arguments().value("trace").empty();
   request.options.what_ifs = !context.arguments().has("no-what-if");

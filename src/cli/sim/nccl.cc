@@ -9,7 +9,7 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 40;
 
 netsim::Collective operation_named(const std::string& name) {
   using netsim::Collective;
@@ -32,12 +32,12 @@ Exit run_nccl(Context& context) {
   if (const auto ranks = reader.integer("ranks", 2, 10'000'000)) request.ranks = static_cast<std::uint32_t>(*ranks);
   if (const auto node = reader.integer("ranks-per-node", 1, 1'000))
     request.node_ranks = static_cast<std::uint32_t>(*node);
-  if (const auto least = reader.bytes("min-bytes", 1, kMostBytes)) request.least = *least;
+  if (const auto least = reader.bytes("min-bytes", 1, kMaxBytes)) request.least = *least;
   request.most = std::max(request.most, request.least);
-  if (const auto most = reader.bytes("max-bytes", 1, kMostBytes)) request.most = *most;
+  if (const auto most = reader.bytes("max-bytes", 1, kMaxBytes)) request.most = *most;
   if (const auto factor = reader.integer("factor", 2, 1'000'000)) request.factor = *factor;
   if (reader.ok() && request.most < request.least) reader.bad("max-bytes", "is below --min-bytes");
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   request.fabric.fidelity = run.fidelities.back();
   if (context.arguments().value("fidelity").empty()) request.fabric.fidelity = netsim::Fidelity::analytic;
   request.fabric.simulation = run.options.simulation;

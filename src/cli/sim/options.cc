@@ -113,10 +113,10 @@ void read_ecn(OptionReader& reader, netsim::TrafficClassOptions& traffic) {
 }
 
 void read_switches(OptionReader& reader, netsim::SwitchOptions& switches) {
-  constexpr std::int64_t kMostBuffer = 100'000'000'000;
+  constexpr std::int64_t kMaxBuffer = 100'000'000'000;
   if (const auto alpha = reader.real("alpha", 1e-6, 1e6)) switches.alpha = *alpha;
-  if (const auto buffer = reader.bytes("buffer", 10'000, kMostBuffer)) switches.buffer = *buffer;
-  if (const auto headroom = reader.bytes("headroom", 1, kMostBuffer)) switches.headroom = *headroom;
+  if (const auto buffer = reader.bytes("buffer", 10'000, kMaxBuffer)) switches.buffer = *buffer;
+  if (const auto headroom = reader.bytes("headroom", 1, kMaxBuffer)) switches.headroom = *headroom;
   if (reader.arguments().has("no-pfc")) switches.pfc = false;
   if (reader.arguments().has("cut-through")) switches.cut_through = true;
   choice(reader, "watchdog", kWatchdogs, switches.watchdog);
@@ -175,8 +175,8 @@ std::vector<std::string_view> node_names(const netsim::Network& network, std::si
 }
 
 Error no_node(const netsim::Network& network, std::string_view name) {
-  constexpr std::size_t kMostCompared = 20'000;
-  const std::string near = did_you_mean(name, node_names(network, kMostCompared));
+  constexpr std::size_t kMaxCompared = 20'000;
+  const std::string near = did_you_mean(name, node_names(network, kMaxCompared));
   return {ErrorCode::invalid_input,
           fmt::format("there is no {}{}", in_backticks(name), near.empty() ? "" : "; " + near),
           {}};

@@ -15,7 +15,7 @@ namespace {
 
 using netsim::NodeId;
 
-constexpr std::int64_t kMostBytes = 1'000'000'000'000;
+constexpr std::int64_t kMaxBytes = 1'000'000'000'000;
 
 struct Pattern {
   std::string_view name;
@@ -40,7 +40,7 @@ class TrafficMaker {
  public:
   TrafficMaker(OptionReader& reader, const SimInput& input, const SimSetup& setup, netsim::TransferGraph& graph)
       : reader_(reader), input_(input), setup_(setup), graph_(graph) {
-    bytes_ = reader.bytes("bytes", 1, kMostBytes);
+    bytes_ = reader.bytes("bytes", 1, kMaxBytes);
     const std::span<const NodeId> all = input.network.endpoints();
     ranks_ = chosen_ranks(reader, input.network, {all.begin(), all.end()});
     if (reader.ok() && ranks_.size() < 2) reader.fail("traffic needs two endpoints at least");
@@ -118,9 +118,9 @@ class TrafficMaker {
 
   std::string all_to_all() {
     const std::uint64_t pairs = netsim::all_to_all_count(ranks_.size());
-    if (pairs > netsim::kMostTransfers) {
+    if (pairs > netsim::kMaxTransfers) {
       reader_.fail(fmt::format("{} pairs are more than {}", netsim::grouped_text(pairs),
-                               netsim::grouped_text(netsim::kMostTransfers)),
+                               netsim::grouped_text(netsim::kMaxTransfers)),
                    "take fewer with --ranks or --hosts");
       return {};
     }
@@ -135,7 +135,7 @@ class TrafficMaker {
     if (!storage_ends(clients, targets)) return {};
     const std::int64_t stripes = reader_.integer("stripes", 1, 65'536).value_or(4);
     const auto parts = static_cast<std::uint32_t>(stripes);
-    if (clients.size() > netsim::kMostTransfers / parts) {
+    if (clients.size() > netsim::kMaxTransfers / parts) {
       reader_.bad("stripes", "too many transfers");
       return {};
     }
@@ -190,7 +190,7 @@ class TrafficMaker {
       return {};
     }
     const netsim::SimTime until = netsim::from_duration(length);
-    if (netsim::background_count(input_.network, ranks_, load, until, shape_) > 0.9 * netsim::kMostTransfers) {
+    if (netsim::background_count(input_.network, ranks_, load, until, shape_) > 0.9 * netsim::kMaxTransfers) {
       reader_.fail("the background would be more than 45 million transfers", "a shorter --duration or larger --bytes");
       return {};
     }
@@ -271,21 +271,22 @@ bool wants_storage(const Arguments& arguments) {
 std::optional<Exit> make_traffic(Context& context, OptionReader& reader, const SimInput& input, const SimSetup& setup,
                                  SimTraffic& traffic) {
   if (reader.arguments().has("flows")) {
-    if (reader.arguments().has("pattern")) return context.misused("--flows and --pattern exclude each other: give one");
+    if (reader.arguments().has("pattern"))
+      return context.usage_error("--flows and --pattern exclude each other: give one");
     if (const auto exit = make_from_file(context, input, setup, traffic)) return exit;
   } else {
     std::vector<std::string> patterns = reader.arguments().values("pattern");
     if (patterns.empty()) patterns = {"permutation"};
-    if (patterns.size() > 16) return context.misused("at most 16 patterns at a time");
+    if (patterns.size() > 16) return context.usage_error("at most 16 patterns at a time");
     TrafficMaker maker(reader, input, setup, traffic.graph);
     for (std::size_t i = 0; i < patterns.size(); ++i) {
       const std::string words = maker.add(patterns[i], static_cast<std::uint16_t>(i));
       traffic.what += (i == 0 ? "" : "; ") + words;
       traffic.tags.push_back(patterns[i]);
     }
-    if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+    if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   }
-  if (traffic.graph.size() == 0) return context.misused("there is nothing to send");
+  if (traffic.graph.size() == 0) return context.usage_error("there is nothing to send");
   const Status status = traffic.graph.finish(input.network);
   if (!status.ok()) return context.failed(status.error());
   return std::nullopt;

@@ -148,7 +148,7 @@ Exit show(Context& context, const std::string& results, Exit outcome) {
   std::string sort = context.arguments().value("sort");
   if (sort.empty()) sort = "tokens_per_s";
   Result<Document> document = workload::sweep_document(std::move(*rows), sort);
-  if (!document.ok()) return context.misused(document.error().text());
+  if (!document.ok()) return context.usage_error(document.error().text());
   return context.deliver(*document, outcome);
 }
 
@@ -158,10 +158,10 @@ Exit run_sweep(Context& context) {
   std::vector<workload::SweepAxis> axes;
   for (const std::string& text : context.arguments().values("set")) {
     Result<workload::SweepAxis> axis = workload::parse_sweep_axis(text);
-    if (!axis.ok()) return context.misused(axis.error().text());
+    if (!axis.ok()) return context.usage_error(axis.error().text());
     axes.push_back(std::move(*axis));
   }
-  if (axes.empty()) return context.misused("nothing is swept", {"--set job.training.parallel.tensor=1,2,4,8"});
+  if (axes.empty()) return context.usage_error("nothing is swept", {"--set job.training.parallel.tensor=1,2,4,8"});
   LifeInput base;
   if (const auto exit = open_life(context, files.cluster_path, files.job_path, base)) return *exit;
   OptionReader reader(context.arguments());
@@ -169,7 +169,7 @@ Exit run_sweep(Context& context) {
   read_life_options(reader, *base.loaded->cluster, request);
   const auto threads = reader.integer("threads", 1, 1'024);
   const auto point = reader.integer("point", 0, static_cast<std::int64_t>(workload::Sweep::kMaxPoints));
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   const std::string options =
       fmt::format("{} {}", to_text(request.fidelities.back()), fmt::join(run_words(context), " "));
   const Result<workload::Sweep> sweep = workload::Sweep::make(files, std::move(axes), options);
@@ -188,12 +188,12 @@ Exit run_sweep(Context& context) {
   if (point) {
     const auto wanted = static_cast<std::uint64_t>(*point);
     if (wanted >= sweep->size()) {
-      return context.misused(fmt::format("the sweep has points 0 to {}", sweep->size() - 1));
+      return context.usage_error(fmt::format("the sweep has points 0 to {}", sweep->size() - 1));
     }
     if (std::find(points.begin(), points.end(), wanted) == points.end()) return Exit::ok;
     points = {wanted};
   } else if (points.size() < sweep->size()) {
-    context.remark(
+    context.note(
         fmt::format("{} of {} points are in {} already", sweep->size() - points.size(), sweep->size(), results));
   }
   SweepRunner runner(context, *sweep, files, std::move(request));

@@ -12,8 +12,8 @@
 namespace weft::cli {
 namespace {
 
-constexpr std::int64_t kMostHosts = 1'000'000;
-constexpr std::int64_t kMostCables = 5'000'000;
+constexpr std::int64_t kMaxHosts = 1'000'000;
+constexpr std::int64_t kMaxCables = 5'000'000;
 const std::vector<std::string_view> kKinds = {"fat-tree", "leaf-spine", "star", "ring"};
 
 Error bad(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
@@ -24,8 +24,8 @@ Result<std::vector<std::int64_t>> parse_sizes(std::string_view text) {
   while (true) {
     const std::size_t cross = text.find('x');
     const Result<std::int64_t> number = parse_integer(text.substr(0, cross));
-    if (!number.ok() || number.value() < 1 || number.value() > kMostHosts) {
-      return bad(fmt::format("{} is not a whole number from 1 to {}", in_backticks(text.substr(0, cross)), kMostHosts));
+    if (!number.ok() || number.value() < 1 || number.value() > kMaxHosts) {
+      return bad(fmt::format("{} is not a whole number from 1 to {}", in_backticks(text.substr(0, cross)), kMaxHosts));
     }
     sizes.push_back(number.value());
     if (cross == std::string_view::npos) return sizes;
@@ -42,8 +42,8 @@ std::int64_t product(std::initializer_list<std::int64_t> factors) {
 
 std::optional<Error> too_large(std::int64_t hosts, std::int64_t cables) {
   if (hosts < 2) return bad("a network needs two hosts");
-  if (hosts <= kMostHosts && cables <= kMostCables) return std::nullopt;
-  return bad(fmt::format("{} hosts and {} cables are more than {} and {}", hosts, cables, kMostHosts, kMostCables));
+  if (hosts <= kMaxHosts && cables <= kMaxCables) return std::nullopt;
+  return bad(fmt::format("{} hosts and {} cables are more than {} and {}", hosts, cables, kMaxHosts, kMaxCables));
 }
 
 std::uint32_t small(std::int64_t number) { return static_cast<std::uint32_t>(number); }
@@ -77,7 +77,7 @@ class Generator {
     if (sizes.size() != 3) return bad("write fat-tree:HOSTS or fat-tree:PODSxTORSxHOSTS");
     const std::int64_t hosts = product({sizes[0], sizes[1], sizes[2]});
     const std::int64_t up = product({sizes[0], sizes[1], sizes[2], 2});
-    if (const auto error = too_large(hosts, hosts > kMostHosts ? hosts : hosts + up)) return *error;
+    if (const auto error = too_large(hosts, hosts > kMaxHosts ? hosts : hosts + up)) return *error;
     netsim::FatTreeShape shape;
     shape.pods = small(sizes[0]);
     shape.tors_per_pod = small(sizes[1]);

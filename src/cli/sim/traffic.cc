@@ -16,7 +16,7 @@ Exit run_traffic(Context& context) {
   // Bad values are said before anything is opened.
   read_sim_options(reader, netsim::Fidelity::packet, setup);
   read_sim_series(reader, setup.options);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   SimInput input;
   const model::FabricKind fallback =
       wants_storage(context.arguments()) ? model::FabricKind::storage : model::FabricKind::backend;
@@ -28,7 +28,7 @@ Exit run_traffic(Context& context) {
     read_sim_series(reader, setup.options);
   }
   read_sim_faults(reader, input.network, setup.options);
-  if (!reader.ok()) return context.misused(reader.problem(), {reader.hint()});
+  if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   SimTraffic traffic;
   if (const auto exit = make_traffic(context, reader, input, setup, traffic)) return *exit;
 

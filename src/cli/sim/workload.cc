@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostFileBytes = std::size_t{2} << 30U;
-constexpr std::size_t kMostFiles = 1'000'000;
+constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30U;
+constexpr std::size_t kMaxFiles = 1'000'000;
 
 struct TraceFile {
   std::string path;
@@ -36,7 +36,7 @@ std::optional<std::uint32_t> rank_in(std::string_view name) {
   name.remove_prefix(dot + 1);
   std::uint32_t rank = 0;
   const auto [behind, problem] = std::from_chars(name.data(), name.data() + name.size(), rank);
-  if (problem != std::errc() || behind != name.data() + name.size() || rank > workload::kMostChakraRank)
+  if (problem != std::errc() || behind != name.data() + name.size() || rank > workload::kMaxChakraRank)
     return std::nullopt;
   return rank;
 }
@@ -51,7 +51,7 @@ std::vector<TraceFile> expanded(const std::vector<std::string>& words) {
       files.push_back({word, rank_in(word)});
       continue;
     }
-    for (std::uint32_t rank = 0; files.size() < kMostFiles; ++rank) {
+    for (std::uint32_t rank = 0; files.size() < kMaxFiles; ++rank) {
       const std::string path = fmt::format("{}.{}.et", word, rank);
       if (!fs::exists(path, ignored)) break;
       files.push_back({path, rank});
@@ -70,12 +70,12 @@ class WorkloadRunner {
 
   Exit run(OptionReader& reader) {
     if (const auto ranks = reader.integer("ranks", 1, 10'000'000)) ranks_ = static_cast<std::uint32_t>(*ranks);
-    if (!reader.ok()) return context_.misused(reader.problem(), {reader.hint()});
+    if (!reader.ok()) return context_.usage_error(reader.problem(), {reader.hint()});
     const std::vector<TraceFile> files = expanded(context_.arguments().words());
-    Result<std::string> first = read_file(files.front().path, kMostFileBytes);
+    Result<std::string> first = read_file(files.front().path, kMaxFileBytes);
     if (!first.ok()) return context_.failed(first.error());
     if (!workload::looks_like_simai(*first)) return run_chakra(files, std::move(*first));
-    if (files.size() > 1) return context_.misused("a SimAI workload is one file");
+    if (files.size() > 1) return context_.usage_error("a SimAI workload is one file");
     return run_simai(files.front().path, std::move(*first));
   }
 
@@ -109,14 +109,14 @@ class WorkloadRunner {
     for (const TraceFile& file : files) {
       most = std::max(most, file.rank.value_or(0) + 1);
       if (!file.rank && files.size() > 1) {
-        return context_.misused(fmt::format("of which rank is `{}`?", file.path), {"name traces NAME.RANK.et"});
+        return context_.usage_error(fmt::format("of which rank is `{}`?", file.path), {"name traces NAME.RANK.et"});
       }
     }
     workload::ChakraSet set(most);
     std::string bytes = std::move(first);
     for (std::size_t i = 0; i < files.size(); ++i) {
       if (i > 0) {
-        Result<std::string> read = read_file(files[i].path, kMostFileBytes);
+        Result<std::string> read = read_file(files[i].path, kMaxFileBytes);
         if (!read.ok()) return context_.failed(read.error());
         bytes = std::move(*read);
       }

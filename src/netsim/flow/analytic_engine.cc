@@ -19,7 +19,7 @@ namespace weft::netsim {
 namespace {
 
 // Rings of many different speeds are not worth an exact answer here.
-constexpr std::size_t kMostSpeeds = 16;
+constexpr std::size_t kMaxSpeeds = 16;
 
 class Analysis {
  public:
@@ -196,7 +196,7 @@ class Analysis {
     }
     std::sort(speeds.begin(), speeds.end());
     speeds.erase(std::unique(speeds.begin(), speeds.end()), speeds.end());
-    if (speeds.size() > kMostSpeeds) {  // all as the slowest: rounds are held up by it anyway
+    if (speeds.size() > kMaxSpeeds) {  // all as the slowest: rounds are held up by it anyway
       for (RingMember& member : members) {
         member.move = member.move - member.send + speeds.back();
         member.send = speeds.back();

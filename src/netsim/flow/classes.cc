@@ -9,7 +9,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr int kMostTurns = 12;
+constexpr int kMaxTurns = 12;
 constexpr double kClose = 1e-7;  // shares that moved by less are settled
 
 struct Want {
@@ -92,7 +92,7 @@ std::span<const std::uint32_t> FlowModel::solve() {
   for (const std::uint32_t bundle : recounted_) solver_.for_each_lane_of(bundle, note);
   recounted_.clear();
   all_changed_.clear();
-  for (int turn = 0; turn < kMostTurns; ++turn) {
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
     std::sort(links.begin(), links.end());
     links.erase(std::unique(links.begin(), links.end()), links.end());
     bool any = false;

@@ -10,7 +10,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::size_t kMostPoints = 1'000'000;
+constexpr std::size_t kMaxPoints = 1'000'000;
 
 // Time until a sender slows down after a queue has begun to build up.
 double reaction_seconds(const TrafficClassOptions& options, SimTime round_trip) {
@@ -116,7 +116,7 @@ double FlowRun::delivered() const {
 void FlowRun::note_series(SimTime until) {
   if (options_->series_interval.count() <= 0) return;
   const SimTime resume = now_;
-  while (series_at_ + options_->series_interval <= until && result_.series.size() < kMostPoints) {
+  while (series_at_ + options_->series_interval <= until && result_.series.size() < kMaxPoints) {
     series_at_ += options_->series_interval;
     now_ = series_at_;
     const double total = delivered();

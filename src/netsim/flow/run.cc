@@ -12,7 +12,7 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr std::uint64_t kReportEvery = 4096;
 constexpr double kTolerancePerFlow = 2e-7;
-constexpr double kLeastTolerance = 2e-4;
+constexpr double kMinTolerance = 2e-4;
 constexpr double kGreatestTolerance = 0.05;
 
 SimTime after(SimTime start, SimTime time) {
@@ -205,7 +205,7 @@ void FlowRun::open_connections(std::uint32_t transfer) {
     free.pop_back();
   }
   slots_[transfer] = first;
-  if (reference_ == kNowhere && transfer_at(transfer).rounds >= kLeastRounds) reference_ = transfer;
+  if (reference_ == kNowhere && transfer_at(transfer).rounds >= kMinRounds) reference_ = transfer;
   for (std::uint32_t q = 0; q < count; ++q) connections_[first + q] = make_connection(transfer, q);
   const std::uint32_t allowed = ended_[model::index_of(transfer_at(transfer).round_after)];
   for (std::uint32_t round = 0; round <= allowed; ++round) note_round_start(transfer, round);
@@ -315,7 +315,7 @@ bool FlowRun::is_due(std::uint32_t b) const {
 void FlowRun::set_tolerance() {
   if (model_.solver().work() < exact_work_) return;
   tolerance_ = std::min(kTolerancePerFlow * static_cast<double>(connections_.size()), kGreatestTolerance);
-  if (tolerance_ < kLeastTolerance) tolerance_ = 0;
+  if (tolerance_ < kMinTolerance) tolerance_ = 0;
   greatest_tolerance_ = std::max(greatest_tolerance_, tolerance_);
 }
 

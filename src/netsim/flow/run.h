@@ -153,7 +153,7 @@ class FlowRun {
   // Beyond this a flow practically stands still, in picoseconds.
   static constexpr double kLongest = 4e18;
   // Transfers of fewer rounds are not worth a search for repetition.
-  static constexpr std::uint32_t kLeastRounds = 16;
+  static constexpr std::uint32_t kMinRounds = 16;
 
   Routes* routes_;
   const TransferGraph* transfers_;

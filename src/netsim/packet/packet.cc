@@ -10,7 +10,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 28U;  // packets: 8 GiB of address space
+constexpr std::size_t kMax = std::size_t{1} << 28U;  // packets: 8 GiB of address space
 constexpr std::size_t kFewest = std::size_t{1} << 20U;
 constexpr std::uint32_t kStep = 1024;
 
@@ -18,7 +18,7 @@ constexpr std::uint32_t kStep = 1024;
 
 PacketPool::PacketPool(bool telemetry) : with_telemetry_(telemetry) {
   // Where addresses are rationed (limits of a shell, sanitizers) fewer must do.
-  for (capacity_ = kMost; capacity_ >= kFewest; capacity_ /= 2) {
+  for (capacity_ = kMax; capacity_ >= kFewest; capacity_ /= 2) {
     void* space = ::mmap(nullptr, capacity_ * sizeof(Packet), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) continue;

@@ -69,17 +69,17 @@ std::string quoted(std::string_view text) { return fmt::format("`{}`", printable
 std::optional<std::int64_t> scaled_decimal(std::string_view text, int scale) {
   std::optional<Decimal> value = read_decimal(text);
   if (!value) return std::nullopt;
-  constexpr auto kMost = static_cast<Uint128>(INT64_MAX);
+  constexpr auto kMax = static_cast<Uint128>(INT64_MAX);
   Uint128 number = value->mantissa;
   std::int64_t power = value->exponent + scale;
-  for (; power > 0 && number != 0 && number <= kMost; --power) number *= 10;
+  for (; power > 0 && number != 0 && number <= kMax; --power) number *= 10;
   if (power < -25) return 0;  // less than half of one, for a mantissa below 2 x 10^19
   if (power < 0) {
     Uint128 divisor = 1;
     for (; power < 0; ++power) divisor *= 10;
     number = (number + divisor / 2) / divisor;
   }
-  return static_cast<std::int64_t>(std::min(number, kMost));
+  return static_cast<std::int64_t>(std::min(number, kMax));
 }
 
 LineReader::LineReader(const Sources& sources, FileId file, Diagnostics& diagnostics, char comment)
@@ -97,7 +97,7 @@ bool LineReader::next_line() {
     line_end_ = newline == nullptr ? end_ : newline;
     next_ = newline == nullptr ? end_ : newline + 1;
     ++line_;
-    if (static_cast<std::size_t>(line_end_ - line_begin_) > kMostLineBytes) {
+    if (static_cast<std::size_t>(line_end_ - line_begin_) > kMaxLineBytes) {
       error({{}, line_, 1}, "this line is longer than 1 MiB");
       stopped_ = true;
       return false;
@@ -143,9 +143,9 @@ Word LineReader::line_end() const {
 void LineReader::error(const Word& word, std::string message, std::string hint) {
   if (stopped_) return;
   const auto column = static_cast<std::uint16_t>(std::min(word.column, 65'535U));
-  const Place place{file_, column, word.line};
+  const SourceLocation place{file_, column, word.line};
   diagnostics_.error(place, std::move(message), std::move(hint), std::max<std::size_t>(word.text.size(), 1));
-  if (++errors_ < kMostErrors) return;
+  if (++errors_ < kMaxErrors) return;
   stopped_ = true;
   diagnostics_.error(place, "and more: the rest of the file was not read after so many errors");
 }

@@ -21,14 +21,14 @@ struct Word {
 
 class LineReader {
  public:
-  static constexpr std::size_t kMostErrors = 20;
-  static constexpr std::size_t kMostLineBytes = 1U << 20U;
+  static constexpr std::size_t kMaxErrors = 20;
+  static constexpr std::size_t kMaxLineBytes = 1U << 20U;
 
   // `comment` starts one that runs to the end of the line; '\0' where the format has none.
   LineReader(const Sources& sources, FileId file, Diagnostics& diagnostics, char comment);
 
   // On to the next line that has a word, past whatever was left of this one. False at the end, after a line that is too
-  // long, and after kMostErrors errors.
+  // long, and after kMaxErrors errors.
   bool next_line();
   // The next word of the line; empty, with the place behind the last one, when there is none.
   Word word();

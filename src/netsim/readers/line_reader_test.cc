@@ -80,13 +80,13 @@ TEST_F(LineReaderTest, GivesUpAfterTwentyErrors) {
 }
 
 TEST_F(LineReaderTest, ALineThatIsTooLongEndsIt) {
-  LineReader lines = reader("1\n" + std::string(LineReader::kMostLineBytes + 1, ' ') + "2\n3\n");
+  LineReader lines = reader("1\n" + std::string(LineReader::kMaxLineBytes + 1, ' ') + "2\n3\n");
   EXPECT_TRUE(lines.next_line());
   EXPECT_FALSE(lines.next_line());
   EXPECT_FALSE(lines.next_line());
   ASSERT_EQ(diagnostics_.error_count(), 1U);
   EXPECT_EQ(diagnostics_.sorted()[0].place.line, 2U);
-  LineReader fits = reader(std::string(LineReader::kMostLineBytes - 1, ' ') + "2\n");
+  LineReader fits = reader(std::string(LineReader::kMaxLineBytes - 1, ' ') + "2\n");
   EXPECT_TRUE(fits.next_line());
 }
 

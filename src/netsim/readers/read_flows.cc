@@ -21,8 +21,8 @@ class FlowsReader {
 
   std::optional<TransferGraph> read() {
     while (lines_.next_line()) {
-      if (static_cast<std::int64_t>(graph_.size()) == kMostFlows) {
-        lines_.error(lines_.peek(), fmt::format("more than {} flows", kMostFlows));
+      if (static_cast<std::int64_t>(graph_.size()) == kMaxFlows) {
+        lines_.error(lines_.peek(), fmt::format("more than {} flows", kMaxFlows));
         break;
       }
       read_flow();
@@ -51,7 +51,7 @@ class FlowsReader {
     if (!id) return;
     Transfer transfer;
     if (!hosts_.read_pair(transfer)) return;
-    const auto bytes = lines_.integer("the size in bytes", 1, kMostFlowBytes);
+    const auto bytes = lines_.integer("the size in bytes", 1, kMaxFlowBytes);
     if (!bytes) return;
     const auto start = lines_.integer("the start in nanoseconds", 0, kLatestStart);
     if (!start) return;

@@ -54,7 +54,7 @@ class FlowReader {
       return std::nullopt;
     }
     const Word count_word = lines_.peek();
-    const auto count = lines_.integer("the number of flows", 1, kMostFlows);
+    const auto count = lines_.integer("the number of flows", 1, kMaxFlows);
     if (!count || !lines_.ends_here()) return std::nullopt;
     std::int64_t seen = 0;
     for (; seen < *count && lines_.next_line(); ++seen) read_flow();
@@ -73,7 +73,7 @@ class FlowReader {
     if (!hosts_.read_pair(transfer)) return;
     if (!lines_.integer("the priority group", 0, 7)) return;
     if (!lines_.integer("the destination port", 0, 65'535)) return;
-    const auto bytes = lines_.integer("the size in bytes", 1, kMostFlowBytes);
+    const auto bytes = lines_.integer("the size in bytes", 1, kMaxFlowBytes);
     if (!bytes) return;
     const auto start = lines_.decimal(lines_.word(), "the start in seconds", 12, kLatestStart);
     if (!start || !lines_.ends_here()) return;
@@ -120,11 +120,11 @@ class TopologyFileReader {
                    "expected `nodes switches links`, or `nodes gpus_per_server nvswitches switches links gpu`");
       return false;
     }
-    const auto nodes = lines_.integer(words[0], "the number of nodes", 1, kMostNodes);
-    const auto per_server = simai ? lines_.integer(words[1], "the number of GPUs in a server", 1, kMostNodes) : 1;
-    const auto nvswitches = simai ? lines_.integer(words[2], "the number of NVSwitches", 0, kMostNodes) : 0;
-    const auto switches = lines_.integer(words[simai ? 3 : 1], "the number of switches", 0, kMostNodes);
-    const auto links = lines_.integer(words[simai ? 4 : 2], "the number of links", 0, kMostLinks);
+    const auto nodes = lines_.integer(words[0], "the number of nodes", 1, kMaxNodes);
+    const auto per_server = simai ? lines_.integer(words[1], "the number of GPUs in a server", 1, kMaxNodes) : 1;
+    const auto nvswitches = simai ? lines_.integer(words[2], "the number of NVSwitches", 0, kMaxNodes) : 0;
+    const auto switches = lines_.integer(words[simai ? 3 : 1], "the number of switches", 0, kMaxNodes);
+    const auto links = lines_.integer(words[simai ? 4 : 2], "the number of links", 0, kMaxLinks);
     if (!nodes || !per_server || !nvswitches || !switches || !links) return false;
     if (*switches + *nvswitches > *nodes) {
       lines_.error(words[0], fmt::format("{} nodes are fewer than the switches among them", *nodes));

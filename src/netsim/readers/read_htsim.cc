@@ -14,7 +14,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::int64_t kMostDependencies = 50'000'000;
+constexpr std::int64_t kMaxDependencies = 50'000'000;
 
 class MatrixReader {
  public:
@@ -61,7 +61,7 @@ class MatrixReader {
         std::find_if(counts_.begin(), counts_.end(), [&](const Count& c) { return c.name == first.text; });
     if (header != counts_.end()) {
       const Word number = lines_.word();
-      const auto value = lines_.integer(number, header->what, 0, kMostFlows);
+      const auto value = lines_.integer(number, header->what, 0, kMaxFlows);
       if (!value) return;
       header->declared = *value;
       header->place = number;
@@ -79,9 +79,8 @@ class MatrixReader {
   }
 
   void read_connection(const Word& pair) {
-    if (++counts_[kConnections].seen > kMostFlows) {
-      if (counts_[kConnections].seen == kMostFlows + 1)
-        lines_.error(pair, fmt::format("more than {} flows", kMostFlows));
+    if (++counts_[kConnections].seen > kMaxFlows) {
+      if (counts_[kConnections].seen == kMaxFlows + 1) lines_.error(pair, fmt::format("more than {} flows", kMaxFlows));
       return;
     }
     const std::size_t arrow = pair.text.find("->");
@@ -134,7 +133,7 @@ class MatrixReader {
         lines_.error(value, "a flow of 0 bytes, which htsim sends without end, has no end to wait for here");
         return false;
       }
-      const auto bytes = lines_.integer(value, "the size in bytes", 1, kMostFlowBytes);
+      const auto bytes = lines_.integer(value, "the size in bytes", 1, kMaxFlowBytes);
       if (bytes) transfer.bytes = Bytes(*bytes);
       return bytes.has_value();
     }
@@ -169,7 +168,7 @@ class MatrixReader {
 
   void read_trigger(const Word& first) {
     ++counts_[kTriggers].seen;
-    if (counts_[kTriggers].seen > kMostFlows) return;
+    if (counts_[kTriggers].seen > kMaxFlows) return;
     Trigger trigger;
     trigger.line = first.line;
     std::int64_t id = 0;
@@ -178,7 +177,7 @@ class MatrixReader {
       if (key.text == "id") {
         if (!read_id(lines_.word(), "the trigger's id", id)) return;
       } else if (key.text == "count") {
-        const auto count = lines_.integer("the count of a barrier", 1, kMostFlows);
+        const auto count = lines_.integer("the count of a barrier", 1, kMaxFlows);
         if (!count) return;
         trigger.count = *count;
       } else {
@@ -270,8 +269,8 @@ class MatrixReader {
     if (!resolve()) return;
     for (const Trigger& trigger : trigger_list_) check_trigger(trigger);
     if (lines_.failed()) return;
-    if (dependencies_ > kMostDependencies) {
-      return lines_.error({{}, 1, 1}, fmt::format("the triggers make more than {} dependencies", kMostDependencies));
+    if (dependencies_ > kMaxDependencies) {
+      return lines_.error({{}, 1, 1}, fmt::format("the triggers make more than {} dependencies", kMaxDependencies));
     }
     std::vector<RowEdge> edges;
     edges.reserve(static_cast<std::size_t>(dependencies_));

@@ -13,7 +13,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::int64_t kMostRadix = 1'000'000;
+constexpr std::int64_t kMaxRadix = 1'000'000;
 
 using Key = std::size_t;  // index into kKeys
 constexpr Key kSpeed = 0;
@@ -37,12 +37,12 @@ struct TierKey {
 };
 constexpr std::array<TierKey, kTierKeys> kKeys = {{
     {"downlink_speed_gbps", "the speed in Gb/s", 9, 1, 1'000'000'000'000'000, 0},
-    {"radix_down", "the number of ports down", 0, 1, kMostRadix, 0},
-    {"radix_up", "the number of ports up", 0, 1, kMostRadix, 0},
+    {"radix_down", "the number of ports down", 0, 1, kMaxRadix, 0},
+    {"radix_up", "the number of ports up", 0, 1, kMaxRadix, 0},
     {"downlink_latency_ns", "the latency of a link in nanoseconds", 3, 0, 1'000'000'000'000, 0},
     {"switch_latency_ns", "the latency of a switch in nanoseconds", 3, 0, 1'000'000'000'000, 0},
-    {"oversubscribed", "the oversubscription, a whole number", 0, 1, kMostRadix, 0},
-    {"bundle", "the number of links in a bundle", 0, 1, kMostRadix, 1},
+    {"oversubscribed", "the oversubscription, a whole number", 0, 1, kMaxRadix, 0},
+    {"bundle", "the number of links in a bundle", 0, 1, kMaxRadix, 1},
     {"queue_up", "the size of a queue in bytes", 0, 1, 1'000'000'000'000, 0},
     {"queue_down", "the size of a queue in bytes", 0, 1, 1'000'000'000'000, 0},
 }};
@@ -182,9 +182,9 @@ class TopologyReader {
     const std::int64_t switches = pods_ * (tors_ + aggs_) + aggs_ * cores_;
     const std::int64_t links =
         nodes_ + pods_ * tors_ * tor[kRadixUp] + pods_ * aggs_ * (count_ == 3 ? agg[kRadixUp] : 0);
-    if (nodes_ + switches > kMostNodes || links > kMostLinks) {
+    if (nodes_ + switches > kMaxNodes || links > kMaxLinks) {
       wrong(headers_[kNodes].place, fmt::format("{} nodes and {} links are more than {} and {}", nodes_ + switches,
-                                                links, kMostNodes, kMostLinks));
+                                                links, kMaxNodes, kMaxLinks));
     }
   }
 
@@ -278,9 +278,9 @@ class TopologyReader {
   static constexpr std::size_t kPodSize = 2;
 
   LineReader lines_;
-  std::array<Header, 3> headers_{{{"nodes", "the number of hosts", kMostNodes, 0, {}},
+  std::array<Header, 3> headers_{{{"nodes", "the number of hosts", kMaxNodes, 0, {}},
                                   {"tiers", "the number of tiers", 3, 0, {}},
-                                  {"podsize", "the number of hosts in a pod", kMostNodes, 0, {}}}};
+                                  {"podsize", "the number of hosts in a pod", kMaxNodes, 0, {}}}};
   std::array<Tier, 3> tiers_;
   Tier* tier_ = nullptr;
   std::size_t count_ = 0;  // of tiers

@@ -13,10 +13,10 @@
 namespace weft::netsim {
 
 // What one file may hold; more is an error that says so.
-inline constexpr std::int64_t kMostFlows = 20'000'000;
-inline constexpr std::int64_t kMostFlowBytes = 1'000'000'000'000'000;  // 1 PB in one flow
-inline constexpr std::int64_t kMostLinks = 10'000'000;
-inline constexpr std::int64_t kMostNodes = 5'000'000;
+inline constexpr std::int64_t kMaxFlows = 20'000'000;
+inline constexpr std::int64_t kMaxFlowBytes = 1'000'000'000'000'000;  // 1 PB in one flow
+inline constexpr std::int64_t kMaxLinks = 10'000'000;
+inline constexpr std::int64_t kMaxNodes = 5'000'000;
 
 // Host numbers in flow files are indices into network.endpoints(). The graphs are not finished: more may be added.
 [[nodiscard]] std::optional<TransferGraph> read_flows(const Sources& sources, FileId file, const Network& network,

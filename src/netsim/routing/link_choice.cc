@@ -64,7 +64,7 @@ LinkId LinkChoice::by_weight(std::span<const LinkId> links, NodeId at, LinkId in
   const double most = *std::max_element(weights.begin(), weights.end());
   if (!(most > 0)) return by_hash(links, at, ingress, key);
   const auto copies = [&](std::size_t i) {
-    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::lround(kMostCopies * weights[i] / most)));
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::lround(kMaxCopies * weights[i] / most)));
   };
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < links.size(); ++i) total += copies(i);

@@ -18,7 +18,7 @@ class LinkChoice {
 
   // Member number (hash mod count), as a switch indexes its group.
   [[nodiscard]] LinkId by_hash(std::span<const LinkId> links, NodeId at, LinkId ingress, const FlowKey& key) const;
-  // Member i is repeated in proportion to its weight, at most kMostCopies times, as WCMP fills a hardware group; the
+  // Member i is repeated in proportion to its weight, at most kMaxCopies times, as WCMP fills a hardware group; the
   // hash picks one of all copies.
   [[nodiscard]] LinkId by_weight(std::span<const LinkId> links, NodeId at, LinkId ingress, const FlowKey& key,
                                  const RouteTables& tables) const;
@@ -32,7 +32,7 @@ class LinkChoice {
   // A place that a controller could have worked out for a full fabric: see the .cc.
   [[nodiscard]] LinkId by_pin(std::span<const LinkId> links, NodeId at, const FlowKey& key) const;
 
-  static constexpr std::uint32_t kMostCopies = 64;
+  static constexpr std::uint32_t kMaxCopies = 64;
 
  private:
   struct EndpointPlace {

@@ -20,7 +20,7 @@ RouteTables::Entry RouteTables::unpacked(std::uint64_t word) {
   Entry entry;
   entry.offset = static_cast<std::uint32_t>(word >> 32U);
   entry.in_sets = ((word >> 31U) & 1U) != 0;
-  entry.count = static_cast<std::uint16_t>((word >> 16U) & kMostMembers);
+  entry.count = static_cast<std::uint16_t>((word >> 16U) & kMaxMembers);
   entry.distance = static_cast<std::uint16_t>(word & 0xFFFFU);
   return entry;
 }

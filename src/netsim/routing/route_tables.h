@@ -56,7 +56,7 @@ class RouteTables {
     std::uint16_t distance = 0;  // in hops, plus one; 0: not known yet
   };
   static constexpr std::uint16_t kNoWay = 0xFFFFU;
-  static constexpr std::uint16_t kMostMembers = 0x7FFFU;
+  static constexpr std::uint16_t kMaxMembers = 0x7FFFU;
   [[nodiscard]] static std::uint64_t packed(Entry entry);
   [[nodiscard]] static Entry unpacked(std::uint64_t word);
 

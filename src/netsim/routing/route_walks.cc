@@ -53,7 +53,7 @@ std::vector<RouteTables::Parent> RouteTables::parents_of(const Attachment& attac
 
 // Positions in order, of one switch. Side by side they need no set of their own.
 RouteTables::Entry RouteTables::entry_of(std::span<const Position> positions, std::uint16_t distance) const {
-  positions = positions.first(std::min<std::size_t>(positions.size(), kMostMembers));
+  positions = positions.first(std::min<std::size_t>(positions.size(), kMaxMembers));
   Entry out;
   out.distance = distance;
   out.offset = positions.front();
@@ -113,7 +113,7 @@ void RouteTables::reach(Position down, SwitchIndex at, std::uint16_t distance,
     draft.count = 1;
     draft.distance = distance;
     reached.push_back(at);
-  } else if (down == draft.offset + draft.count && draft.count < kMostMembers) {
+  } else if (down == draft.offset + draft.count && draft.count < kMaxMembers) {
     ++draft.count;
   } else {
     scattered_.push_back(at);

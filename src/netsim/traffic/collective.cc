@@ -10,8 +10,8 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::int64_t kLeastChunk = 64 * 1024;
-constexpr std::int64_t kMostChunks = 4096;
+constexpr std::int64_t kMinChunk = 64 * 1024;
+constexpr std::int64_t kMaxChunks = 4096;
 
 std::vector<TransferId> add_ring(CollectivePlan& plan, const CollectiveShape& shape) {
   const std::uint32_t passes = shape.operation == Collective::all_reduce ? 2 : 1;
@@ -80,15 +80,15 @@ std::vector<TransferId> add_hierarchical(CollectivePlan& plan, const CollectiveS
 // How many chunks `bytes` are sent in; each is bytes / chunks, rounded up.
 std::uint32_t chunk_count(const CollectiveShape& shape, Bytes bytes, std::size_t least) {
   const std::int64_t wanted = static_cast<std::int64_t>(least);
-  const Bytes chunk = shape.chunk.count() > 0 ? shape.chunk : std::max(divide_up(bytes, wanted), Bytes(kLeastChunk));
-  return static_cast<std::uint32_t>(std::min((bytes.count() - 1) / chunk.count() + 1, kMostChunks));
+  const Bytes chunk = shape.chunk.count() > 0 ? shape.chunk : std::max(divide_up(bytes, wanted), Bytes(kMinChunk));
+  return static_cast<std::uint32_t>(std::min((bytes.count() - 1) / chunk.count() + 1, kMaxChunks));
 }
 
 Bytes tree_bytes(const CollectiveShape& shape) { return divide_up(divide_up(shape.bytes, shape.channels), 2); }
 std::uint32_t tree_chunks(const CollectiveShape& shape) { return chunk_count(shape, tree_bytes(shape), 8); }
 std::uint32_t ring_broadcast_chunks(const CollectiveShape& shape, std::size_t ranks) {
-  constexpr std::size_t kMostTogether = 4'000'000;  // beyond that a longer pipeline is not worth its memory
-  const std::size_t least = std::clamp(ranks, std::size_t{8}, std::max(kMostTogether / ranks, std::size_t{8}));
+  constexpr std::size_t kMaxTogether = 4'000'000;  // beyond that a longer pipeline is not worth its memory
+  const std::size_t least = std::clamp(ranks, std::size_t{8}, std::max(kMaxTogether / ranks, std::size_t{8}));
   return chunk_count(shape, divide_up(shape.bytes, shape.channels), least);
 }
 
@@ -232,7 +232,7 @@ std::uint64_t transfer_count(const CollectiveShape& shape, std::size_t ranks) {
 std::vector<TransferId> add_collective(TransferGraph& graph, std::span<const NodeId> ranks,
                                        const CollectiveShape& shape, std::span<const TransferId> after) {
   CHECK(shape.bytes.count() > 0 && shape.channels > 0 && shape.ranks_per_node > 0, "a collective without a size");
-  CHECK(transfer_count(shape, ranks.size()) <= kMostTransfers, "too many transfers");
+  CHECK(transfer_count(shape, ranks.size()) <= kMaxTransfers, "too many transfers");
   if (ranks.size() < 2) return {after.begin(), after.end()};
   CollectivePlan plan(graph, ranks, shape, after);
   if (shape.operation == Collective::all_to_all) return add_pairwise(plan, shape);

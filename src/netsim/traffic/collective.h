@@ -43,7 +43,7 @@ struct CollectiveShape {
 // What is really done: tree exists for all-reduce and broadcast; hierarchical for all-reduce, all-gather and
 // reduce-scatter where the ranks fill whole nodes; everything else is a ring (all-to-all and send-receive: pairs).
 [[nodiscard]] Algorithm algorithm_used(const CollectiveShape& shape, std::size_t ranks);
-// How many transfers add_collective would add; saturating. More than kMostTransfers is a mistake of the caller.
+// How many transfers add_collective would add; saturating. More than kMaxTransfers is a mistake of the caller.
 [[nodiscard]] std::uint64_t transfer_count(const CollectiveShape& shape, std::size_t ranks);
 
 // Adds one collective over `ranks` (distinct endpoints), after those of an earlier one: a rank begins when all of

@@ -55,7 +55,7 @@ void each_stripe(std::span<const NodeId> clients, std::span<const NodeId> target
                  Stripe stripe) {
   if (targets.empty()) return;
   const std::uint64_t count = std::max<std::uint32_t>(stripes, 1);
-  CHECK(clients.size() <= kMostTransfers / count, "too many stripes");
+  CHECK(clients.size() <= kMaxTransfers / count, "too many stripes");
   const Bytes each = divide_up(bytes, static_cast<std::int64_t>(count));
   for (std::uint64_t c = 0; c < clients.size(); ++c) {
     for (std::uint64_t s = 0; s < count; ++s) stripe(clients[c], targets[(c * count + s) % targets.size()], each);
@@ -107,7 +107,7 @@ std::uint64_t all_to_all_count(std::size_t ranks) {
 
 void add_all_to_all(TransferGraph& graph, std::span<const NodeId> ranks, std::uint32_t in_flight,
                     const TrafficShape& shape) {
-  CHECK(all_to_all_count(ranks.size()) <= kMostTransfers, "too many pairs");
+  CHECK(all_to_all_count(ranks.size()) <= kMaxTransfers, "too many pairs");
   std::vector<TransferId> sent;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     sent.clear();
@@ -138,7 +138,7 @@ void add_background(TransferGraph& graph, const Network& network, std::span<cons
                     SimTime until, const TrafficShape& shape) {
   if (ranks.size() < 2 || until <= shape.start) return;
   const RandomStream base(shape.seed, "background");
-  const std::uint64_t most = std::max<std::uint64_t>(kMostTransfers / ranks.size(), 1);
+  const std::uint64_t most = std::max<std::uint64_t>(kMaxTransfers / ranks.size(), 1);
   const auto length = static_cast<double>((until - shape.start).count());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const double rate = arrival_rate(network, ranks[r], load, shape.bytes);

@@ -10,7 +10,7 @@
 namespace weft::netsim {
 
 // No maker adds more than this in one call (2 GB of transfers); see the counts below, to ask before.
-inline constexpr std::uint64_t kMostTransfers = 50'000'000;
+inline constexpr std::uint64_t kMaxTransfers = 50'000'000;
 
 // A part of `bytes` (at least 1) cut in so many, rounded up.
 constexpr Bytes divide_up(Bytes bytes, std::int64_t parts) { return Bytes((bytes.count() - 1) / parts + 1); }
@@ -35,7 +35,7 @@ void add_affine_permutation(TransferGraph& graph, std::span<const NodeId> ranks,
 void add_incast(TransferGraph& graph, std::span<const NodeId> sources, NodeId target, const TrafficShape& shape);
 // Every pair, bytes to each peer; rank r starts with r+1 so that nobody is hit by all at once. `in_flight` peers at a
 // time: the send to peer k waits for the end of the one to peer k - in_flight. 0 for all at once. CHECKs that
-// all_to_all_count() is within kMostTransfers.
+// all_to_all_count() is within kMaxTransfers.
 void add_all_to_all(TransferGraph& graph, std::span<const NodeId> ranks, std::uint32_t in_flight,
                     const TrafficShape& shape);
 [[nodiscard]] std::uint64_t all_to_all_count(std::size_t ranks);
@@ -47,7 +47,7 @@ void add_checkpoint(TransferGraph& graph, std::span<const NodeId> clients, std::
                     std::uint32_t stripes, const TrafficShape& shape);
 // Poisson arrivals between random pairs at `load` (0..1) of the endpoints' own link rate, from shape.start until
 // `until`. The link rate is that of all links of an endpoint but those to scale-up switches. Each endpoint draws from a
-// stream of its own. An endpoint stops after kMostTransfers / ranks of them, whatever `until` says:
+// stream of its own. An endpoint stops after kMaxTransfers / ranks of them, whatever `until` says:
 // background_count() tells how many to expect, before.
 void add_background(TransferGraph& graph, const Network& network, std::span<const NodeId> ranks, double load,
                     SimTime until, const TrafficShape& shape);

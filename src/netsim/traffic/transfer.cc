@@ -134,10 +134,10 @@ std::uint64_t TransferGraph::instance_count() const {
 }
 
 Bytes TransferGraph::total_bytes() const {
-  constexpr auto kMost = static_cast<Uint128>(std::numeric_limits<std::int64_t>::max());
+  constexpr auto kMax = static_cast<Uint128>(std::numeric_limits<std::int64_t>::max());
   Uint128 total = 0;
   for (const Transfer& t : transfers_) total += static_cast<Uint128>(t.bytes.count()) * t.rounds;
-  return Bytes(static_cast<std::int64_t>(std::min(total, kMost)));
+  return Bytes(static_cast<std::int64_t>(std::min(total, kMax)));
 }
 
 }  // namespace weft::netsim

@@ -228,8 +228,8 @@ TEST_F(TransferGraphTest, RoundsNeedALeaderWithEnoughOfThem) {
   };
   EXPECT_TRUE(finish(4, 5)) << "round 5 follows round 4";
   EXPECT_FALSE(finish(4, 6));
-  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
-  EXPECT_TRUE(finish(kMost, kMost));
+  constexpr std::uint32_t kMax = std::numeric_limits<std::uint32_t>::max();
+  EXPECT_TRUE(finish(kMax, kMax));
 }
 
 TEST_F(TransferGraphTest, DependenciesOutOfRangeAreRefused) {

@@ -19,8 +19,8 @@ using picture::Anchor;
 using picture::Svg;
 
 constexpr double kMargin = 24;
-constexpr double kMaxWidth = 1640;   // of the picture, unless one layer needs more
-constexpr double kLeastPanel = 200;  // its heading must fit
+constexpr double kMaxWidth = 1640;  // of the picture, unless one layer needs more
+constexpr double kMinPanel = 200;   // its heading must fit
 constexpr double kGap = 36;
 constexpr double kPanelWidth = 560;  // of the cells, at most
 constexpr double kPanelHeight = 900;
@@ -265,7 +265,7 @@ class HeatPainter {
   }
   // Of both directions.
   [[nodiscard]] static double width_of(const Matrix& matrix) {
-    const double each = std::max(panel_width(matrix), kLeastPanel);
+    const double each = std::max(panel_width(matrix), kMinPanel);
     return matrix.second.empty() ? each : 2 * each + kGap;
   }
   [[nodiscard]] static double height_of(const Matrix& matrix) {
@@ -322,7 +322,7 @@ class HeatPainter {
   void panels(const Layer& layer, const Matrix& matrix, double x, double y) {
     panel(layer, layer.first, matrix, matrix.first, {x, y});
     if (matrix.second.empty()) return;
-    panel(layer, layer.second, matrix, matrix.second, {x + std::max(panel_width(matrix), kLeastPanel) + kGap, y});
+    panel(layer, layer.second, matrix, matrix.second, {x + std::max(panel_width(matrix), kMinPanel) + kGap, y});
   }
 
   void panel(const Layer& layer, LinkClass kind, const Matrix& matrix, const std::vector<HeatCell>& cells, Place at) {

@@ -76,8 +76,8 @@ Cell time_cell(SimTime time) {
 }
 
 Cell count_cell(std::uint64_t count) {
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return {std::min(count, kMost), grouped_text(count)};
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return {std::min(count, kMax), grouped_text(count)};
 }
 
 Cell percent_cell(double share) {

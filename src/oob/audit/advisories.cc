@@ -14,8 +14,8 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostText = 400;     // bytes of one value
-constexpr std::size_t kMostVersion = 128;  // bytes of a version; a longer one is not one
+constexpr std::size_t kMaxText = 400;     // bytes of one value
+constexpr std::size_t kMaxVersion = 128;  // bytes of a version; a longer one is not one
 // A number so much longer than the other at the same place is a date or a build, not a version.
 constexpr std::size_t kOtherKindDigits = 4;
 
@@ -109,8 +109,8 @@ class AdvisoryReader {
   }
 
   std::string text(const YamlNode& node, std::string_view name) {
-    if (node.kind != YamlNode::Kind::scalar || node.scalar.empty() || node.scalar.size() > kMostText) {
-      diagnostics_.error(node.place, fmt::format("`{}` must be a text of 1 to {} bytes", name, kMostText));
+    if (node.kind != YamlNode::Kind::scalar || node.scalar.empty() || node.scalar.size() > kMaxText) {
+      diagnostics_.error(node.place, fmt::format("`{}` must be a text of 1 to {} bytes", name, kMaxText));
       return {};
     }
     return node.scalar;
@@ -270,7 +270,7 @@ std::optional<std::vector<Advisory>> read_advisories(const Sources& sources, Fil
 }
 
 std::optional<std::strong_ordering> compare_versions(std::string_view a, std::string_view b) {
-  if (a.size() > kMostVersion || b.size() > kMostVersion) return std::nullopt;
+  if (a.size() > kMaxVersion || b.size() > kMaxVersion) return std::nullopt;
   const std::vector<VersionPart> left = parts_of(a);
   const std::vector<VersionPart> right = parts_of(b);
   if (left.empty() || right.empty()) return std::nullopt;

@@ -161,7 +161,7 @@ TEST(DefaultLogins, TheMakersOwnFirstAndNeverMoreThanTwo) {
   EXPECT_EQ(first("Lenovo"), "USERID");
   for (const char* maker : {"", "IBM", "NVIDIA", "Supermicro", "Nobody Ltd"}) {
     EXPECT_FALSE(logins_to_try(maker).empty()) << maker;
-    EXPECT_LE(logins_to_try(maker).size(), kMostDefaultTries) << maker;
+    EXPECT_LE(logins_to_try(maker).size(), kMaxDefaultTries) << maker;
   }
   for (const DefaultLogin& login : default_logins()) EXPECT_FALSE(login.source.empty());
 }

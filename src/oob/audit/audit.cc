@@ -90,7 +90,7 @@ class Gatherer {
       return;
     }
     std::vector<const DefaultLogin*> logins = logins_to_try(facts.identity ? facts.identity->manufacturer : "");
-    std::size_t left = kMostDefaultTries;
+    std::size_t left = kMaxDefaultTries;
     if (!ours_works) {
       // Our own refused login was a failure already. What is left is best spent on the account that we know.
       --left;
@@ -116,7 +116,7 @@ class Gatherer {
     if (!write(device.name, Phase::intent, Value::map({{"user", login.user}, {"source", login.source}})).ok())
       return std::nullopt;
     const Result<std::unique_ptr<Bmc>> bmc =
-        fleet_.dialer.dial(device.endpoint, std::string(login.user), Secret(std::string(login.password)));
+        fleet_.connector.dial(device.endpoint, std::string(login.user), Secret(std::string(login.password)));
     const bool told_no = !bmc.ok() && bmc.error().code == ErrorCode::refused;
     const std::string_view ending = bmc.ok() ? "taken" : told_no ? "refused" : "unknown";
     (void)write(device.name, Phase::outcome, Value::map({{"ending", ending}}));

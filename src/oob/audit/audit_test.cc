@@ -219,8 +219,8 @@ TEST(AuditRuleTable, IdsAreUniqueAndSorted) {
 
 // ---- a fleet ----
 
-// Knows names too: FakeDialer takes any.
-class NamedDialer final : public BmcDialer {
+// Knows names too: FakeConnector takes any.
+class NamedConnector final : public BmcConnector {
  public:
   struct Try {
     std::string device;
@@ -252,8 +252,8 @@ class AuditTest : public testing::Test {
       machine->identity = {"Supermicro", "SYS-821GE", fmt::format("S-{}", name), fmt::format("uuid-{}", name),
                            "1.0",        ""};
       machine->users = {{"2", "weft", UserRole::administrator, true, false}};
-      dialer_.machines[name] = machine;
-      dialer_.logins[{name, "weft"}] = fmt::format("secret of {}", name);
+      connector_.machines[name] = machine;
+      connector_.logins[{name, "weft"}] = fmt::format("secret of {}", name);
       EXPECT_TRUE(credentials_.put(name, {"weft", Secret(fmt::format("secret of {}", name)), std::nullopt}).ok());
     }
     probes_.ipmi = [](const Endpoint&) -> Result<IpmiProbe> { return IpmiProbe{}; };
@@ -262,7 +262,7 @@ class AuditTest : public testing::Test {
   }
 
   AuditReport audit(bool try_defaults = false) {
-    dialer_.tries.clear();
+    connector_.tries.clear();
     const std::vector<DeviceFacts> facts = gather_facts(fleet_, all_, {try_defaults, "test"}, probes_);
     return judge_fleet(fleet_, nullptr, all_, facts, policy_);
   }
@@ -277,16 +277,16 @@ class AuditTest : public testing::Test {
   // How often each account was tried beside ours.
   [[nodiscard]] std::size_t foreign_tries(const std::string& device) const {
     return static_cast<std::size_t>(
-        std::count_if(dialer_.tries.begin(), dialer_.tries.end(),
-                      [&](const NamedDialer::Try& one) { return one.device == device && one.user != "weft"; }));
+        std::count_if(connector_.tries.begin(), connector_.tries.end(),
+                      [&](const NamedConnector::Try& one) { return one.device == device && one.user != "weft"; }));
   }
 
   ManualClock clock_;
   MemoryJournal journal_;
   Inventory inventory_{{fake_target("train01"), fake_target("train02"), fake_target("train03")}, {}};
-  NamedDialer dialer_;
+  NamedConnector connector_;
   FakeCredentials credentials_;
-  Fleet fleet_{inventory_, dialer_, credentials_, clock_, journal_, 1};
+  Fleet fleet_{inventory_, connector_, credentials_, clock_, journal_, 1};
   AuditProbes probes_;
   AuditPolicy policy_;
   const std::vector<std::uint32_t> all_{0, 1, 2};
@@ -298,13 +298,13 @@ TEST_F(AuditTest, ASoundFleetHasNoFindings) {
   EXPECT_FALSE(report.has_errors());
   EXPECT_THAT(text(report), HasSubstr("3 devices audited, 0 could not be asked; nothing found"));
   EXPECT_THAT(text(report), HasSubstr("--advisories"));
-  EXPECT_EQ(dialer_.tries.size(), 3U);  // nothing but our own login
-  for (const auto& [name, machine] : dialer_.machines) EXPECT_EQ(machine->sessions(), 0);
+  EXPECT_EQ(connector_.tries.size(), 3U);  // nothing but our own login
+  for (const auto& [name, machine] : connector_.machines) EXPECT_EQ(machine->sessions(), 0);
 }
 
 TEST_F(AuditTest, EqualFindingsAreOneRowWithTheCommandThatMends) {
-  for (const char* name : {"train01", "train02"}) dialer_.machines[name]->settings.ipmi_over_lan = true;
-  dialer_.machines["train03"]->settings.ntp = std::vector<std::string>{};
+  for (const char* name : {"train01", "train02"}) connector_.machines[name]->settings.ipmi_over_lan = true;
+  connector_.machines["train03"]->settings.ntp = std::vector<std::string>{};
   const AuditReport report = audit();
   EXPECT_THAT(rules(report), ElementsAre("OB025", "OB043"));  // errors first
   EXPECT_TRUE(report.has_errors());
@@ -313,8 +313,8 @@ TEST_F(AuditTest, EqualFindingsAreOneRowWithTheCommandThatMends) {
 }
 
 TEST_F(AuditTest, DevicesOutOfReachAreNamedAndAreNoErrorOfTheOthers) {
-  dialer_.machines.erase("train02");
-  dialer_.logins.erase({"train03", "weft"});
+  connector_.machines.erase("train02");
+  connector_.logins.erase({"train03", "weft"});
   const AuditReport report = audit();
   EXPECT_THAT(rules(report), ElementsAre("OB047", "OB048"));
   EXPECT_FALSE(report.has_errors());
@@ -324,7 +324,7 @@ TEST_F(AuditTest, DevicesOutOfReachAreNamedAndAreNoErrorOfTheOthers) {
 
 TEST_F(AuditTest, SharedPasswordsAreCountedNotShown) {
   for (const char* name : {"train01", "train03"}) {
-    dialer_.logins[{name, "weft"}] = "one for two";
+    connector_.logins[{name, "weft"}] = "one for two";
     ASSERT_TRUE(credentials_.put(name, {"weft", Secret("one for two"), std::nullopt}).ok());
   }
   const AuditReport report = audit();
@@ -335,77 +335,77 @@ TEST_F(AuditTest, SharedPasswordsAreCountedNotShown) {
 }
 
 TEST_F(AuditTest, OneMachineBehindTwoAddresses) {
-  dialer_.machines["train03"]->identity.uuid = "UUID-train01";  // the case of letters is the BMC's
+  connector_.machines["train03"]->identity.uuid = "UUID-train01";  // the case of letters is the BMC's
   AuditReport report = audit();
   ASSERT_THAT(rules(report), ElementsAre("OB050"));
   EXPECT_THAT(report.findings[0].targets, ElementsAre(0, 2));
-  dialer_.machines["train03"]->identity.uuid = "00000000-0000-0000-0000-000000000000";
-  dialer_.machines["train01"]->identity.uuid = "00000000-0000-0000-0000-000000000000";
-  for (const char* name : {"train01", "train02"}) dialer_.machines[name]->identity.serial = "To Be Filled By O.E.M.";
+  connector_.machines["train03"]->identity.uuid = "00000000-0000-0000-0000-000000000000";
+  connector_.machines["train01"]->identity.uuid = "00000000-0000-0000-0000-000000000000";
+  for (const char* name : {"train01", "train02"}) connector_.machines[name]->identity.serial = "To Be Filled By O.E.M.";
   EXPECT_THAT(rules(audit()), IsEmpty());
 }
 
 TEST_F(AuditTest, TheOddOneOut) {
-  dialer_.machines["train02"]->identity.model = "SYS-221H";
+  connector_.machines["train02"]->identity.model = "SYS-221H";
   const AuditReport report = audit();
   ASSERT_THAT(rules(report), ElementsAre("OB051"));
   EXPECT_THAT(report.findings[0].finding.what, HasSubstr("is Supermicro SYS-221H, while 2 of 3"));
 }
 
 TEST_F(AuditTest, FactoryLoginsAreTriedOnlyWhenAsked) {
-  dialer_.logins[{"train02", "ADMIN"}] = "ADMIN";
+  connector_.logins[{"train02", "ADMIN"}] = "ADMIN";
   EXPECT_THAT(rules(audit()), IsEmpty());
   EXPECT_THAT(journal_.read().value_or({}), IsEmpty());
   const AuditReport report = audit(true);
   ASSERT_THAT(rules(report), ElementsAre("OB023"));
   EXPECT_THAT(report.findings[0].targets, ElementsAre(1));
-  for (const char* name : {"train01", "train02", "train03"}) EXPECT_LE(foreign_tries(name), kMostDefaultTries);
+  for (const char* name : {"train01", "train02", "train03"}) EXPECT_LE(foreign_tries(name), kMaxDefaultTries);
   const std::vector<JournalEntry> entries = journal_.read().value_or({});
   ASSERT_GE(entries.size(), 4U);
   EXPECT_EQ(entries.front().phase, Phase::begin);
   EXPECT_EQ(entries.back().phase, Phase::end);
   for (const JournalEntry& entry : entries)
     EXPECT_EQ(write_json_line(entry.detail).find("\"password"), std::string::npos);
-  for (const auto& [name, machine] : dialer_.machines) EXPECT_EQ(machine->sessions(), 0);
+  for (const auto& [name, machine] : connector_.machines) EXPECT_EQ(machine->sessions(), 0);
 }
 
 TEST_F(AuditTest, AnUnknownMakerGetsTwoTriesWithAPause) {
-  for (const auto& [name, machine] : dialer_.machines) machine->identity.manufacturer = "Nobody Ltd";
+  for (const auto& [name, machine] : connector_.machines) machine->identity.manufacturer = "Nobody Ltd";
   EXPECT_THAT(rules(audit(true)), IsEmpty());
   EXPECT_EQ(foreign_tries("train01"), 2U);
   EXPECT_EQ(clock_.now(), milliseconds(9'000));  // one pause of three seconds each
 }
 
 TEST_F(AuditTest, ARefusedLoginOfOursCountsAsATry) {
-  for (const char* name : {"train01", "train02", "train03"}) dialer_.logins.erase({name, "weft"});
+  for (const char* name : {"train01", "train02", "train03"}) connector_.logins.erase({name, "weft"});
   EXPECT_THAT(rules(audit(true)), ElementsAre("OB048"));
   EXPECT_EQ(foreign_tries("train01"), 1U);
 }
 
 TEST_F(AuditTest, TheOneTryLeftGoesToTheAccountThatWeKnow) {
   ASSERT_TRUE(credentials_.put("train01", {"admin", Secret("rotated"), std::nullopt}).ok());
-  dialer_.logins[{"train01", "admin"}] = "admin";  // back from repair, as the maker ships it
+  connector_.logins[{"train01", "admin"}] = "admin";  // back from repair, as the maker ships it
   const AuditReport report = audit(true);
   EXPECT_THAT(rules(report), ElementsAre("OB023", "OB048"));
 }
 
 TEST_F(AuditTest, ABusyOrDeadBmcIsNotPressed) {
-  dialer_.machines.erase("train02");
-  dialer_.busy = true;
+  connector_.machines.erase("train02");
+  connector_.busy = true;
   (void)audit(true);
   EXPECT_EQ(foreign_tries("train01"), 1U);  // busy: stopped after the first
   EXPECT_EQ(foreign_tries("train02"), 0U);
 }
 
 TEST_F(AuditTest, AFactoryLoginInTheStoreIsFoundWithoutATry) {
-  dialer_.logins[{"train01", "root"}] = "calvin";
+  connector_.logins[{"train01", "root"}] = "calvin";
   ASSERT_TRUE(credentials_.put("train01", {"root", Secret("calvin"), std::nullopt}).ok());
   const AuditReport report = audit();
   ASSERT_THAT(rules(report), ElementsAre("OB023"));
   EXPECT_THAT(text(report), Not(HasSubstr("calvin")));
   (void)audit(true);
-  const auto dialled = std::count_if(dialer_.tries.begin(), dialer_.tries.end(),
-                                     [](const NamedDialer::Try& one) { return one.device == "train01"; });
+  const auto dialled = std::count_if(connector_.tries.begin(), connector_.tries.end(),
+                                     [](const NamedConnector::Try& one) { return one.device == "train01"; });
   EXPECT_EQ(dialled, 1);
 }
 
@@ -419,7 +419,7 @@ TEST_F(AuditTest, WhatIsHeardOnTheNetworkCounts) {
     ++looks;
     return TlsFacts{{"is self-signed"}, "TLSv1.2"};
   };
-  dialer_.logins.erase({"train02", "weft"});  // refused: for its certificate, as it turns out
+  connector_.logins.erase({"train02", "weft"});  // refused: for its certificate, as it turns out
   const AuditReport report = audit();
   EXPECT_THAT(rules(report), ElementsAre("OB025", "OB026", "OB027", "OB041"));
   EXPECT_EQ(report.unreached.size(), 1U);
@@ -435,7 +435,7 @@ TEST_F(AuditTest, WithoutACheckTheCertificateIsLookedAt) {
 }
 
 TEST_F(AuditTest, ABmcThatSaysNothingAtAllWasNotAsked) {
-  dialer_.machines["train01"]->before_call = [](const std::string& call) -> std::optional<Error> {
+  connector_.machines["train01"]->before_call = [](const std::string& call) -> std::optional<Error> {
     if (call != "dial") return Error{ErrorCode::invalid_input, "answers with rubbish: not JSON", {}};
     return std::nullopt;
   };
@@ -453,7 +453,7 @@ TEST_F(AuditTest, BehindAProxyTheNetworkIsNotAsked) {
 }
 
 TEST_F(AuditTest, ABmcThatTellsNothingIsNotedOnly) {
-  dialer_.machines["train01"]->before_call = [](const std::string& call) -> std::optional<Error> {
+  connector_.machines["train01"]->before_call = [](const std::string& call) -> std::optional<Error> {
     if (call == "settings") return Error{ErrorCode::invalid_input, "rubbish", {}};
     return std::nullopt;
   };
@@ -463,8 +463,8 @@ TEST_F(AuditTest, ABmcThatTellsNothingIsNotedOnly) {
 }
 
 TEST_F(AuditTest, TwoRunsGiveTheSameBytes) {
-  for (const auto& [name, machine] : dialer_.machines) machine->settings.http = name != "train02";
-  dialer_.machines["train02"]->settings.ipmi_over_lan = true;
+  for (const auto& [name, machine] : connector_.machines) machine->settings.http = name != "train02";
+  connector_.machines["train02"]->settings.ipmi_over_lan = true;
   EXPECT_EQ(text(audit(), OutputFormat::json), text(audit(), OutputFormat::json));
 }
 

@@ -42,13 +42,13 @@ const std::vector<DefaultLogin>& default_logins() {
 std::vector<const DefaultLogin*> logins_to_try(std::string_view manufacturer) {
   std::vector<const DefaultLogin*> found;
   for (const DefaultLogin& login : default_logins()) {
-    if (found.size() < kMostDefaultTries && is_maker(login.makers, manufacturer)) found.push_back(&login);
+    if (found.size() < kMaxDefaultTries && is_maker(login.makers, manufacturer)) found.push_back(&login);
   }
   if (!found.empty()) return found;
   for (const DefaultLogin& login : default_logins()) {
     const bool common = (login.user == "ADMIN" && login.password == "ADMIN") || login.user == "admin";
     const auto is_same = [&](const DefaultLogin* other) { return other->user == login.user; };
-    if (common && found.size() < kMostDefaultTries && std::none_of(found.begin(), found.end(), is_same))
+    if (common && found.size() < kMaxDefaultTries && std::none_of(found.begin(), found.end(), is_same))
       found.push_back(&login);
   }
   return found;

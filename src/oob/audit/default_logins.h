@@ -20,10 +20,10 @@ struct DefaultLogin {
 
 // A BMC is asked so often at most: the lowest threshold of a lockout that is shipped is three failures, and one of them
 // belongs to whoever mistypes next.
-inline constexpr std::size_t kMostDefaultTries = 2;
+inline constexpr std::size_t kMaxDefaultTries = 2;
 
 [[nodiscard]] const std::vector<DefaultLogin>& default_logins();
-// Those worth a try on a BMC of this maker, likeliest first, kMostDefaultTries at most. An unknown maker: the two that
+// Those worth a try on a BMC of this maker, likeliest first, kMaxDefaultTries at most. An unknown maker: the two that
 // most makers share.
 [[nodiscard]] std::vector<const DefaultLogin*> logins_to_try(std::string_view manufacturer);
 // Whether this is somebody's factory login, whoever made the BMC.

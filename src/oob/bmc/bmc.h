@@ -138,12 +138,12 @@ class Bmc {
 };
 
 // Opens sessions. The fleet code sees only this.
-class BmcDialer {
+class BmcConnector {
  public:
-  BmcDialer() = default;
-  BmcDialer(const BmcDialer&) = delete;
-  BmcDialer& operator=(const BmcDialer&) = delete;
-  virtual ~BmcDialer() = default;
+  BmcConnector() = default;
+  BmcConnector(const BmcConnector&) = delete;
+  BmcConnector& operator=(const BmcConnector&) = delete;
+  virtual ~BmcConnector() = default;
   // One attempt to log in. Safe to call from many threads.
   [[nodiscard]] virtual Result<std::unique_ptr<Bmc>> dial(const Endpoint& endpoint, const std::string& user,
                                                           const Secret& password) = 0;

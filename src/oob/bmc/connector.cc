@@ -3,9 +3,9 @@
 namespace weft::oob {
 namespace {
 
-class NetworkDialer final : public BmcDialer {
+class NetworkConnector final : public BmcConnector {
  public:
-  explicit NetworkDialer(Clock& clock) : clock_(clock) {}
+  explicit NetworkConnector(Clock& clock) : clock_(clock) {}
 
   Result<std::unique_ptr<Bmc>> dial(const Endpoint& endpoint, const std::string& user,
                                     const Secret& password) override {
@@ -26,6 +26,6 @@ class NetworkDialer final : public BmcDialer {
 
 }  // namespace
 
-std::unique_ptr<BmcDialer> network_dialer(Clock& clock) { return std::make_unique<NetworkDialer>(clock); }
+std::unique_ptr<BmcConnector> network_connector(Clock& clock) { return std::make_unique<NetworkConnector>(clock); }
 
 }  // namespace weft::oob

@@ -1,4 +1,4 @@
-// The dialer of the real world: Redfish or IPMI, as the endpoint says.
+// The connector of the real world: Redfish or IPMI, as the endpoint says.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,6 @@ namespace weft::oob {
 [[nodiscard]] Result<std::unique_ptr<Bmc>> dial_ipmi(const Endpoint& endpoint, const std::string& user,
                                                      const Secret& password, Clock& clock);
 
-[[nodiscard]] std::unique_ptr<BmcDialer> network_dialer(Clock& clock);
+[[nodiscard]] std::unique_ptr<BmcConnector> network_connector(Clock& clock);
 
 }  // namespace weft::oob

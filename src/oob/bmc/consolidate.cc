@@ -11,7 +11,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostText = 240;  // bytes; SEL and Redfish messages that mean something are shorter
+constexpr std::size_t kMaxText = 240;  // bytes; SEL and Redfish messages that mean something are shorter
 
 }  // namespace
 
@@ -55,7 +55,7 @@ std::string reason_of(const Error& error) {
   return told(std::string_view(error.message).substr(0, error.message.find("; ")));
 }
 
-std::string told(std::string_view text) { return printable(text, kMostText); }
+std::string told(std::string_view text) { return printable(text, kMaxText); }
 
 std::string counted(std::size_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");

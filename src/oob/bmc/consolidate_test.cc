@@ -78,7 +78,7 @@ TEST(AskAll, KeepsTheOrderAndNamesThoseThatDoNotAnswer) {
   ASSERT_EQ(unreached.size(), 2U);
   EXPECT_EQ(unreached[0].target, 1U);
   EXPECT_EQ(unreached[1].error.message, "rubbish");
-  for (const auto& [name, machine] : fakes.dialer.machines) EXPECT_EQ(machine->sessions(), 0) << name;
+  for (const auto& [name, machine] : fakes.connector.machines) EXPECT_EQ(machine->sessions(), 0) << name;
 }
 
 TEST(AskAll, ABusyBmcIsAskedAgainButNotForEver) {

@@ -13,32 +13,32 @@ namespace weft::oob {
 
 struct EndpointSpec {
   using IsRecord = void;
-  Place place;
-  model::Given<std::string> protocol;
-  model::Given<std::string> host;
-  model::Given<std::int64_t> step{1};
-  model::Given<std::int64_t> port;
-  model::Given<std::int64_t> port_step{0};
-  model::Given<std::string> ca;
-  model::Given<std::string> pin;
-  model::Given<bool> verify;
-  model::Given<std::string> proxy;
-  model::Given<std::vector<std::int64_t>> ciphers;
-  model::Given<std::vector<std::string>> workarounds;
-  model::Given<std::vector<std::string>> console;
-  model::Given<Duration> connect_limit;
-  model::Given<Duration> request_limit;
-  model::Given<std::string> role;
-  model::Given<std::string> holds;
-  model::Given<Power> power;
+  SourceLocation place;
+  model::Sourced<std::string> protocol;
+  model::Sourced<std::string> host;
+  model::Sourced<std::int64_t> step{1};
+  model::Sourced<std::int64_t> port;
+  model::Sourced<std::int64_t> port_step{0};
+  model::Sourced<std::string> ca;
+  model::Sourced<std::string> pin;
+  model::Sourced<bool> verify;
+  model::Sourced<std::string> proxy;
+  model::Sourced<std::vector<std::int64_t>> ciphers;
+  model::Sourced<std::vector<std::string>> workarounds;
+  model::Sourced<std::vector<std::string>> console;
+  model::Sourced<Duration> connect_limit;
+  model::Sourced<Duration> request_limit;
+  model::Sourced<std::string> role;
+  model::Sourced<std::string> holds;
+  model::Sourced<Power> power;
 };
 
 struct EndpointsFile {
   using IsRecord = void;
-  Place place;
-  model::Given<std::int64_t> weft_endpoints;
-  model::Given<EndpointSpec> defaults{EndpointSpec{}};
-  model::Given<model::NamedValues<EndpointSpec>> endpoints{model::NamedValues<EndpointSpec>{}};
+  SourceLocation place;
+  model::Sourced<std::int64_t> weft_endpoints;
+  model::Sourced<EndpointSpec> defaults{EndpointSpec{}};
+  model::Sourced<model::NamedValues<EndpointSpec>> endpoints{model::NamedValues<EndpointSpec>{}};
 };
 
 // Nothing after an error was reported.

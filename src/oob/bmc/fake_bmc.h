@@ -336,7 +336,7 @@ class FakeBmc final : public Bmc {
 };
 
 // Finds machines by the endpoint's device; those it does not know do not answer.
-class FakeDialer final : public BmcDialer {
+class FakeConnector final : public BmcConnector {
  public:
   std::map<std::string, std::shared_ptr<FakeMachine>> machines;
 
@@ -377,16 +377,16 @@ class FakeCredentials final : public CredentialStore {
 struct FakeFleet {
   explicit FakeFleet(Clock& clock, Journal& journal, std::vector<Target> targets, std::vector<FeedBudget> feeds = {},
                      bool on = true)
-      : inventory(std::move(targets), std::move(feeds)), fleet{inventory, dialer, credentials, clock, journal, 1} {
+      : inventory(std::move(targets), std::move(feeds)), fleet{inventory, connector, credentials, clock, journal, 1} {
     for (const Target& target : inventory.targets())
-      dialer.machines[target.name] = std::make_shared<FakeMachine>(target.name, clock, on);
+      connector.machines[target.name] = std::make_shared<FakeMachine>(target.name, clock, on);
   }
   FakeFleet(const FakeFleet&) = delete;
   FakeFleet& operator=(const FakeFleet&) = delete;
-  [[nodiscard]] FakeMachine& machine(const std::string& name) { return *dialer.machines.at(name); }
+  [[nodiscard]] FakeMachine& machine(const std::string& name) { return *connector.machines.at(name); }
 
   Inventory inventory;
-  FakeDialer dialer;
+  FakeConnector connector;
   FakeCredentials credentials;
   Fleet fleet;
 };

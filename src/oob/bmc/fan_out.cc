@@ -44,7 +44,7 @@ class FanOut {
 FanOutResult fan_out(std::uint32_t count, int width, Clock& clock, const std::function<void(std::uint32_t)>& task,
                      const std::function<void(std::uint32_t)>& progress) {
   FanOut work(count, clock, task, progress);
-  const std::uint32_t wanted = std::min(count, static_cast<std::uint32_t>(std::clamp(width, 1, kMostFanOut)));
+  const std::uint32_t wanted = std::min(count, static_cast<std::uint32_t>(std::clamp(width, 1, kMaxFanOut)));
   std::vector<std::thread> threads;
   threads.reserve(wanted);
   try {

@@ -10,7 +10,7 @@
 namespace weft::oob {
 
 inline constexpr int kDefaultFanOut = 256;
-inline constexpr int kMostFanOut = 4096;
+inline constexpr int kMaxFanOut = 4096;
 
 struct FanOutResult {
   std::uint32_t finished = 0;  // tasks that ran; fewer than asked when the clock was stopped

@@ -14,7 +14,7 @@ namespace weft::oob {
 
 struct Fleet {
   const Inventory& inventory;
-  BmcDialer& dialer;
+  BmcConnector& connector;
   CredentialStore& credentials;
   Clock& clock;
   Journal& journal;

@@ -147,7 +147,7 @@ void InventoryBuilder::apply(const EndpointsFile& file) {
   }
 }
 
-void InventoryBuilder::add_chassis(const std::string& name, const model::Given<EndpointSpec>& spec) {
+void InventoryBuilder::add_chassis(const std::string& name, const model::Sourced<EndpointSpec>& spec) {
   if (*spec->role != "chassis") {
     diagnostics_.error(spec->role.place, fmt::format("there is no role `{}`", *spec->role), "the only one is `chassis`",
                        spec->role->size());
@@ -185,7 +185,7 @@ void InventoryBuilder::add_chassis(const std::string& name, const model::Given<E
   }
 }
 
-std::uint32_t InventoryBuilder::find_or_report(const std::string& name, const Place& place) {
+std::uint32_t InventoryBuilder::find_or_report(const std::string& name, const SourceLocation& place) {
   const std::optional<std::uint32_t> at = inventory_.find(name);
   if (at) return *at;
   std::vector<std::string_view> names;
@@ -196,7 +196,7 @@ std::uint32_t InventoryBuilder::find_or_report(const std::string& name, const Pl
   return kNoTarget;
 }
 
-void InventoryBuilder::apply_one(const std::string& hosts, const model::Given<EndpointSpec>& spec) {
+void InventoryBuilder::apply_one(const std::string& hosts, const model::Sourced<EndpointSpec>& spec) {
   const Result<std::vector<std::string>> names = expand_hosts(hosts);
   if (!names.ok()) {
     diagnostics_.error(spec.place, names.error().message, {}, hosts.size());

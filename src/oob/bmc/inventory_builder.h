@@ -21,12 +21,12 @@ class InventoryBuilder {
   void fill_switch(model::DeviceId id, Target& target) const;
   void hang_on_power(model::DeviceId id, int psus, Target& target) const;
   void add_feeds();
-  void apply_one(const std::string& hosts, const model::Given<EndpointSpec>& spec);
-  void add_chassis(const std::string& name, const model::Given<EndpointSpec>& spec);
+  void apply_one(const std::string& hosts, const model::Sourced<EndpointSpec>& spec);
+  void add_chassis(const std::string& name, const model::Sourced<EndpointSpec>& spec);
   // What the file says of the n-th device of a range.
   void overlay(const EndpointSpec& spec, std::uint32_t n, Target& target);
   [[nodiscard]] bool overlay_place(const EndpointSpec& spec, std::uint32_t n, Endpoint& endpoint);
-  [[nodiscard]] std::uint32_t find_or_report(const std::string& name, const Place& place);
+  [[nodiscard]] std::uint32_t find_or_report(const std::string& name, const SourceLocation& place);
 
   const model::Cluster& cluster_;
   Diagnostics& diagnostics_;

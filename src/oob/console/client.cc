@@ -210,7 +210,7 @@ class Client {
     ended_ = true;
   }
   void say(std::string_view text) const {
-    if (options_.remark) options_.remark(text);
+    if (options_.remark) options_.note(text);
   }
 
   Fleet& fleet_;

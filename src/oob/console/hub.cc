@@ -16,8 +16,8 @@ namespace {
 
 // How long a key may wait to be sent: the console is read and the guests are heard by one thread in turn.
 constexpr Duration kTurn = milliseconds(20);
-constexpr std::size_t kMostGuests = 32;
-constexpr std::size_t kMostUnsent = 1U << 20U;  // bytes held for a guest that does not read
+constexpr std::size_t kMaxGuests = 32;
+constexpr std::size_t kMaxUnsent = 1U << 20U;  // bytes held for a guest that does not read
 constexpr Duration kFirstGuest = milliseconds(2'000);
 constexpr Duration kFarewell = milliseconds(200);
 
@@ -37,7 +37,7 @@ Result<std::unique_ptr<ConsoleHub>> ConsoleHub::open(Fleet& fleet, std::uint32_t
   if (!log.ok()) return log.error();
   hub->log_ = std::move(log).value();
   if (const Status opened = hub->session_.open(); !opened.ok()) {
-    (void)hub->log_->remark("the console did not open: " + opened.error().message);
+    (void)hub->log_->note("the console did not open: " + opened.error().message);
     // Not "conflict": that says that another process of ours is the holder.
     Error error = opened.error();
     if (error.code == ErrorCode::conflict) error.code = ErrorCode::unavailable;
@@ -97,7 +97,7 @@ void ConsoleHub::accept_guests() {
   for (;;) {
     const int descriptor = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (descriptor < 0) return;
-    if (guests_.size() >= kMostGuests || !is_peer_trusted(descriptor)) {
+    if (guests_.size() >= kMaxGuests || !is_peer_trusted(descriptor)) {
       ::close(descriptor);
       continue;
     }
@@ -114,7 +114,7 @@ void ConsoleHub::serve(Guest& guest) {
     if (!frame.ok() || !frame->has_value()) break;
     hear(guest, static_cast<char>((*frame)->type) + (*frame)->bytes);
   }
-  if (guest.lost > 0 && guest.out.size() < kMostUnsent / 2) {
+  if (guest.lost > 0 && guest.out.size() < kMaxUnsent / 2) {
     const std::uint64_t lost = guest.lost;
     guest.lost = 0;
     send(guest, frame_bytes(FrameType::remark, fmt::format("{} bytes were not shown: too slow", lost)), false);
@@ -176,7 +176,7 @@ void ConsoleHub::give_pen(Guest* guest) {
 }
 
 void ConsoleHub::send(Guest& guest, std::string_view bytes, bool may_be_lost) {
-  if (may_be_lost && (guest.lost > 0 || guest.out.size() + bytes.size() > kMostUnsent)) {
+  if (may_be_lost && (guest.lost > 0 || guest.out.size() + bytes.size() > kMaxUnsent)) {
     guest.lost += bytes.size();
     return;
   }
@@ -185,16 +185,16 @@ void ConsoleHub::send(Guest& guest, std::string_view bytes, bool may_be_lost) {
 
 void ConsoleHub::show(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::string frame = frame_bytes(FrameType::output, bytes.substr(0, kMostFrame));
+    const std::string frame = frame_bytes(FrameType::output, bytes.substr(0, kMaxFrame));
     for (Guest& guest : guests_) {
       if (guest.greeted) send(guest, frame, true);
     }
-    bytes.remove_prefix(std::min(bytes.size(), kMostFrame));
+    bytes.remove_prefix(std::min(bytes.size(), kMaxFrame));
   }
 }
 
 void ConsoleHub::tell(const std::string& text) {
-  if (log_ != nullptr) (void)log_->remark(text);
+  if (log_ != nullptr) (void)log_->note(text);
   for (Guest& guest : guests_) {
     if (guest.greeted) send(guest, frame_bytes(FrameType::remark, text), false);
   }

@@ -64,7 +64,7 @@ Result<std::optional<Frame>> take_frame(std::string& buffer) {
   if (buffer.size() < kHeader) return std::optional<Frame>();
   std::uint32_t size = 0;
   for (std::size_t i = 1; i < kHeader; ++i) size = (size << 8U) | static_cast<unsigned char>(buffer[i]);
-  if (std::strchr("HITOPRG", buffer[0]) == nullptr || buffer[0] == '\0' || size > kMostFrame)
+  if (std::strchr("HITOPRG", buffer[0]) == nullptr || buffer[0] == '\0' || size > kMaxFrame)
     return Error{ErrorCode::invalid_input, "the other end does not speak weft's words", {}};
   if (buffer.size() < kHeader + size) return std::optional<Frame>();
   Frame frame{static_cast<FrameType>(buffer[0]), buffer.substr(kHeader, size)};
@@ -118,7 +118,7 @@ bool read_available(int descriptor, std::string& buffer) {
     const ssize_t got = ::recv(descriptor, piece.data(), piece.size(), MSG_DONTWAIT);
     if (got > 0) {
       buffer.append(piece.data(), static_cast<std::size_t>(got));
-      if (buffer.size() > 2 * kMostFrame) return true;  // the rest later
+      if (buffer.size() > 2 * kMaxFrame) return true;  // the rest later
       continue;
     }
     if (got < 0 && errno == EINTR) continue;

@@ -27,7 +27,7 @@ struct Frame {
   FrameType type = FrameType::remark;
   std::string bytes{};
 };
-inline constexpr std::size_t kMostFrame = 64U << 10U;  // bytes
+inline constexpr std::size_t kMaxFrame = 64U << 10U;  // bytes
 
 [[nodiscard]] std::string frame_bytes(FrameType type, std::string_view bytes);
 // Takes a whole frame from the front of `buffer`; none when there is not one yet. An error when it is no frame.

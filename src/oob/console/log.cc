@@ -27,7 +27,7 @@ std::deque<std::string> tail_of(int file, std::size_t size) {
   std::size_t at = size > kTail ? text.find('\n') + 1 : 0;  // 0 again when there is none
   for (std::size_t end = text.find('\n', at); end != std::string::npos; end = text.find('\n', at)) {
     lines.push_back(printable(std::string_view(text).substr(at, end - at)));
-    if (lines.size() > ConsoleLog::kMostRecent) lines.pop_front();
+    if (lines.size() > ConsoleLog::kMaxRecent) lines.pop_front();
     at = end + 1;
   }
   return lines;
@@ -62,8 +62,7 @@ Result<std::unique_ptr<ConsoleLog>> ConsoleLog::open(const std::string& folder, 
   }
   log->lock_ = std::move(lock).value();
   if (Status opened = log->open_log(); !opened.ok()) return opened.error();
-  if (Status said =
-          log->remark(fmt::format("opened by {}{}{}", log->who_, why.empty() ? "" : ": ", printable(why, 200)));
+  if (Status said = log->note(fmt::format("opened by {}{}{}", log->who_, why.empty() ? "" : ": ", printable(why, 200)));
       !said.ok())
     return said.error();
   return log;
@@ -71,7 +70,7 @@ Result<std::unique_ptr<ConsoleLog>> ConsoleLog::open(const std::string& folder, 
 
 ConsoleLog::~ConsoleLog() {
   if (!file_.ok()) return;
-  (void)remark(fmt::format("closed by {}, {} bytes", who_, bytes_));
+  (void)note(fmt::format("closed by {}, {} bytes", who_, bytes_));
   (void)sync_file(file_, path_);
 }
 
@@ -102,7 +101,7 @@ Status ConsoleLog::rotate() {
 
 void ConsoleLog::write_line(const std::string& line) {
   recent_.push_back(line);
-  if (recent_.size() > kMostRecent) recent_.pop_front();
+  if (recent_.size() > kMaxRecent) recent_.pop_front();
   if (size_ > 0 && size_ + line.size() + 1 > options_.rotate_bytes) {
     if (Status rotated = rotate(); !rotated.ok()) problem_ = rotated;
   }
@@ -134,7 +133,7 @@ Status ConsoleLog::flush() {
   return take_problem();
 }
 
-Status ConsoleLog::remark(std::string_view text) {
+Status ConsoleLog::note(std::string_view text) {
   lines_.flush();  // so that times only grow
   write_line(log_line(clock_.wall_ms(), LineMark::remark, visible_text(text)));
   return take_problem();

@@ -36,7 +36,7 @@ class ConsoleLog {
   Status append(std::string_view bytes);
   Status tick();   // gives out an unfinished line that waits for a second
   Status flush();  // at once
-  Status remark(std::string_view text);
+  Status note(std::string_view text);
 
   // The last lines of the log as they stand in it, those of earlier openings too.
   [[nodiscard]] std::vector<std::string> recent(std::size_t lines) const;
@@ -44,7 +44,7 @@ class ConsoleLog {
   [[nodiscard]] const std::string& device() const { return device_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  // from the console since it was opened
 
-  static constexpr std::size_t kMostRecent = 1000;  // lines
+  static constexpr std::size_t kMaxRecent = 1000;  // lines
 
  private:
   ConsoleLog(std::string folder, std::string device, std::string who, Clock& clock, const ConsoleLogOptions& options);

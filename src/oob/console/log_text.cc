@@ -10,7 +10,7 @@ namespace weft::oob {
 namespace {
 
 constexpr Duration kPartialWait = milliseconds(1'000);
-constexpr std::size_t kMostPattern = 256;  // bytes
+constexpr std::size_t kMaxPattern = 256;  // bytes
 constexpr char kEscape = '\x1b';
 constexpr char kBell = '\x07';
 
@@ -88,14 +88,14 @@ void ConsoleLines::feed(std::string_view bytes) {
       began_ = clock_.now();
     }
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
-    const std::size_t room = kMostConsoleLine - line_.size();
+    const std::size_t room = kMaxConsoleLine - line_.size();
     const std::size_t taken = std::min(end, room);
     line_ += bytes.substr(0, taken);
     bytes.remove_prefix(taken);
     if (taken == end && !bytes.empty()) {
       bytes.remove_prefix(1);
       give_out(true);
-    } else if (line_.size() >= kMostConsoleLine) {
+    } else if (line_.size() >= kMaxConsoleLine) {
       give_out(false);
     }
   }
@@ -120,8 +120,8 @@ void ConsoleLines::give_out(bool ended) {
 }
 
 Result<ConsoleMatcher> ConsoleMatcher::make(const std::string& pattern) {
-  if (pattern.empty() || pattern.size() > kMostPattern)
-    return Error{ErrorCode::invalid_input, fmt::format("a pattern has 1 to {} bytes", kMostPattern), {}};
+  if (pattern.empty() || pattern.size() > kMaxPattern)
+    return Error{ErrorCode::invalid_input, fmt::format("a pattern has 1 to {} bytes", kMaxPattern), {}};
   ConsoleMatcher matcher;
   try {
     // libstdc++'s breadth-first matcher: no back-references, no exponential time, no deep recursion.
@@ -137,7 +137,7 @@ bool ConsoleMatcher::feed(std::string_view bytes) {
   while (!seen_ && !bytes.empty()) {
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());
     line_ += bytes.substr(0, end);
-    if (line_.size() > kMostConsoleLine) line_.erase(0, line_.size() - kMostConsoleLine);
+    if (line_.size() > kMaxConsoleLine) line_.erase(0, line_.size() - kMaxConsoleLine);
     const bool ended = end < bytes.size();
     bytes.remove_prefix(ended ? end + 1 : end);
     if (test()) return true;
@@ -153,7 +153,7 @@ bool ConsoleMatcher::test() {
   } catch (const std::regex_error&) {
     seen_ = false;  // too complex for this line
   }
-  if (seen_) found_ = printable(plain, kMostConsoleLine);
+  if (seen_) found_ = printable(plain, kMaxConsoleLine);
   return seen_;
 }
 

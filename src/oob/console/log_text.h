@@ -14,7 +14,7 @@
 namespace weft::oob {
 
 // A line longer than this is broken, so that a console without line ends fills no memory.
-inline constexpr std::size_t kMostConsoleLine = 4096;  // bytes
+inline constexpr std::size_t kMaxConsoleLine = 4096;  // bytes
 
 // ESC is "^[", other controls "^X", DEL "^?", bytes that are not UTF-8 "\xNN". Tabs stay.
 [[nodiscard]] std::string visible_text(std::string_view bytes);

@@ -120,7 +120,7 @@ Result<ConsoleCapture> capture_console(Fleet& fleet, std::uint32_t target, Durat
   }
   ConsoleAccess access(fleet.journal, log.device());
   if (const Status begun = access.begin("capture", {}); !begun.ok()) return begun.error();
-  ConsoleSession session(fleet, target, [&](const std::string& text) { (void)log.remark(text); });
+  ConsoleSession session(fleet, target, [&](const std::string& text) { (void)log.note(text); });
   const Duration start = fleet.clock.now();
   const auto left = [&] { return limit == Duration(0) ? kReadWait : start + limit - fleet.clock.now(); };
   const Status opened = session.open();

@@ -101,9 +101,9 @@ class SerialBmc final : public Bmc {
   Clock& clock_;
 };
 
-class SerialDialer final : public BmcDialer {
+class SerialConnector final : public BmcConnector {
  public:
-  explicit SerialDialer(Clock& clock) : clock_(clock) {}
+  explicit SerialConnector(Clock& clock) : clock_(clock) {}
   Result<std::unique_ptr<Bmc>> dial(const Endpoint& endpoint, const std::string&, const Secret&) override {
     if (refuses.load()) return Error{ErrorCode::refused, "login refused", endpoint.device};
     return std::unique_ptr<Bmc>(std::make_unique<SerialBmc>(serial, clock_));
@@ -139,15 +139,15 @@ struct Desk {
   TheClock clock;
   MemoryJournal journal;
   Inventory inventory;
-  SerialDialer dialer{clock};
+  SerialConnector connector{clock};
   FakeCredentials credentials;
-  Fleet fleet{inventory, dialer, credentials, clock, journal};
+  Fleet fleet{inventory, connector, credentials, clock, journal};
 };
 
 TEST(ConsoleCapture, SeesWhatItWaitsFor) {
   Desk<ManualClock> desk;
-  desk.dialer.serial->say("GRUB\r\n");
-  desk.dialer.serial->say("train001 login: ");
+  desk.connector.serial->say("GRUB\r\n");
+  desk.connector.serial->say("train001 login: ");
   const auto log = desk.log();
   const Result<ConsoleCapture> capture = capture_console(desk.fleet, 0, milliseconds(60'000), "login:", *log);
   ASSERT_TRUE(capture.ok()) << capture.error().text();
@@ -175,9 +175,9 @@ TEST(ConsoleCapture, TimeEndsIt) {
 
 TEST(ConsoleCapture, ComesBackAfterADrop) {
   Desk<ManualClock> desk;
-  desk.dialer.serial->drops = 1;
-  desk.dialer.serial->opens_to_refuse = 0;
-  desk.dialer.serial->say("after\n");
+  desk.connector.serial->drops = 1;
+  desk.connector.serial->opens_to_refuse = 0;
+  desk.connector.serial->say("after\n");
   const auto log = desk.log();
   const Result<ConsoleCapture> capture = capture_console(desk.fleet, 0, milliseconds(60'000), "after", *log);
   ASSERT_TRUE(capture.ok());
@@ -190,17 +190,17 @@ TEST(ConsoleCapture, ComesBackAfterADrop) {
 
 TEST(ConsoleCapture, WaitsForABusyConsoleButNotForAWrongPassword) {
   Desk<ManualClock> desk;
-  desk.dialer.serial->opens_to_refuse = 3;
-  desk.dialer.serial->say("x\n");
+  desk.connector.serial->opens_to_refuse = 3;
+  desk.connector.serial->say("x\n");
   const auto log = desk.log();
   Result<ConsoleCapture> capture = capture_console(desk.fleet, 0, milliseconds(60'000), "x", *log);
   ASSERT_TRUE(capture.ok());
   EXPECT_TRUE(capture->seen);
-  desk.dialer.serial->opens_to_refuse = 1000;
+  desk.connector.serial->opens_to_refuse = 1000;
   capture = capture_console(desk.fleet, 0, milliseconds(60'000), "x", *log);
   ASSERT_FALSE(capture.ok());
   EXPECT_EQ(capture.error().code, ErrorCode::conflict);
-  desk.dialer.refuses = true;
+  desk.connector.refuses = true;
   const Duration before = desk.clock.now();
   EXPECT_EQ(capture_console(desk.fleet, 0, milliseconds(60'000), "x", *log).error().code, ErrorCode::refused);
   EXPECT_EQ(desk.clock.now(), before);
@@ -212,7 +212,7 @@ TEST(ConsoleCapture, AProgramIsAConsole) {
   const Result<ConsoleCapture> capture = capture_console(desk.fleet, 0, milliseconds(5'000), "hello from", *log);
   ASSERT_TRUE(capture.ok()) << capture.error().text();
   EXPECT_TRUE(capture->seen);
-  EXPECT_EQ(desk.dialer.serial->opens, 0);  // the BMC was not asked
+  EXPECT_EQ(desk.connector.serial->opens, 0);  // the BMC was not asked
 }
 
 TEST(ConsoleKeys, LikeSsh) {
@@ -294,17 +294,17 @@ bool within_a_minute(const std::function<bool()>& holds) {
 
 TEST(ConsoleHubConcurrent, SeveralLookAndOneWrites) {
   Desk<SystemClock> desk;
-  desk.dialer.serial->echo = true;
+  desk.connector.serial->echo = true;
   Person alice(desk, "alice");
   ASSERT_TRUE(alice.sees("[alice writes]"));
-  desk.dialer.serial->say("kernel: hello\r\n");
+  desk.connector.serial->say("kernel: hello\r\n");
   ASSERT_TRUE(alice.sees("kernel: hello"));
   Person bob(desk, "bob");
   ASSERT_TRUE(bob.sees("| kernel: hello>"));  // what went before
   ASSERT_TRUE(bob.sees("[alice writes; ~t takes over]"));
   Person eve(desk, "eve", {.view = true});
   ASSERT_TRUE(alice.sees("[eve looks on and does not write]"));
-  EXPECT_EQ(desk.dialer.serial->opens, 1);  // one session for three
+  EXPECT_EQ(desk.connector.serial->opens, 1);  // one session for three
   alice.type("uptime");
   ASSERT_TRUE(bob.sees("uptime"));
   ASSERT_TRUE(eve.sees("uptime"));
@@ -317,12 +317,12 @@ TEST(ConsoleHubConcurrent, SeveralLookAndOneWrites) {
   ASSERT_TRUE(alice.sees("whoami"));
   alice.type("z");
   ASSERT_TRUE(alice.sees("[bob writes; ~t takes over]"));
-  EXPECT_EQ(desk.dialer.serial->everything_heard(), "uptimewhoami");
+  EXPECT_EQ(desk.connector.serial->everything_heard(), "uptimewhoami");
 }
 
 TEST(ConsoleHubConcurrent, TheFirstByteIsSeenByWhoeverOpened) {
   Desk<SystemClock> desk;
-  desk.dialer.serial->say("BIOS\r\n");
+  desk.connector.serial->say("BIOS\r\n");
   Person alice(desk, "alice", {.until = "BIOS"});
   alice.join();
   ASSERT_TRUE(alice.outcome().ok());
@@ -339,7 +339,7 @@ TEST(ConsoleHubConcurrent, WhoStaysTakesOver) {
   alice.reset();
   ASSERT_TRUE(bob.sees("this command holds the console now"));
   ASSERT_TRUE(bob.sees("[bob writes]"));
-  desk.dialer.serial->say("still here\r\n");
+  desk.connector.serial->say("still here\r\n");
   ASSERT_TRUE(bob.sees("still here"));
   Person carol(desk, "carol");
   ASSERT_TRUE(carol.sees("still here"));
@@ -355,7 +355,7 @@ TEST(ConsoleHubConcurrent, WhoStaysTakesOver) {
 
 TEST(ConsoleHubConcurrent, UntilAndSendAndTimeAndTake) {
   Desk<SystemClock> desk;
-  desk.dialer.serial->echo = true;
+  desk.connector.serial->echo = true;
   Person waiter(desk, "waiter", {.send = "ping\r", .until = "pi.g"});
   waiter.join();
   ASSERT_TRUE(waiter.outcome().ok()) << waiter.outcome().error().text();
@@ -396,9 +396,9 @@ TEST(ConsoleHubConcurrent, RubbishFromAGuestHurtsNobody) {
     EXPECT_TRUE(within_a_minute([&] { return !read_available(*guest, answer); }));  // it is shown the door
     ::close(*guest);
   }
-  desk.dialer.serial->say("fine");
+  desk.connector.serial->say("fine");
   EXPECT_TRUE(alice.sees("fine"));
-  EXPECT_EQ(desk.dialer.serial->everything_heard(), "");
+  EXPECT_EQ(desk.connector.serial->everything_heard(), "");
 }
 
 TEST(ConsoleHubConcurrent, ASlowGuestLosesOutputNotTheConsole) {
@@ -412,13 +412,13 @@ TEST(ConsoleHubConcurrent, ASlowGuestLosesOutputNotTheConsole) {
   ASSERT_TRUE(alice.sees("[slow looks on"));
   // More than is held for a guest, at the pace of one who reads.
   for (int i = 0; i < 30; ++i) {
-    desk.dialer.serial->say(std::string(80'000, 'x') + "\npart " + std::to_string(i) + ".\n");
+    desk.connector.serial->say(std::string(80'000, 'x') + "\npart " + std::to_string(i) + ".\n");
     ASSERT_TRUE(alice.sees("part " + std::to_string(i) + "."));
   }
   std::string heard;
   EXPECT_TRUE(within_a_minute([&] {
     (void)read_available(*slow, heard);
-    if (heard.size() > kMostFrame * 2) heard.erase(0, heard.size() - kMostFrame);
+    if (heard.size() > kMaxFrame * 2) heard.erase(0, heard.size() - kMaxFrame);
     return heard.find("bytes were not shown: too slow") != std::string::npos;
   }));
   ::close(*slow);
@@ -433,7 +433,7 @@ TEST(ConsoleHubConcurrent, ALongFolderIsNoTrouble) {
 
 TEST(ConsoleHubConcurrent, AWrongPasswordIsSaidAtOnce) {
   Desk<SystemClock> desk;
-  desk.dialer.refuses = true;
+  desk.connector.refuses = true;
   Person alice(desk, "alice");
   alice.join();
   ASSERT_FALSE(alice.outcome().ok());

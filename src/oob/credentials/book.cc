@@ -52,7 +52,7 @@ class BookReader {
   }
 
  private:
-  void bad(const Place& place, std::string message) { diagnostics_.error(place, std::move(message)); }
+  void bad(const SourceLocation& place, std::string message) { diagnostics_.error(place, std::move(message)); }
 
   void read_root(const YamlNode& root) {
     if (root.kind != YamlNode::Kind::mapping) return bad({file_, 1, 1}, "is not a file of credentials");
@@ -148,7 +148,7 @@ class BookReader {
     }
   }
 
-  void add_device(const std::string& host, const Place& place, const std::optional<Credential>& credential,
+  void add_device(const std::string& host, const SourceLocation& place, const std::optional<Credential>& credential,
                   std::unordered_map<std::string, std::uint32_t>& lines) {
     const auto [known, fresh] = lines.try_emplace(host, place.line);
     if (!fresh) return bad(place, fmt::format("a device has an entry already, on line {}", known->second));

@@ -16,7 +16,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostDocument = 64U << 20U;  // bytes a program may print
+constexpr std::size_t kMaxDocument = 64U << 20U;  // bytes a program may print
 constexpr Duration kProgramLimit = milliseconds(60'000);
 
 Error no_credential(const std::string& store, const std::string& device) {
@@ -111,7 +111,7 @@ Result<std::unique_ptr<CredentialStore>> open_program(Program program) {
   ProcessRequest request;
   request.words = program.get;
   request.limit = kProgramLimit;
-  request.most_output = kMostDocument;
+  request.most_output = kMaxDocument;
   request.environment = program.environment;
   Result<ProcessOutcome> ran = run_process(request);
   if (!ran.ok())

@@ -19,7 +19,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64U << 20U;  // a million devices have less
+constexpr std::uint64_t kMaxBytes = 64U << 20U;  // a million devices have less
 
 // Whoever could read or replace the file knows every password in it.
 Status check_privacy(const struct stat& info, const std::string& path) {
@@ -119,7 +119,7 @@ class FileCredentials final : public CredentialStore {
     const Result<struct stat> info = stat_of(file.value(), shown_);
     if (!info.ok()) return info.error();
     if (Status fine = check_privacy(info.value(), shown_); !fine.ok()) return fine;
-    if (static_cast<std::uint64_t>(info->st_size) > kMostBytes)
+    if (static_cast<std::uint64_t>(info->st_size) > kMaxBytes)
       return Error{ErrorCode::invalid_input, "is too large", shown_};
     Result<std::string> text = read_at(file.value(), 0, static_cast<std::size_t>(info->st_size), shown_);
     if (!text.ok()) return text.error();
@@ -156,7 +156,7 @@ class FileCredentials final : public CredentialStore {
     const Result<struct stat> info = stat_of(log_, log_path());
     if (!info.ok()) return info.error();
     const auto size = static_cast<std::uint64_t>(info->st_size);
-    if (size < log_size_ || size > kMostBytes)
+    if (size < log_size_ || size > kMaxBytes)
       return Error{ErrorCode::conflict, "was changed by something else than weft", log_path()};
     if (size == log_size_ && !log_id_.empty()) return {};
     const Result<std::string> text = read_at(log_, log_size_, static_cast<std::size_t>(size - log_size_), log_path());

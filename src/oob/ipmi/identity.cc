@@ -15,7 +15,7 @@ constexpr std::uint8_t kGetSystemGuid = 0x37;     // section 22.14
 constexpr std::uint8_t kGetInventoryInfo = 0x10;  // section 34.1
 constexpr std::uint8_t kReadInventory = 0x11;     // section 34.2
 // The areas wanted stand at the front; vendors fill the rest of large memories with other things.
-constexpr std::size_t kMostInventory = 2048;
+constexpr std::size_t kMaxInventory = 2048;
 constexpr std::uint8_t kInventoryPart = 16;  // every BMC can send so much at once
 
 struct CloseInventory {
@@ -63,7 +63,7 @@ Result<IpmiBytes> read_inventory(IpmiSession& session) {
       {.function = kNetStorage, .command = kGetInventoryInfo, .data = {0}, .what = "read the inventory"});
   if (!info) return info.error();
   if (info->size() < 3) return IpmiBytes();
-  const std::size_t whole = std::min(std::size_t{(*info)[0]} | (std::size_t{(*info)[1]} << 8U), kMostInventory);
+  const std::size_t whole = std::min(std::size_t{(*info)[0]} | (std::size_t{(*info)[1]} << 8U), kMaxInventory);
   const bool words = ((*info)[2] & 1) != 0;  // addressed by two bytes each
   IpmiBytes inventory;
   while (inventory.size() < whole) {

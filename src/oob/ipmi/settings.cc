@@ -16,12 +16,12 @@ constexpr std::uint8_t kGetLanParameter = 0x02;    // section 23.2
 constexpr std::uint8_t kCipherEntries = 23;        // table 23-4
 constexpr std::uint8_t kCipherPrivileges = 24;
 constexpr std::size_t kRecordBytes = 16;  // an answer holds at most this much of the list
-constexpr std::uint8_t kMostParts = 0x40;
+constexpr std::uint8_t kMaxParts = 0x40;
 
 // The whole list of records, part by part. not_found: the BMC does not know the command.
 Result<IpmiBytes> cipher_records(IpmiSession& session) {
   IpmiBytes records;
-  for (std::uint8_t part = 0; part < kMostParts; ++part) {
+  for (std::uint8_t part = 0; part < kMaxParts; ++part) {
     const Result<IpmiBytes> answer = session.command({.command = kGetChannelCiphers,
                                                       .data = {kThisChannel, 0, static_cast<std::uint8_t>(0x80 | part)},
                                                       .what = "read the cipher suites"});

@@ -61,7 +61,7 @@ class FileJournal final : public Journal {
     pending.entry.who = who_;
     pending.middle = line_middle(pending.entry);
     // Room for the number, the time and the two hashes.
-    if (pending.middle.size() + 512 > kMostJournalLine)
+    if (pending.middle.size() + 512 > kMaxJournalLine)
       return Error{ErrorCode::invalid_input, "an entry is longer than a journal's line may be", path_};
     group_.submit(pending);
     return std::move(pending.status);

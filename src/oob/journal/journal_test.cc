@@ -344,7 +344,7 @@ TEST_F(JournalTest, OddDetailsAreKept) {
     ASSERT_TRUE(journal->append(odd).ok());
     odd.detail = Value("just text");
     ASSERT_TRUE(journal->append(odd).ok());
-    odd.detail = Value(std::string(kMostJournalLine, 'x'));
+    odd.detail = Value(std::string(kMaxJournalLine, 'x'));
     EXPECT_EQ(journal->append(odd).error().code, ErrorCode::invalid_input);
     const Result<std::vector<JournalEntry>> entries = journal->read();
     ASSERT_TRUE(entries.ok()) << entries.error().text();

@@ -138,11 +138,11 @@ bool looks_whole(std::string_view line, std::string& claimed_hash) {
 
 Result<JournalLine> parse_line(std::string_view line) {
   JournalLine read;
-  if (line.size() > kMostJournalLine) return bad("is longer than an entry can be");
+  if (line.size() > kMaxJournalLine) return bad("is longer than an entry can be");
   if (!looks_whole(line, read.entry.hash)) return bad("is not an entry");
   Diagnostics diagnostics;
   const std::optional<YamlNode> root =
-      parse_json_text(line, {}, diagnostics, {.bytes = kMostJournalLine, .nodes = 100'000, .depth = 64});
+      parse_json_text(line, {}, diagnostics, {.bytes = kMaxJournalLine, .nodes = 100'000, .depth = 64});
   if (!root) return bad("is not JSON");
   if (diagnostics.warning_count() > 0) return bad("has a key twice");
   if (Status shape = check_shape(*root); !shape.ok()) return shape.error();

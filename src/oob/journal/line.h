@@ -15,7 +15,7 @@
 
 namespace weft::oob {
 
-inline constexpr std::size_t kMostJournalLine = 1U << 20U;  // bytes; an entry is a few hundred
+inline constexpr std::size_t kMaxJournalLine = 1U << 20U;  // bytes; an entry is a few hundred
 inline constexpr std::string_view kTornVerb = "journal.torn";
 
 // What stands for the hash of the line before the first.

@@ -9,10 +9,10 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostKept = 100;       // problems and notes; the rest is counted
+constexpr std::size_t kMaxKept = 100;        // problems and notes; the rest is counted
 constexpr std::size_t kChunk = 256U << 10U;  // bytes read at once
 constexpr std::size_t kWindow = 64U << 10U;  // looked at first from the end
-constexpr std::size_t kMostWindow = kMostTorn + 2 * kMostJournalLine;
+constexpr std::size_t kMaxWindow = kMaxTorn + 2 * kMaxJournalLine;
 
 bool begins_like(std::string_view piece, std::string_view whole) {
   const std::size_t size = std::min(piece.size(), whole.size());
@@ -50,12 +50,12 @@ bool describes(const JournalEntry& entry, const std::string& torn) {
 }  // namespace
 
 void JournalScan::problem(std::uint64_t line, std::string_view what) {
-  if (problems_.size() < kMostKept) {
+  if (problems_.size() < kMaxKept) {
     problems_.push_back(fmt::format("line {}: {}", line, what));
     return;
   }
   ++more_problems_;
-  problems_.resize(kMostKept);
+  problems_.resize(kMaxKept);
   problems_.push_back(fmt::format("and {} more", more_problems_));
 }
 
@@ -66,7 +66,7 @@ void JournalScan::feed(std::string_view bytes) {
     if (end != std::string_view::npos && partial_.empty() && skipped_ == 0) {
       take_line(part, true);
     } else {
-      const std::size_t room = kMostTorn - std::min(kMostTorn, partial_.size());
+      const std::size_t room = kMaxTorn - std::min(kMaxTorn, partial_.size());
       partial_ += part.substr(0, room);
       skipped_ += part.size() - std::min(part.size(), room);
       if (end == std::string_view::npos) return;
@@ -112,7 +112,7 @@ void JournalScan::take_line(std::string_view line, bool ended) {
 }
 
 void JournalScan::take_piece(std::string_view piece, const std::string& why) {
-  if (!may_be_torn(piece, place_.number + 1) || torn_.size() + piece.size() > kMostTorn) {
+  if (!may_be_torn(piece, place_.number + 1) || torn_.size() + piece.size() > kMaxTorn) {
     problem(line_, why);
     return;
   }
@@ -141,7 +141,7 @@ void JournalScan::take_entry(JournalLine&& read, std::uint64_t end) {
     problem(line_, "does not follow the entry before it: one was altered, added or removed");
   }
   if (read.entry.time < last_time_) {
-    if (notes_.size() < kMostKept)
+    if (notes_.size() < kMaxKept)
       notes_.push_back(fmt::format("line {}: the clock went back, from {} to {}", line_, last_time_, read.entry.time));
   }
   last_time_ = read.entry.time;
@@ -151,7 +151,7 @@ void JournalScan::take_entry(JournalLine&& read, std::uint64_t end) {
 }
 
 Result<ChainPlace> find_chain_end(const Descriptor& file, std::uint64_t size, const std::string& path) {
-  for (std::size_t window = kWindow;; window = std::min(window * 4, kMostWindow)) {
+  for (std::size_t window = kWindow;; window = std::min(window * 4, kMaxWindow)) {
     const std::uint64_t from = size > window ? size - window : 0;
     const Result<std::string> bytes = read_at(file, from, static_cast<std::size_t>(size - from), path);
     if (!bytes.ok()) return bytes.error();
@@ -166,7 +166,7 @@ Result<ChainPlace> find_chain_end(const Descriptor& file, std::uint64_t size, co
       end = before;
     }
     if (from == 0) return ChainPlace{};
-    if (window == kMostWindow)
+    if (window == kMaxWindow)
       return Error{ErrorCode::invalid_input, "is not a journal: there is no entry near its end", path};
   }
 }

@@ -21,7 +21,7 @@ struct ChainPlace {
   std::string hash = first_previous();
 };
 
-inline constexpr std::size_t kMostTorn = 4U << 20U;  // bytes that crashes may leave between two entries
+inline constexpr std::size_t kMaxTorn = 4U << 20U;  // bytes that crashes may leave between two entries
 
 class JournalScan {
  public:
@@ -69,7 +69,7 @@ class JournalScan {
   std::vector<std::string> notes_;
 };
 
-// The last entry of the file, found from its end without reading it all. Place zero when there is none.
+// The last entry of the file, found from its end without reading it all. SourceLocation zero when there is none.
 [[nodiscard]] Result<ChainPlace> find_chain_end(const Descriptor& file, std::uint64_t size, const std::string& path);
 // Feeds [scan's place, size) in pieces, then finish().
 [[nodiscard]] Status scan_file(const Descriptor& file, std::uint64_t size, const std::string& path, JournalScan& scan);

@@ -20,7 +20,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostBatch = 512U << 10U;   // bytes of messages between two moves of the cursor
+constexpr std::size_t kMaxBatch = 512U << 10U;    // bytes of messages between two moves of the cursor
 constexpr std::size_t kReadAhead = 1U << 20U;     // bytes of the journal read at once
 constexpr auto kRetry = std::chrono::seconds(5);  // while the command runs and the server is away
 
@@ -142,7 +142,7 @@ class Forwarding {
       batch += fmt::format("{} {}", message.size(), message);  // octet counting, RFC 6587 section 3.4.1
       ++count;
       reached.number = line.entry.number;
-      full = batch.size() >= kMostBatch;
+      full = batch.size() >= kMaxBatch;
     };
     // Where each entry ends is known to the scan alone, so lines are fed one by one.
     std::uint64_t at = place_.offset;

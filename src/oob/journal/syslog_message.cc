@@ -15,10 +15,10 @@ constexpr int kWarning = 4;
 constexpr int kNotice = 5;
 constexpr int kInformational = 6;
 
-constexpr std::size_t kMostMessage = 8192;  // RFC 5425 section 4.3.1: receivers SHOULD take that much
-constexpr std::size_t kMostParameter = 512;
-constexpr std::size_t kMostHostname = 255;  // RFC 5424 section 6
-constexpr std::size_t kMostMessageId = 32;
+constexpr std::size_t kMaxMessage = 8192;  // RFC 5425 section 4.3.1: receivers SHOULD take that much
+constexpr std::size_t kMaxParameter = 512;
+constexpr std::size_t kMaxHostname = 255;  // RFC 5424 section 6
+constexpr std::size_t kMaxMessageId = 32;
 constexpr std::string_view kBom = "\xEF\xBB\xBF";  // section 6.4: marks the text as UTF-8
 
 int severity_of(const JournalEntry& entry) {
@@ -57,7 +57,7 @@ std::string_view cut_utf8(std::string_view text, std::size_t most) {
 // PARAM-VALUE of section 6.3.3: UTF-8, with \ before ", \ and ].
 std::string parameter(std::string_view name, std::string_view value) {
   std::string out = fmt::format(" {}=\"", name);
-  for (const char c : printable(cut_utf8(value, kMostParameter))) {
+  for (const char c : printable(cut_utf8(value, kMaxParameter))) {
     if (c == '"' || c == '\\' || c == ']') out += '\\';
     out += c;
   }
@@ -86,7 +86,7 @@ std::optional<std::uint16_t> port_of(std::string_view text) {
 std::string syslog_message(const JournalEntry& entry, std::string_view hostname) {
   std::string message =
       fmt::format("<{}>1 {} {} weft - {} ", kLogAudit * 8 + severity_of(entry), header_word(entry.time, 64),
-                  header_word(hostname, kMostHostname), header_word(entry.verb, kMostMessageId));
+                  header_word(hostname, kMaxHostname), header_word(entry.verb, kMaxMessageId));
   // 32473 is the enterprise number that RFC 5612 keeps for documentation: weft has none of its own.
   message += "[weft@32473";
   message += parameter("number", std::to_string(entry.number));
@@ -98,7 +98,7 @@ std::string syslog_message(const JournalEntry& entry, std::string_view hostname)
   message += "] ";
   message += kBom;
   const std::string text = message_text(entry);
-  const std::size_t room = kMostMessage - message.size();
+  const std::size_t room = kMaxMessage - message.size();
   if (text.size() <= room) return message + text;
   message += cut_utf8(text, room - 3);
   return message + "...";

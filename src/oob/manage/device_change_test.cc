@@ -136,7 +136,7 @@ TEST_F(CareActionTest, WhatIsNotInTheJournalIsNotSent) {
   change.ipmi_over_lan = false;
   for (const int good : {0, 1}) {
     FullDisk disk(good);
-    const Fleet fleet{fakes_.inventory, fakes_.dialer, fakes_.credentials, clock_, disk, 1};
+    const Fleet fleet{fakes_.inventory, fakes_.connector, fakes_.credentials, clock_, disk, 1};
     const auto endings = change_settings(fleet, first_, change, "why");
     EXPECT_EQ(endings.ok(), good == 1);
     if (endings.ok()) {

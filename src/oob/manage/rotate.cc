@@ -16,14 +16,14 @@ namespace weft::oob {
 namespace {
 
 constexpr std::array<std::string_view, 3> kResults = {"done", "not done", "unknown"};
-constexpr std::size_t kMostHosts = 2'000;  // bytes of host ranges in one journal entry
+constexpr std::size_t kMaxHosts = 2'000;  // bytes of host ranges in one journal entry
 
 std::string folded(const Fleet& fleet, const std::vector<std::uint32_t>& targets) {
   std::vector<std::string> names;
   names.reserve(targets.size());
   for (const std::uint32_t target : targets) names.push_back(fleet.inventory.targets()[target].name);
   std::string text = fold_hosts(std::move(names));
-  if (text.size() > kMostHosts) text = text.substr(0, kMostHosts) + "...";
+  if (text.size() > kMaxHosts) text = text.substr(0, kMaxHosts) + "...";
   return text;
 }
 

@@ -174,7 +174,7 @@ RotateOutcome TargetRotation::keep(const Secret& password, RotateResult result, 
 Result<TargetRotation::Session> TargetRotation::dial(const Secret& password, bool patient) {
   bool again = patient;
   for (std::size_t attempt = 0;; ++attempt) {
-    Result<Session> opened = fleet_.dialer.dial(device_.endpoint, credential_.user, password);
+    Result<Session> opened = fleet_.connector.dial(device_.endpoint, credential_.user, password);
     if (opened.ok() || opened.error().code == ErrorCode::refused) reached_ = true;
     if (opened.ok()) return opened;
     const ErrorCode code = opened.error().code;

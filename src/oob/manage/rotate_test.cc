@@ -106,9 +106,9 @@ class FakeBmc final : public Bmc {
   std::string device_;
 };
 
-class FakeDialer final : public BmcDialer {
+class FakeConnector final : public BmcConnector {
  public:
-  explicit FakeDialer(World& world) : world_(world) {}
+  explicit FakeConnector(World& world) : world_(world) {}
   Result<std::unique_ptr<Bmc>> dial(const Endpoint& endpoint, const std::string&, const Secret& password) override {
     world_.pass();
     auto& coming = world_.coming[endpoint.device];
@@ -211,11 +211,11 @@ class RotateTest : public testing::Test {
   }
   // Width 1: the steps come in one order, and a crash can be thrown through it all.
   static Result<RotateReport> run(World& world, std::size_t count, const RotateOptions& options = {}) {
-    FakeDialer dialer(world);
+    FakeConnector connector(world);
     FakeStore store(world);
     FakeJournal journal(world);
     ManualClock clock;
-    Fleet fleet{*inventory_, dialer, store, clock, journal, 1};
+    Fleet fleet{*inventory_, connector, store, clock, journal, 1};
     return rotate(fleet, {servers_.begin(), servers_.begin() + static_cast<std::ptrdiff_t>(count)}, options);
   }
   static RotateOutcome one(World& world) {
@@ -369,12 +369,12 @@ TEST_F(RotateTest, WithoutAStoreOrJournalNothingIsSent) {
 
 TEST_F(RotateTest, AStoreThatCannotBeWrittenIsRefused) {
   World world = world_of(1);
-  FakeDialer dialer(world);
+  FakeConnector connector(world);
   FakeStore store(world);
   store.writable_ = false;
   FakeJournal journal(world);
   ManualClock clock;
-  Fleet fleet{*inventory_, dialer, store, clock, journal, 1};
+  Fleet fleet{*inventory_, connector, store, clock, journal, 1};
   const Result<RotateReport> report = rotate(fleet, {servers_[0]}, {});
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, ErrorCode::refused);
@@ -383,11 +383,11 @@ TEST_F(RotateTest, AStoreThatCannotBeWrittenIsRefused) {
 
 TEST_F(RotateTest, OneControllerUnderTwoNamesIsChangedOnce) {
   World world = world_of(1);
-  FakeDialer dialer(world);
+  FakeConnector connector(world);
   FakeStore store(world);
   FakeJournal journal(world);
   ManualClock clock;
-  Fleet fleet{*inventory_, dialer, store, clock, journal, 1};
+  Fleet fleet{*inventory_, connector, store, clock, journal, 1};
   const Result<RotateReport> report = rotate(fleet, {servers_[0], servers_[0]}, {});
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->count(RotateResult::done), 1U);

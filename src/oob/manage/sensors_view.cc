@@ -16,7 +16,7 @@ constexpr double kFar = 3.5;           // robust standard deviations: Iglewicz a
 constexpr double kMadScale = 1.4826;   // 1 / quantile of the normal distribution at 3/4
 constexpr double kMeanScale = 1.2533;  // sqrt(pi / 2): mean absolute deviation of a normal distribution
 constexpr std::size_t kFewest = 10;
-constexpr std::size_t kMostSensors = 4096;  // of one BMC; real ones have some hundreds
+constexpr std::size_t kMaxSensors = 4096;  // of one BMC; real ones have some hundreds
 
 // Of values that may be reordered; must not be empty.
 double median_of(std::vector<double>& values) {
@@ -77,7 +77,7 @@ std::string outlier_note(std::size_t outliers) {
 void SensorFleet::add(std::uint32_t target, const std::vector<SensorReading>& readings) {
   const std::string& model = inventory_.targets()[target].model;
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < std::min(readings.size(), kMostSensors); ++i) {
+  for (std::size_t i = 0; i < std::min(readings.size(), kMaxSensors); ++i) {
     const SensorReading& reading = readings[i];
     const SensorLimits limits{reading.low_critical, reading.high_critical};
     const auto [number, is_new] = limit_numbers_.try_emplace(limits, static_cast<std::uint32_t>(limits_.size()));

@@ -6,7 +6,7 @@ namespace weft::oob {
 namespace {
 
 // Blade in chassis in rack: nobody builds deeper, and a file that holds a ring must not hang us.
-constexpr int kMostLevels = 8;
+constexpr int kMaxLevels = 8;
 
 std::vector<std::uint32_t> dark_within(const Inventory& inventory, const PowerStates& states, std::uint32_t target,
                                        int levels) {
@@ -48,7 +48,7 @@ std::vector<std::uint32_t> power_sources(const Inventory& inventory, std::uint32
 
 std::vector<std::uint32_t> dark_by(const Inventory& inventory, const PowerStates& states, std::uint32_t target) {
   CHECK(states.size() == inventory.targets().size(), "a state for each target");
-  return dark_within(inventory, states, target, kMostLevels);
+  return dark_within(inventory, states, target, kMaxLevels);
 }
 
 std::vector<std::uint32_t> dependents(const Inventory& inventory, std::span<const std::uint32_t> targets) {

@@ -17,7 +17,7 @@ class PowerLoopTest : public testing::Test {
   PowerOutcome run(PowerVerb verb, bool on, const FakeFaults& faults = {}, const PowerResume* resume = nullptr) {
     machine_ = std::make_shared<FakeMachine>("n1", clock_, on, faults);
     if (before_call_) machine_->before_call = before_call_;
-    world_.dialer.machines["n1"] = machine_;
+    world_.connector.machines["n1"] = machine_;
     return run_power(world_.fleet, 0, verb, options_, "op", resume);
   }
   [[nodiscard]] std::vector<ResetAction> sent() const {

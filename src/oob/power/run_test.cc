@@ -118,7 +118,7 @@ TEST_F(PowerRunTest, AStopLeavesItOpenAndAResumeEndsIt) {
   EXPECT_NE(write(open_power_document(open), {}).find("train[00002-00004]"), std::string::npos);
 
   NextLife later(clock_);
-  const Fleet again{world_.inventory, world_.dialer, world_.credentials, later, journal_, 1};
+  const Fleet again{world_.inventory, world_.connector, world_.credentials, later, journal_, 1};
   // Nobody else may disturb them, but switching on is always allowed.
   const Result<PowerReport> other = run_operation(again, request(PowerVerb::reset, 2));
   ASSERT_FALSE(other.ok());
@@ -252,7 +252,7 @@ TEST(PowerRunConcurrent, ManyAtATime) {
   SystemClock clock;
   MemoryJournal journal;
   FakeFleet world(clock, journal, servers(200));
-  for (auto& [name, machine] : world.dialer.machines) {
+  for (auto& [name, machine] : world.connector.machines) {
     machine->set_faults({.on_time = milliseconds(5),
                          .off_time = milliseconds(5),
                          .reset_time = milliseconds(5),
@@ -266,7 +266,7 @@ TEST(PowerRunConcurrent, ManyAtATime) {
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(report->all_done());
   EXPECT_EQ(report->threads, 32);
-  for (auto& [name, machine] : world.dialer.machines) {
+  for (auto& [name, machine] : world.connector.machines) {
     EXPECT_EQ(machine->losses(), 1);
     EXPECT_EQ(machine->sessions(), 0);
   }

@@ -25,7 +25,7 @@ TEST(StatusSweep, StatesCausesAndFigures) {
   world.machine("n2").set_faults({.dead = true, .latency = milliseconds(100)});
   world.machine("n3").set_faults({.refuses_login = true});
   world.machine("n4").set_faults({.busy_dials = 1, .latency = milliseconds(50)});
-  world.dialer.machines["n5"] = std::make_shared<FakeMachine>("n5", clock, false);
+  world.connector.machines["n5"] = std::make_shared<FakeMachine>("n5", clock, false);
   const StatusReport report = sweep_status(world.fleet, all_of(world.inventory), {.identity = true});
   EXPECT_EQ(report.answered, 3U);
   EXPECT_EQ(report.silent, 2U);
@@ -57,7 +57,7 @@ TEST(StatusSweep, WhatHangsOnADarkChassisIsOff) {
   std::vector<Target> targets = {fake_target("chassis1", Role::chassis), fake_target("n1"), fake_target("n2")};
   targets[1].parent = targets[2].parent = 0;
   FakeFleet world(clock, journal, std::move(targets));
-  world.dialer.machines["chassis1"] = std::make_shared<FakeMachine>("chassis1", clock, false);
+  world.connector.machines["chassis1"] = std::make_shared<FakeMachine>("chassis1", clock, false);
   world.machine("n1").set_faults({.dead = true});
   world.machine("n2").set_faults({.lie = PowerState::on});
   const StatusReport report = sweep_status(world.fleet, std::vector<std::uint32_t>{1});
@@ -86,7 +86,7 @@ TEST(StatusSweepConcurrent, TheModelHolds) {
   std::vector<Target> targets;
   for (int i = 0; i < 200; ++i) targets.push_back(fake_target("n" + std::to_string(i)));
   FakeFleet world(clock, journal, std::move(targets));
-  for (auto& [name, machine] : world.dialer.machines) machine->set_faults({.latency = milliseconds(10)});
+  for (auto& [name, machine] : world.connector.machines) machine->set_faults({.latency = milliseconds(10)});
   world.fleet.width = 50;
   const StatusReport report = sweep_status(world.fleet, all_of(world.inventory));
   EXPECT_EQ(report.answered, 200U);

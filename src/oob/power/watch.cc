@@ -9,18 +9,18 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostEvidence = 64;  // a BMC that flaps for hours must not fill the journal
+constexpr std::size_t kMaxEvidence = 64;  // a BMC that flaps for hours must not fill the journal
 // Logins refused in a row before we stop: accounts are locked after three (the usual AccountLockoutThreshold).
-constexpr int kMostRefusals = 2;
-constexpr int kMostLost = 4;  // sessions whose loss is written down
+constexpr int kMaxRefusals = 2;
+constexpr int kMaxLost = 4;  // sessions whose loss is written down
 constexpr Duration kProbeLimit = milliseconds(10'000);
-constexpr std::size_t kMostText = 64;  // of a boot id: dates have 25 characters, UUIDs 36
+constexpr std::size_t kMaxText = 64;  // of a boot id: dates have 25 characters, UUIDs 36
 
 // Boot ids are compared with what the journal kept of them: what would not come back as it was, or is absurdly long, is
 // replaced by its hash.
 std::string comparable(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
-  return plain && text.size() <= kMostText ? text : fmt::format("hash:{:016x}", hash64(text));
+  return plain && text.size() <= kMaxText ? text : fmt::format("hash:{:016x}", hash64(text));
 }
 
 Value before_value(const PowerBefore& before) {
@@ -95,7 +95,7 @@ Duration PowerWatch::pace() {
 
 void PowerWatch::add(EvidenceKind kind, std::string text) {
   // The beginning and the end are what counts.
-  if (evidence_.size() >= kMostEvidence) evidence_.erase(evidence_.begin() + kMostEvidence / 2);
+  if (evidence_.size() >= kMaxEvidence) evidence_.erase(evidence_.begin() + kMaxEvidence / 2);
   evidence_.push_back({kind, now(), std::move(text)});
 }
 
@@ -110,7 +110,7 @@ void PowerWatch::failed(const Error& error) {
                     error.code == ErrorCode::timeout || error.code == ErrorCode::internal;
   if (lost && bmc_) {
     bmc_.reset();
-    if (++lost_ <= kMostLost) add(EvidenceKind::session, error.message);
+    if (++lost_ <= kMaxLost) add(EvidenceKind::session, error.message);
   }
 }
 
@@ -123,7 +123,7 @@ bool PowerWatch::open() {
   }
   failed(opened.error());
   const bool hopeless = opened.error().code == ErrorCode::not_found;  // no credentials, no protocol
-  if (hopeless || (opened.error().code == ErrorCode::refused && ++refusals_ >= (sends_ > 0 ? kMostRefusals : 1)))
+  if (hopeless || (opened.error().code == ErrorCode::refused && ++refusals_ >= (sends_ > 0 ? kMaxRefusals : 1)))
     gave_up_ = true;
   return false;
 }
@@ -141,7 +141,7 @@ bool PowerWatch::look() {
       }
       failed(reading.error());
       // A BMC that opens sessions and refuses to be asked in them will not do otherwise later.
-      if (reading.error().code == ErrorCode::refused && ++refusals_ > kMostRefusals) gave_up_ = true;
+      if (reading.error().code == ErrorCode::refused && ++refusals_ > kMaxRefusals) gave_up_ = true;
     }
     if (!pause(backoff(failures_))) return false;
   }
@@ -274,7 +274,7 @@ Sent PowerWatch::send(ResetAction action) {
   add(no ? EvidenceKind::declined : EvidenceKind::no_answer, fmt::format("{}: {}", to_text(action), error.message));
   if (error.code != ErrorCode::not_found) failed(error);
   if (error.code == ErrorCode::not_found) return Sent::unsupported;
-  if (error.code == ErrorCode::refused && ++refusals_ > kMostRefusals) gave_up_ = true;
+  if (error.code == ErrorCode::refused && ++refusals_ > kMaxRefusals) gave_up_ = true;
   return no ? Sent::declined : Sent::maybe;
 }
 

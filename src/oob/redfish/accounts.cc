@@ -15,7 +15,7 @@ Result<std::vector<Account>> RedfishBmc::accounts() {
   if (!service.ok()) return service.error();
   const std::string collection = path_of(service->value, {"Accounts"});
   if (collection.empty()) return error(ErrorCode::not_found, "has no accounts");
-  const Result<std::vector<Value>> values = members(collection, kMostMembers, true);
+  const Result<std::vector<Value>> values = members(collection, kMaxMembers, true);
   if (!values.ok()) return values.error();
   std::vector<Account> out;
   for (const Value& value : *values) {

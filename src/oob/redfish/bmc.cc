@@ -14,7 +14,7 @@ namespace {
 
 // How often a task is looked at where the BMC does not say (Retry-After), and the least that it may say.
 constexpr Duration kTaskPoll = milliseconds(1'000);
-constexpr Duration kLeastTaskPoll = milliseconds(100);
+constexpr Duration kMinTaskPoll = milliseconds(100);
 
 std::string id_of(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
@@ -175,7 +175,7 @@ Status RedfishBmc::finish(const RedfishReply& reply) {
     }
     if (task.end == TaskEnd::done || monitor.empty()) return {};
     const Duration wanted = retry_after ? milliseconds(1'000LL * *retry_after) : kTaskPoll;
-    const Duration wait = std::max(wanted, kLeastTaskPoll);
+    const Duration wait = std::max(wanted, kMinTaskPoll);
     // Still running at the limit, or stopped by the operator: accepted it was, and more is not asked.
     if (clock.now() + wait > end || !clock.sleep(wait)) return {};
     const Result<RedfishReply> seen = session_->look(monitor);

@@ -13,7 +13,7 @@
 namespace weft::oob {
 
 // A BMC is a small computer; NVIDIA's infra-controller settled on four requests at a time (issue 4751).
-inline constexpr int kMostInFlight = 4;
+inline constexpr int kMaxInFlight = 4;
 // How long a stop may go unnoticed. Thousands of clients wait at once, so not shorter than it must be.
 inline constexpr int kStopLatencyMs = 100;
 
@@ -21,14 +21,14 @@ class RequestGate {
  public:
   bool try_enter() {
     const std::lock_guard lock(mutex_);
-    if (inside_ >= kMostInFlight) return false;
+    if (inside_ >= kMaxInFlight) return false;
     ++inside_;
     return true;
   }
   // Waits for a place. False when `end` came first, or the stop.
   bool enter(std::chrono::steady_clock::time_point end, const Clock* stop) {
     std::unique_lock lock(mutex_);
-    while (inside_ >= kMostInFlight) {
+    while (inside_ >= kMaxInFlight) {
       if (std::chrono::steady_clock::now() >= end || (stop != nullptr && stop->stopped())) return false;
       left_.wait_for(lock, std::chrono::milliseconds(kStopLatencyMs));
     }

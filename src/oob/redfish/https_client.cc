@@ -27,9 +27,9 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 // Header values longer than this are nothing that weft can use.
-constexpr std::size_t kMostValueBytes = 1024;
+constexpr std::size_t kMaxValueBytes = 1024;
 // The longest that a BMC may tell us to wait, in seconds.
-constexpr int kMostRetryAfter = 3600;
+constexpr int kMaxRetryAfter = 3600;
 
 bool is_host(std::string_view host) {
   return !host.empty() && host.size() <= 255 && std::all_of(host.begin(), host.end(), [](char c) {
@@ -95,7 +95,7 @@ struct Transfer {
 
 std::size_t take_body(char* data, std::size_t /*one*/, std::size_t size, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (transfer.reply.body.size() + size > kMostBodyBytes) {
+  if (transfer.reply.body.size() + size > kMaxBodyBytes) {
     transfer.body_too_large = true;
     return 0;
   }
@@ -107,7 +107,7 @@ void take_header_value(HttpReply& reply, std::string_view name, std::string_view
   const auto is = [&](std::string_view known) {
     return name.size() == known.size() && strncasecmp(name.data(), known.data(), known.size()) == 0;
   };
-  if (value.size() > kMostValueBytes) return;
+  if (value.size() > kMaxValueBytes) return;
   if (!std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; })) return;
   if (is("Location")) {
     reply.location = value;
@@ -117,7 +117,7 @@ void take_header_value(HttpReply& reply, std::string_view name, std::string_view
     reply.etag = value;
   } else if (is("Retry-After") && !value.empty() && value.size() <= 6 &&
              value.find_first_not_of("0123456789") == std::string_view::npos) {
-    reply.retry_after = std::min(std::stoi(std::string(value)), kMostRetryAfter);
+    reply.retry_after = std::min(std::stoi(std::string(value)), kMaxRetryAfter);
   }
 }
 
@@ -125,7 +125,7 @@ std::size_t take_header(char* data, std::size_t one, std::size_t count, void* us
   auto& transfer = *static_cast<Transfer*>(user);
   const std::size_t size = one * count;
   transfer.header_bytes += size;
-  if (transfer.header_bytes > kMostHeaderBytes) {
+  if (transfer.header_bytes > kMaxHeaderBytes) {
     transfer.headers_too_large = true;
     return 0;
   }
@@ -197,7 +197,7 @@ class HttpsClient::Engine {
     // A pinned key is proof in itself (a BMC's certificate is mostly its own); with a CA file too, both must hold.
     check_chain_ = tls.verify && (tls.pin.empty() || !tls.ca_file.empty());
     multi_ = curl_multi_init();
-    if (multi_ != nullptr) curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kMostInFlight));
+    if (multi_ != nullptr) curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(kMaxInFlight));
   }
   ~Engine() {
     const NoPipeSignal guard;  // connections say goodbye
@@ -236,7 +236,7 @@ class HttpsClient::Engine {
       if (reply->location.empty()) return reply;
       const std::string path = same_origin(reply->location);
       if (path.empty()) return error(ErrorCode::refused, "redirects to another host or path; not followed");
-      if (hops == kMostRedirects) return error(ErrorCode::invalid_input, "redirects in circles");
+      if (hops == kMaxRedirects) return error(ErrorCode::invalid_input, "redirects in circles");
       request.path = path;
       reply = std::move(perform({request}).front());
     }
@@ -451,11 +451,11 @@ class HttpsClient::Engine {
         return error(ErrorCode::unavailable, "connection lost before the answer was complete: " + detail);
       case CURLE_WRITE_ERROR:
         if (transfer.body_too_large) {
-          return error(ErrorCode::invalid_input, fmt::format("answers with more than {} MiB", kMostBodyBytes >> 20U));
+          return error(ErrorCode::invalid_input, fmt::format("answers with more than {} MiB", kMaxBodyBytes >> 20U));
         }
         if (transfer.headers_too_large) {
           return error(ErrorCode::invalid_input,
-                       fmt::format("answers with more than {} KiB of headers", kMostHeaderBytes >> 10U));
+                       fmt::format("answers with more than {} KiB of headers", kMaxHeaderBytes >> 10U));
         }
         break;
       default:

@@ -17,9 +17,9 @@
 
 namespace weft::oob {
 
-inline constexpr std::size_t kMostBodyBytes = 4U << 20U;
-inline constexpr std::size_t kMostHeaderBytes = 64U << 10U;
-inline constexpr int kMostRedirects = 3;
+inline constexpr std::size_t kMaxBodyBytes = 4U << 20U;
+inline constexpr std::size_t kMaxHeaderBytes = 64U << 10U;
+inline constexpr int kMaxRedirects = 3;
 // Logging out is tried even when the operator has stopped the command, so it may not take long.
 inline constexpr Duration kFarewellLimit = milliseconds(2'000);
 
@@ -60,7 +60,7 @@ class HttpsClient {
   // route, connection lost, stopped), timeout, invalid_input (no TLS, no HTTP, too much of it). A redirect within the
   // same host and port is followed for GET, and for others when the service says to repeat them (307, 308).
   [[nodiscard]] Result<HttpReply> request(const HttpRequest& request);
-  // GET of each path, at most kMostInFlight (redfish/gate.h) at a time; replies in the order of the paths.
+  // GET of each path, at most kMaxInFlight (redfish/gate.h) at a time; replies in the order of the paths.
   [[nodiscard]] std::vector<Result<HttpReply>> get_many(const std::vector<std::string>& paths, const HttpLogin* login);
 
  private:

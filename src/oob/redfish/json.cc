@@ -14,7 +14,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostPathBytes = 512;
+constexpr std::size_t kMaxPathBytes = 512;
 
 // Builds a Value from the parser's events. Returning false ends the parse.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -53,8 +53,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   };
 
   bool count() {
-    if (++nodes_ <= kMostJsonNodes) return true;
-    problem_ = fmt::format("JSON of more than {} values", kMostJsonNodes);
+    if (++nodes_ <= kMaxJsonNodes) return true;
+    problem_ = fmt::format("JSON of more than {} values", kMaxJsonNodes);
     return false;
   }
   bool put(Value value) {
@@ -64,8 +64,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool open(Value value) {
     if (!count()) return false;
-    if (open_.size() >= kMostJsonDepth) {
-      problem_ = fmt::format("JSON of more than {} levels", kMostJsonDepth);
+    if (open_.size() >= kMaxJsonDepth) {
+      problem_ = fmt::format("JSON of more than {} levels", kMaxJsonDepth);
       return false;
     }
     open_.push_back({std::move(value), {}});
@@ -171,7 +171,7 @@ std::string clean(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return printable(text, kMostTextBytes);
+  return printable(text, kMaxTextBytes);
 }
 
 std::string clean_text(const Value& value, std::initializer_list<std::string_view> keys) {
@@ -208,7 +208,7 @@ std::vector<std::string> texts(const Value& value, std::initializer_list<std::st
 }
 
 bool is_trusted_path(std::string_view path) {
-  if (!path.starts_with("/redfish/") || path.size() > kMostPathBytes) return false;
+  if (!path.starts_with("/redfish/") || path.size() > kMaxPathBytes) return false;
   for (const char c : path) {
     if (c <= ' ' || c > '~' || c == '\\' || c == '"' || c == '<' || c == '>') return false;
   }

@@ -16,11 +16,11 @@
 namespace weft::oob {
 
 // Redfish resources nest about ten deep; the deepest of DMTF's mockups (DSP2043) has 13 levels.
-inline constexpr std::size_t kMostJsonDepth = 40;
+inline constexpr std::size_t kMaxJsonDepth = 40;
 // A page of a thousand log entries with thirty members each stays below a quarter of it.
-inline constexpr std::size_t kMostJsonNodes = 200'000;
+inline constexpr std::size_t kMaxJsonNodes = 200'000;
 // What is kept of one text for people.
-inline constexpr std::size_t kMostTextBytes = 256;
+inline constexpr std::size_t kMaxTextBytes = 256;
 
 // RFC 8259 text to a value; invalid_input when it is not JSON, too deep or too large. Of a key given twice the first
 // is found.
@@ -36,7 +36,7 @@ inline constexpr std::size_t kMostTextBytes = 256;
 
 // The text of a member as it came; empty when absent or of another type.
 [[nodiscard]] std::string raw_text(const Value& value, std::initializer_list<std::string_view> keys);
-// The same for people: printable, without blanks around it, at most kMostTextBytes.
+// The same for people: printable, without blanks around it, at most kMaxTextBytes.
 [[nodiscard]] std::string clean_text(const Value& value, std::initializer_list<std::string_view> keys);
 [[nodiscard]] std::string clean(std::string_view text);
 [[nodiscard]] std::optional<double> number(const Value& value, std::initializer_list<std::string_view> keys);

@@ -79,7 +79,7 @@ SensorReading old_reading(const Value& item, const OldReading& old) {
 
 void add_old(std::vector<SensorReading>& out, const Value& value, std::string_view array, const OldReading& old) {
   for (const Value& item : list(value, {array})) {
-    if (out.size() >= kMostMembers) return;
+    if (out.size() >= kMaxMembers) return;
     if (item.is_map()) out.push_back(old_reading(item, old));
   }
 }
@@ -110,7 +110,7 @@ std::vector<SensorReading> parse_thermal(const Value& value) {
   std::vector<SensorReading> out;
   add_old(out, value, "Temperatures", {"temperature", "C", "ReadingCelsius"});
   for (const Value& fan : list(value, {"Fans"})) {
-    if (out.size() >= kMostMembers) break;
+    if (out.size() >= kMaxMembers) break;
     if (!fan.is_map()) continue;
     const bool percent = raw_text(fan, {"ReadingUnits"}) == "Percent";
     out.push_back(old_reading(fan, {"fan", percent ? "%" : "RPM", "Reading"}));
@@ -123,7 +123,7 @@ std::vector<SensorReading> parse_power(const Value& value) {
   add_old(out, value, "PowerControl", {"power", "W", "PowerConsumedWatts"});
   add_old(out, value, "Voltages", {"voltage", "V", "ReadingVolts"});
   for (const Value& supply : list(value, {"PowerSupplies"})) {
-    if (out.size() >= kMostMembers) break;
+    if (out.size() >= kMaxMembers) break;
     if (!supply.is_map()) continue;
     // PowerInputWatts is newer than LastPowerOutputWatts (Power 1.5); services have one, the other, or both.
     const bool input = number(supply, {"PowerInputWatts"}).has_value();

@@ -12,8 +12,8 @@
 namespace weft::oob {
 namespace {
 
-// Pages of one collection: enough for kMostEvents at iDRAC's 50 a page, and an end for links that go in circles.
-constexpr int kMostPages = 250;
+// Pages of one collection: enough for kMaxEvents at iDRAC's 50 a page, and an end for links that go in circles.
+constexpr int kMaxPages = 250;
 // A collection as a whole may take this many times as long as one request.
 constexpr int kCollectionPatience = 30;
 
@@ -66,7 +66,7 @@ Result<std::vector<Value>> RedfishBmc::members(const std::string& path, std::siz
   std::set<std::string> seen;        // pages asked for
   std::set<std::string> first_ones;  // first member of each page: a service that ignores $skip repeats itself
   std::string next = expanded(path);
-  for (int pages = 0; !next.empty() && pages < kMostPages && out.size() < most; ++pages) {
+  for (int pages = 0; !next.empty() && pages < kMaxPages && out.size() < most; ++pages) {
     if (!seen.insert(next).second) break;
     Result<RedfishReply> reply = session_->get(next);
     // A service that announces $expand and refuses it is asked the plain way.
@@ -84,7 +84,7 @@ Result<std::vector<Value>> RedfishBmc::members(const std::string& path, std::siz
 
 Result<std::vector<SensorReading>> RedfishBmc::sensors() {
   if (session_->root().chassis.empty()) return error(ErrorCode::not_found, "has no chassis, so no sensors");
-  const Result<std::vector<Value>> chassis = members(session_->root().chassis, kMostMembers, false);
+  const Result<std::vector<Value>> chassis = members(session_->root().chassis, kMaxMembers, false);
   if (!chassis.ok()) return chassis.error();
   std::vector<SensorReading> out;
   std::optional<Error> problem;
@@ -94,7 +94,7 @@ Result<std::vector<SensorReading>> RedfishBmc::sensors() {
   for (const Value& one : *chassis) {
     const ChassisInfo info = parse_chassis(one);
     if (!info.sensors.empty()) {
-      const Result<std::vector<Value>> sensors = members(info.sensors, kMostMembers, false);
+      const Result<std::vector<Value>> sensors = members(info.sensors, kMaxMembers, false);
       if (!sensors.ok()) note(sensors.error());
       for (const Value& sensor : sensors.ok() ? *sensors : std::vector<Value>()) out.push_back(parse_sensor(sensor));
       if (sensors.ok() && !sensors->empty()) continue;
@@ -130,7 +130,7 @@ Result<LogService> RedfishBmc::log_service() {
   std::optional<LogService> best;
   for (const std::string& path : {of_system, of_manager}) {
     if (path.empty()) continue;
-    const Result<std::vector<Value>> logs = members(path, kMostMembers, false);
+    const Result<std::vector<Value>> logs = members(path, kMaxMembers, false);
     if (!logs.ok() && logs.error().code != ErrorCode::not_found) return logs.error();
     for (const Value& value : logs.ok() ? *logs : std::vector<Value>()) {
       LogService log = parse_log_service(value);
@@ -146,7 +146,7 @@ Result<LogService> RedfishBmc::log_service() {
 Result<std::vector<LogEvent>> RedfishBmc::events() {
   const Result<LogService> log = log_service();
   if (!log.ok()) return log.error();
-  const Result<std::vector<Value>> entries = members(log->entries, kMostEvents, true);
+  const Result<std::vector<Value>> entries = members(log->entries, kMaxEvents, true);
   if (!entries.ok()) return entries.error();
   std::vector<LogEvent> out;
   out.reserve(entries->size());

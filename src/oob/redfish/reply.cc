@@ -9,8 +9,8 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostMessages = 16;
-constexpr std::size_t kMostMessageBytes = 4096;
+constexpr std::size_t kMaxMessages = 16;
+constexpr std::size_t kMaxMessageBytes = 4096;
 
 PowerState power_state(std::string_view text) {
   // Resource.PowerState; "Paused" is a machine with power.
@@ -45,7 +45,7 @@ ServiceRoot parse_service_root(const Value& value) {
   root.uuid = clean_text(value, {"UUID"});
   if (const Value* oem = member(value, {"Oem"}); oem != nullptr && oem->is_map()) {
     for (const Value::Entry& entry : oem->entries()) {
-      if (root.oem.size() < kMostMessages) root.oem.push_back(clean(entry.key));
+      if (root.oem.size() < kMaxMessages) root.oem.push_back(clean(entry.key));
     }
   }
   root.systems = path_of(value, {"Systems"});
@@ -61,7 +61,7 @@ ServiceRoot parse_service_root(const Value& value) {
 Collection parse_collection(const Value& value) {
   Collection collection;
   for (const Value& item : list(value, {"Members"})) {
-    if (collection.members.size() >= kMostMembers) break;
+    if (collection.members.size() >= kMaxMembers) break;
     std::string path = path_of(item, {"@odata.id"});
     if (path.empty()) continue;
     collection.members.push_back(std::move(path));
@@ -231,12 +231,12 @@ ReplyMessages parse_messages(const Value& value) {
   const Value* body = member(value, {"error"});
   if (body == nullptr) body = &value;
   for (const Value& item : list(*body, {"@Message.ExtendedInfo"})) {
-    if (messages.ids.size() >= kMostMessages) break;
+    if (messages.ids.size() >= kMaxMessages) break;
     messages.ids.push_back(clean_text(item, {"MessageId"}));
     const std::string text = raw_text(item, {"Message"});
-    if (!text.empty() && messages.text.size() < kMostMessageBytes) {
+    if (!text.empty() && messages.text.size() < kMaxMessageBytes) {
       messages.text += messages.text.empty() ? "" : "; ";
-      messages.text += text.substr(0, kMostMessageBytes);
+      messages.text += text.substr(0, kMaxMessageBytes);
     }
     if (!messages.ids.back().ends_with("PasswordChangeRequired")) continue;
     // Base registry: the argument is the URI of the account.
@@ -244,7 +244,7 @@ ReplyMessages parse_messages(const Value& value) {
       if (argument.is_text() && is_trusted_path(argument.text())) messages.change_account = argument.text();
     }
   }
-  if (messages.text.empty()) messages.text = raw_text(*body, {"message"}).substr(0, kMostMessageBytes);
+  if (messages.text.empty()) messages.text = raw_text(*body, {"message"}).substr(0, kMaxMessageBytes);
   if (messages.ids.empty()) {
     if (const std::string code = clean_text(*body, {"code"}); !code.empty()) messages.ids.push_back(code);
   }

@@ -15,8 +15,8 @@
 namespace weft::oob {
 
 // The most members of a collection that weft looks at, and the most log entries.
-inline constexpr std::size_t kMostMembers = 1'000;
-inline constexpr std::size_t kMostEvents = 10'000;
+inline constexpr std::size_t kMaxMembers = 1'000;
+inline constexpr std::size_t kMaxEvents = 10'000;
 
 struct ServiceRoot {
   std::string vendor{};

@@ -40,8 +40,8 @@ TEST(RedfishJson, RefusesWhatIsNotJson) {
 
 TEST(RedfishJson, DepthIsBounded) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
-  EXPECT_TRUE(read_json_reply(nested(kMostJsonDepth)).ok());
-  EXPECT_FALSE(read_json_reply(nested(kMostJsonDepth + 1)).ok());
+  EXPECT_TRUE(read_json_reply(nested(kMaxJsonDepth)).ok());
+  EXPECT_FALSE(read_json_reply(nested(kMaxJsonDepth + 1)).ok());
 }
 
 TEST(RedfishJson, QuotesForThePasswordsThatNeedIt) {

@@ -16,9 +16,9 @@ constexpr const char* kRoot = "/redfish/v1/";
 // The place of sessions in the schema's URIs (DSP8010), for services whose root does not link to it.
 constexpr const char* kSessions = "/redfish/v1/SessionService/Sessions";
 // Of an error text of a BMC.
-constexpr std::size_t kMostMessageChars = 200;
+constexpr std::size_t kMaxMessageChars = 200;
 // Sessions looked at when the BMC has no room for one more. iDRAC has 8, bmcweb 64.
-constexpr std::size_t kMostSessionsRead = 64;
+constexpr std::size_t kMaxSessionsRead = 64;
 
 HttpLogin copy_basic(const HttpLogin& login) { return {Secret(), login.user, login.password}; }
 
@@ -174,7 +174,7 @@ bool RedfishSession::remove_stale_session() {
   if (!reply.ok() || reply->status != 200) return false;
   const Value value = json_or_null(*reply);
   std::vector<std::string> paths = parse_collection(value).members;
-  if (paths.size() > kMostSessionsRead) paths.resize(kMostSessionsRead);
+  if (paths.size() > kMaxSessionsRead) paths.resize(kMaxSessionsRead);
   std::optional<SessionInfo> oldest;
   for (const Result<HttpReply>& one : client_.get_many(paths, &basic)) {
     if (!one.ok() || one->status != 200) continue;
@@ -239,7 +239,7 @@ std::string RedfishSession::speakable(std::string text) const {
   strike(login_.token);
   strike(login_.password);
   for (const Secret& secret : unspeakable_) strike(secret);
-  return printable(text, kMostMessageChars);
+  return printable(text, kMaxMessageChars);
 }
 
 Error RedfishSession::error_of(const HttpReply& reply) {
@@ -284,7 +284,7 @@ Result<RedfishReply> RedfishSession::reply_of(Result<HttpReply> reply, bool must
   out.etag = reply->etag.empty() ? raw_text(out.value, {"@odata.etag"}) : reply->etag;
   // It goes into a header of ours.
   if (!std::all_of(out.etag.begin(), out.etag.end(), [](char c) { return c >= ' ' && c <= '~'; })) out.etag.clear();
-  if (out.etag.size() > kMostTextBytes) out.etag.clear();
+  if (out.etag.size() > kMaxTextBytes) out.etag.clear();
   return out;
 }
 

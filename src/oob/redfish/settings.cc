@@ -47,7 +47,7 @@ Result<BmcSettings> RedfishBmc::settings() {
     if (reply.ok()) settings = parse_network_protocol(reply->value);
   }
   if (!(*bmc)->host_interfaces.empty()) {
-    const Result<std::vector<Value>> interfaces = members((*bmc)->host_interfaces, kMostMembers, false);
+    const Result<std::vector<Value>> interfaces = members((*bmc)->host_interfaces, kMaxMembers, false);
     if (!interfaces.ok() && interfaces.error().code != ErrorCode::not_found) return interfaces.error();
     if (interfaces.ok()) settings.host_interface = any_interface_enabled(*interfaces);
   }

@@ -53,12 +53,12 @@ struct RescueRunAnswer {
   std::string err{};
 };
 
-class RescueHands {
+class RescueActions {
  public:
-  RescueHands() = default;
-  RescueHands(const RescueHands&) = delete;
-  RescueHands& operator=(const RescueHands&) = delete;
-  virtual ~RescueHands() = default;
+  RescueActions() = default;
+  RescueActions(const RescueActions&) = delete;
+  RescueActions& operator=(const RescueActions&) = delete;
+  virtual ~RescueActions() = default;
 
   [[nodiscard]] virtual RescuePowerAnswer power(const RescuePowerCall& call) = 0;
   // Takes up a power operation that a process before this one may have begun. Nothing: it never began, so nothing was

@@ -194,7 +194,7 @@ std::string kept_config_name(const std::string& step, const std::string& host) {
   return fmt::format("{}.{}.config", step, host);
 }
 
-Result<std::string> wanted_config(RescueHands& hands, const RescueFolder& folder, const std::string& from,
+Result<std::string> wanted_config(RescueActions& hands, const RescueFolder& folder, const std::string& from,
                                   const std::string& host) {
   if (!from.starts_with(kOfStep)) return hands.config_kept(host, from);
   return folder.read(kept_config_name(from.substr(kOfStep.size()), host));

@@ -18,7 +18,7 @@ struct RescueVerdict {
 
 class RescueChecker {
  public:
-  RescueChecker(RescueHands& hands, Clock& clock, const RescueFolder& folder, const RescueRecord& record)
+  RescueChecker(RescueActions& hands, Clock& clock, const RescueFolder& folder, const RescueRecord& record)
       : hands_(hands), clock_(clock), folder_(folder), record_(record) {}
 
   // All of them hold now, looked at in order; stops at the first that does not. `limit` bounds each look.
@@ -36,7 +36,7 @@ class RescueChecker {
   [[nodiscard]] RescueVerdict look_config(const RescueCheck& check);
   [[nodiscard]] Result<std::string> brought(const std::string& step) const;
 
-  RescueHands& hands_;
+  RescueActions& hands_;
   Clock& clock_;
   const RescueFolder& folder_;
   const RescueRecord& record_;
@@ -45,7 +45,7 @@ class RescueChecker {
 // "NN-step.host.config": where a kept config lies.
 [[nodiscard]] std::string kept_config_name(const std::string& step, const std::string& host);
 // The config that `from` means for a host: of a step's backup, or of the kept ones.
-[[nodiscard]] Result<std::string> wanted_config(RescueHands& hands, const RescueFolder& folder, const std::string& from,
-                                                const std::string& host);
+[[nodiscard]] Result<std::string> wanted_config(RescueActions& hands, const RescueFolder& folder,
+                                                const std::string& from, const std::string& host);
 
 }  // namespace weft::oob

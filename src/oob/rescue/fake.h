@@ -69,9 +69,9 @@ struct FakeHost {
   std::string config = "good";
 };
 
-class FakeHands final : public RescueHands {
+class FakeRescueActions final : public RescueActions {
  public:
-  FakeHands(const RescueHosts& hosts, KillSwitch& kill, Clock& clock) : kill_(kill), clock_(clock) {
+  FakeRescueActions(const RescueHosts& hosts, KillSwitch& kill, Clock& clock) : kill_(kill), clock_(clock) {
     const std::vector<Target>& targets = hosts.inventory().targets();
     for (std::uint32_t i = 0; i < targets.size(); ++i) {
       world[targets[i].name];
@@ -233,7 +233,7 @@ class RescueBench {
     loaded = load(example, text);
     inventory = make_inventory(*loaded->cluster, diagnostics);
     hosts = std::make_unique<RescueHosts>(*loaded->cluster, *inventory);
-    hands = std::make_unique<FakeHands>(*hosts, kill, clock);
+    hands = std::make_unique<FakeRescueActions>(*hosts, kill, clock);
     static int count = 0;
     // Thousands of small files that are synced one by one: in memory, where that can be had.
     const std::string root = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
@@ -302,7 +302,7 @@ class RescueBench {
   std::shared_ptr<const model::Loaded> loaded;
   std::optional<Inventory> inventory;
   std::unique_ptr<RescueHosts> hosts;
-  std::unique_ptr<FakeHands> hands;
+  std::unique_ptr<FakeRescueActions> hands;
   FakeJournal journal{kill};
   std::string state;
   RescuePlan plan;

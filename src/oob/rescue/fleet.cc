@@ -20,7 +20,7 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kMostConsole = 16U << 20U;          // bytes of one capture; a chatty boot prints 1 MiB
+constexpr std::size_t kMaxConsole = 16U << 20U;           // bytes of one capture; a chatty boot prints 1 MiB
 constexpr Duration kConsoleWait = milliseconds(500);      // of one read
 constexpr Duration kSwitchLimit = milliseconds(120'000);  // fetch or push of one config
 constexpr int kConnectWidth = 64;                         // sockets at a time
@@ -177,11 +177,11 @@ Result<RescueConsoleAnswer> FleetRescueHands::console(const std::string& host, D
   if (!log.ok()) return log.error();
   ConsoleAccess access(fleet.journal, host);
   if (const Status begun = access.begin("capture", "rescue"); !begun.ok()) return begun.error();
-  ConsoleSession session(fleet, *target, [&](const std::string& text) { (void)(*log)->remark(text); });
+  ConsoleSession session(fleet, *target, [&](const std::string& text) { (void)(*log)->note(text); });
   const Duration end = fleet.clock.now() + time;
   if (const Status opened = session.open(); !opened.ok()) return opened.error();
   RescueConsoleAnswer answer;
-  while (fleet.clock.now() < end && !fleet.clock.stopped() && answer.text.size() < kMostConsole) {
+  while (fleet.clock.now() < end && !fleet.clock.stopped() && answer.text.size() < kMaxConsole) {
     const std::string piece = session.read(std::min(kConsoleWait, end - fleet.clock.now()));
     (void)(*log)->tick();
     if (piece.empty()) continue;

@@ -21,7 +21,7 @@ struct RescueFleet {
   std::string consoles{};  // folder of the console logs
 };
 
-class FleetRescueHands final : public RescueHands {
+class FleetRescueHands final : public RescueActions {
  public:
   explicit FleetRescueHands(const RescueFleet& parts) : parts_(parts) {}
 

@@ -65,7 +65,7 @@ steps:
 // The real power loop on made-up BMCs.
 struct LiveBench {
   explicit LiveBench(RescueBench& bench)
-      : fleet{*bench.inventory, dialer, credentials, bench.clock, journal, 1},
+      : fleet{*bench.inventory, connector, credentials, bench.clock, journal, 1},
         store(bench.state + "/switches", "test", bench.clock),
         hands({.fleet = fleet,
                .cluster = *bench.loaded->cluster,
@@ -73,9 +73,9 @@ struct LiveBench {
                .store = store,
                .consoles = bench.state + "/consoles"}) {
     for (const char* name : {"train001", "train002", "be-spine001"})
-      dialer.machines[name] = std::make_shared<FakeMachine>(name, bench.clock, true);
+      connector.machines[name] = std::make_shared<FakeMachine>(name, bench.clock, true);
   }
-  FakeDialer dialer;
+  FakeConnector connector;
   FakeCredentials credentials;
   FailingJournal journal;
   Fleet fleet;
@@ -93,7 +93,7 @@ TEST(RescueFleet, NothingDangerousTwiceWhereverItStops) {
       FakeFaults faults;
       faults.no_boot_id = !boot_ids;
       faults.no_boot_progress = !boot_ids;
-      for (auto& [name, machine] : live.dialer.machines) machine->set_faults(faults);
+      for (auto& [name, machine] : live.connector.machines) machine->set_faults(faults);
       bench.plan_text(kResets);
       RescueTerms terms;
       terms.state = bench.state;
@@ -112,7 +112,8 @@ TEST(RescueFleet, NothingDangerousTwiceWhereverItStops) {
         EXPECT_EQ(second->end, RescueEnd::done) << "after " << left << "\n"
                                                 << write(rescue_report_document(*second), {});
       }
-      for (auto& [name, machine] : live.dialer.machines) EXPECT_LE(machine->losses(), 1) << name << " after " << left;
+      for (auto& [name, machine] : live.connector.machines)
+        EXPECT_LE(machine->losses(), 1) << name << " after " << left;
     }
     EXPECT_GT(stops, 10);
   }

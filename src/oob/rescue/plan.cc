@@ -37,7 +37,7 @@ class RescuePlanner {
     plan_.steps.reserve(book_.steps.size());
     for (const RunbookStep& step : book_.steps) plan_.steps.push_back(resolve(step));
     std::vector<std::string> down;
-    for (const std::string& item : book_.assume_down) down.push_back(substitute(item, Place{}, false));
+    for (const std::string& item : book_.assume_down) down.push_back(substitute(item, SourceLocation{}, false));
     if (diagnostics_.error_count() != before) return std::nullopt;
     add_up();
     judge_rescue_paths(plan_, hosts_, down, diagnostics_);
@@ -65,7 +65,7 @@ class RescuePlanner {
 
   void fill(const RunbookParameter& parameter) {
     const auto given = settings_.find(parameter.name);
-    const Place place = given == settings_.end() ? parameter.place : Place{};
+    const SourceLocation place = given == settings_.end() ? parameter.place : SourceLocation{};
     if (given == settings_.end() && !parameter.fallback) {
       diagnostics_.error({}, fmt::format("parameter `{}` is not set", parameter.name),
                          fmt::format("{}: --set {}=...", parameter.help, parameter.name));
@@ -123,7 +123,7 @@ class RescuePlanner {
   }
 
   // A placeholder's value; an error is reported and gives nothing.
-  std::string value_of(const std::string& whole, const Place& place) {
+  std::string value_of(const std::string& whole, const SourceLocation& place) {
     const std::size_t dot = whole.find('.');
     const auto found = filled_.find(whole.substr(0, dot));
     if (found == filled_.end()) {
@@ -138,7 +138,7 @@ class RescuePlanner {
     return {};
   }
 
-  std::string substitute(std::string_view text, const Place& place, bool in_pattern) {
+  std::string substitute(std::string_view text, const SourceLocation& place, bool in_pattern) {
     std::string out;
     for (;;) {
       const std::size_t at = text.find("{{");
@@ -155,7 +155,7 @@ class RescuePlanner {
     return out += text;
   }
 
-  std::vector<std::string> substitute_words(const std::vector<std::string>& words, const Place& place) {
+  std::vector<std::string> substitute_words(const std::vector<std::string>& words, const SourceLocation& place) {
     std::vector<std::string> out;
     out.reserve(words.size());
     for (const std::string& word : words) {
@@ -169,7 +169,7 @@ class RescuePlanner {
     return out;
   }
 
-  std::string pattern(const std::string& text, const Place& place) {
+  std::string pattern(const std::string& text, const SourceLocation& place) {
     if (text.empty()) return text;
     std::string made = substitute(text, place, true);
     if (const Result<RunbookPattern> compiled = RunbookPattern::make(made); !compiled.ok())
@@ -177,7 +177,7 @@ class RescuePlanner {
     return made;
   }
 
-  Duration time(const std::string& text, const Place& place) {
+  Duration time(const std::string& text, const SourceLocation& place) {
     if (text.empty()) return Duration(0);
     const Result<Duration> parsed = parse_duration(substitute(text, place, false));
     if (parsed.ok()) return *parsed;
@@ -185,7 +185,7 @@ class RescuePlanner {
     return Duration(0);
   }
 
-  std::vector<std::uint32_t> select(const std::string& expression, const Place& place) {
+  std::vector<std::uint32_t> select(const std::string& expression, const SourceLocation& place) {
     Result<std::vector<std::uint32_t>> chosen = hosts_.select(substitute(expression, place, false));
     if (chosen.ok()) return std::move(chosen).value();
     diagnostics_.error(place, chosen.error().message);
@@ -210,7 +210,7 @@ class RescuePlanner {
     return out;
   }
 
-  std::string version(const std::string& from, const Place& place) {
+  std::string version(const std::string& from, const SourceLocation& place) {
     if (from.starts_with(kOfStep) || from.empty()) return from;
     std::string made = substitute(from, place, false);
     if (made.empty() || made.starts_with(kOfStep))
@@ -218,7 +218,7 @@ class RescuePlanner {
     return made;
   }
 
-  void only_switches(const std::vector<std::uint32_t>& targets, const Place& place) {
+  void only_switches(const std::vector<std::uint32_t>& targets, const SourceLocation& place) {
     for (const std::uint32_t target : targets) {
       const Target& host = hosts_.inventory().targets()[target];
       if (host.role != Role::network_switch)

@@ -15,7 +15,7 @@ std::string_view to_text(RescueEnd end) {
   return kWords[static_cast<std::size_t>(end)];
 }
 
-Result<RescueReport> run_rescue(const RescuePlan& plan, RescueHands& hands, Journal& journal, Clock& clock,
+Result<RescueReport> run_rescue(const RescuePlan& plan, RescueActions& hands, Journal& journal, Clock& clock,
                                 const RescueTerms& terms) {
   return RescueRunner(plan, hands, journal, clock, terms).run();
 }

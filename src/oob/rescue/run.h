@@ -58,7 +58,7 @@ struct RescueReport {
 
 // Errors: refused (the plan leans on what it rescues; the file changed since the rescue began; it is over), conflict
 // (another process follows it), unavailable (the journal cannot be written: nothing more is done then).
-[[nodiscard]] Result<RescueReport> run_rescue(const RescuePlan& plan, RescueHands& hands, Journal& journal,
+[[nodiscard]] Result<RescueReport> run_rescue(const RescuePlan& plan, RescueActions& hands, Journal& journal,
                                               Clock& clock, const RescueTerms& terms);
 
 [[nodiscard]] Document rescue_report_document(const RescueReport& report);

@@ -18,7 +18,7 @@ std::function<RescueRunAnswer(const std::vector<std::string>&)> prints(const std
 
 // The world of each runbook that comes with weft, before it is followed.
 void set_scene(RescueBench& bench, const std::string& book) {
-  FakeHands& hands = *bench.hands;
+  FakeRescueActions& hands = *bench.hands;
   hands.programs["squeue"] = prints("101\n102\n");
   hands.programs["sacct"] = prints("101\n102\n");
   // As Slurm 22.05 prints it; the exit code tells nothing.

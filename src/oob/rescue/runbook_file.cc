@@ -80,8 +80,8 @@ void RunbookReader::read_parameter(const YamlNode& node, Runbook& book) {
   }
   if (parameters_.contains(parameter.name))
     error(node.place, fmt::format("there are two parameters `{}`", parameter.name));
-  if (book.parameters.size() >= kMostRunbookWords)
-    return error(node.place, fmt::format("a runbook has at most {} parameters", kMostRunbookWords));
+  if (book.parameters.size() >= kMaxRunbookWords)
+    return error(node.place, fmt::format("a runbook has at most {} parameters", kMaxRunbookWords));
   parameters_.emplace(parameter.name, parameter.kind);
   book.parameters.push_back(std::move(parameter));
 }
@@ -92,8 +92,8 @@ void RunbookReader::read_steps(const YamlNode& node, Runbook& book) {
                  fmt::format("`steps` is a list of steps, not {}",
                              node.items.empty() && node.kind == YamlNode::Kind::sequence ? "an empty one"
                                                                                          : describe_kind(node)));
-  if (node.items.size() > kMostRunbookSteps)
-    return error(node.place, fmt::format("a runbook has at most {} steps", kMostRunbookSteps));
+  if (node.items.size() > kMaxRunbookSteps)
+    return error(node.place, fmt::format("a runbook has at most {} steps", kMaxRunbookSteps));
   for (const YamlNode& item : node.items) read_step(item, book);
 }
 
@@ -137,8 +137,8 @@ void RunbookReader::read_needs(const YamlNode& node, RunbookStep& step) {
   if (node.kind != YamlNode::Kind::sequence)
     return error(node.place, fmt::format("`needs` is a list of steps and checks, not {}", describe_kind(node)));
   for (const YamlNode& item : node.items) {
-    if (step.after.size() + step.needs.size() >= kMostRunbookSteps)
-      return error(item.place, fmt::format("a step needs at most {} things", kMostRunbookSteps));
+    if (step.after.size() + step.needs.size() >= kMaxRunbookSteps)
+      return error(item.place, fmt::format("a step needs at most {} things", kMaxRunbookSteps));
     if (item.kind == YamlNode::Kind::scalar) {
       step.after.push_back(earlier_step(item, "`needs`"));
     } else {
@@ -163,8 +163,8 @@ void RunbookReader::read_back(const YamlNode& node, RunbookStep& step) {
     step.back.push_back(std::move(back));
   };
   if (node.kind != YamlNode::Kind::sequence) return add(node);
-  if (node.items.size() > kMostRunbookWords)
-    return error(node.place, fmt::format("a way back has at most {} parts", kMostRunbookWords));
+  if (node.items.size() > kMaxRunbookWords)
+    return error(node.place, fmt::format("a way back has at most {} parts", kMaxRunbookWords));
   for (const YamlNode& item : node.items) add(item);
 }
 

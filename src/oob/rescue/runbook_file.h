@@ -21,7 +21,7 @@ struct RunbookParameter {
   std::string help{};
   RunbookKind kind = RunbookKind::text;
   std::optional<std::string> fallback{};  // of hosts: an expression on the cluster ("first control servers")
-  Place place{};
+  SourceLocation place{};
 };
 
 // What stands before the id of a step whose backup is meant.
@@ -42,7 +42,7 @@ struct RunbookAction {
   std::string time{};                // console, wait: a duration
   std::string
       from{};  // restore: a version of the kept configs ("good", "latest", "before"), or kOfStep and a step's id
-  Place place{};
+  SourceLocation place{};
 };
 
 enum class RunbookSee : std::uint8_t { power, reachable, command, console, port, ping, since, lines_kept, config };
@@ -68,7 +68,7 @@ struct RunbookCheck {
   std::string time{};                // since
   int least = 1;                     // console: lines that match
   int most = -1;                     // console; -1: any number
-  Place place{};
+  SourceLocation place{};
 };
 
 enum class RunbookOnFailure : std::uint8_t { stop, go_on, back, ask };
@@ -92,7 +92,7 @@ struct RunbookStep {
   bool danger = false;                  // said, or by what it does
   bool repeat_safe = true;              // may be sent again when it is not known whether it was
   std::vector<RunbookCheck> skip_if{};  // all true: not needed
-  Place place{};
+  SourceLocation place{};
 };
 
 struct Runbook {
@@ -108,8 +108,8 @@ struct Runbook {
 };
 
 // Bounds on what a file may hold: far above any runbook that people can follow, far below what hurts.
-inline constexpr std::size_t kMostRunbookSteps = 200;
-inline constexpr std::size_t kMostRunbookWords = 64;
+inline constexpr std::size_t kMaxRunbookSteps = 200;
+inline constexpr std::size_t kMaxRunbookWords = 64;
 inline constexpr std::size_t kLongestRunbookText = 4096;
 
 // Reports everything that is wrong with the file; gives a Runbook only when nothing is.

@@ -12,7 +12,7 @@
 
 namespace weft::oob {
 
-void RunbookReader::error(const Place& place, std::string message, std::string hint, std::size_t length) {
+void RunbookReader::error(const SourceLocation& place, std::string message, std::string hint, std::size_t length) {
   diagnostics_.error(place, std::move(message), std::move(hint), length);
 }
 
@@ -67,8 +67,8 @@ std::vector<std::string> RunbookReader::texts(const YamlNode& node, std::string_
     error(node.place, fmt::format("{} is a list of texts, not {}", what, describe_kind(node)));
     return all;
   }
-  if (node.items.size() > kMostRunbookWords) {
-    error(node.place, fmt::format("{} has at most {} items", what, kMostRunbookWords));
+  if (node.items.size() > kMaxRunbookWords) {
+    error(node.place, fmt::format("{} has at most {} items", what, kMaxRunbookWords));
     return all;
   }
   all.reserve(node.items.size());
@@ -304,8 +304,8 @@ std::vector<RunbookCheck> RunbookReader::read_checks(const YamlNode& node, std::
     checks.push_back(read_check(node));
     return checks;
   }
-  if (node.kind != YamlNode::Kind::sequence || node.items.empty() || node.items.size() > kMostRunbookWords) {
-    error(node.place, fmt::format("{} is a list of 1 to {} checks", what, kMostRunbookWords));
+  if (node.kind != YamlNode::Kind::sequence || node.items.empty() || node.items.size() > kMaxRunbookWords) {
+    error(node.place, fmt::format("{} is a list of 1 to {} checks", what, kMaxRunbookWords));
     return checks;
   }
   checks.reserve(node.items.size());

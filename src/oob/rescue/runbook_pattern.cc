@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLongestPattern = 256;
 constexpr std::size_t kLongestLine = 4096;  // of a terminal nobody reads more
 // Bounded repetition is unrolled when a pattern is compiled, nested ones multiply.
-constexpr std::size_t kMostRepeats = 256;
+constexpr std::size_t kMaxRepeats = 256;
 
 // Numbers within {n,m}, multiplied; back-references and control bytes are refused.
 Status check_bounds(std::string_view pattern) {
@@ -37,13 +37,13 @@ Status check_bounds(std::string_view pattern) {
       number = std::isdigit(static_cast<unsigned char>(pattern[j])) != 0
                    ? number * 10 + static_cast<std::size_t>(pattern[j] - '0')
                    : 0;
-      if (number > kMostRepeats) break;
+      if (number > kMaxRepeats) break;
       largest = number > largest ? number : largest;
     }
-    product *= number > kMostRepeats ? kMostRepeats + 1 : largest;
-    if (product > kMostRepeats)
+    product *= number > kMaxRepeats ? kMaxRepeats + 1 : largest;
+    if (product > kMaxRepeats)
       return Error{ErrorCode::invalid_input,
-                   fmt::format("a pattern repeats at most {} times, nested counts multiplied", kMostRepeats),
+                   fmt::format("a pattern repeats at most {} times, nested counts multiplied", kMaxRepeats),
                    {}};
   }
   return {};

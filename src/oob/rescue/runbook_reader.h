@@ -19,7 +19,7 @@ class RunbookReader {
 
  private:
   // Small readers: each reports and gives something harmless when the value is wrong.
-  void error(const Place& place, std::string message, std::string hint = {}, std::size_t length = 1);
+  void error(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1);
   [[nodiscard]] bool mapping(const YamlNode& node, std::string_view what, const std::vector<std::string_view>& allowed);
   [[nodiscard]] std::string text(const YamlNode& node, std::string_view what);
   [[nodiscard]] std::string required_text(const YamlNode& map, std::string_view key, std::string_view what);

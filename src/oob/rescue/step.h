@@ -12,7 +12,7 @@ namespace weft::oob {
 
 class RescueRunner {
  public:
-  RescueRunner(const RescuePlan& plan, RescueHands& hands, Journal& journal, Clock& clock, const RescueTerms& terms)
+  RescueRunner(const RescuePlan& plan, RescueActions& hands, Journal& journal, Clock& clock, const RescueTerms& terms)
       : plan_(plan), hands_(hands), journal_(journal), clock_(clock), terms_(terms) {}
 
   [[nodiscard]] Result<RescueReport> run();
@@ -74,7 +74,7 @@ class RescueRunner {
   [[nodiscard]] RescueStepRecord& record(const RescueStep& step) { return record_.steps[step.id]; }
 
   const RescuePlan& plan_;
-  RescueHands& hands_;
+  RescueActions& hands_;
   Journal& journal_;
   Clock& clock_;
   const RescueTerms& terms_;

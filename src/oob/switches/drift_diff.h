@@ -16,9 +16,9 @@ struct TextDiff {
 };
 
 // Edits beyond which the shortest way is no longer looked for: keeps the memory at 4 MiB.
-inline constexpr std::size_t kMostEdits = 1000;
+inline constexpr std::size_t kMaxEdits = 1000;
 
 [[nodiscard]] TextDiff unified_diff(std::string_view before, std::string_view after, std::string_view before_name,
-                                    std::string_view after_name, std::size_t most_edits = kMostEdits);
+                                    std::string_view after_name, std::size_t most_edits = kMaxEdits);
 
 }  // namespace weft::oob

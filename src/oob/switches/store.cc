@@ -58,7 +58,7 @@ std::string text_of(const YamlNode& line, std::string_view key) {
 
 void read_line(std::string_view line, Index& index) {
   Diagnostics problems;
-  const std::optional<YamlNode> node = parse_json_text(line, Place{}, problems);
+  const std::optional<YamlNode> node = parse_json_text(line, SourceLocation{}, problems);
   if (!node || node->kind != YamlNode::Kind::mapping) return;  // cut short by a crash
   ConfigVersion version;
   version.sha256 = text_of(*node, "sha256");

@@ -12,7 +12,7 @@ namespace weft::oob {
 namespace {
 
 // The largest configuration that is believed. A SONiC database of a 512-port switch is about 2 MiB.
-constexpr std::size_t kMostConfig = 32U << 20U;
+constexpr std::size_t kMaxConfig = 32U << 20U;
 constexpr int kSshFailed = 255;  // ssh(1), EXIT STATUS: an error of ssh's own
 
 std::string replaced(std::string text, std::string_view place, const std::string& value) {
@@ -60,7 +60,7 @@ class ProgramTransport final : public SwitchTransport {
     for (const std::string& word : words_) request.words.push_back(filled(word, device, command));
     request.input = input;
     request.limit = limit;
-    request.most_output = kMostConfig;
+    request.most_output = kMaxConfig;
     request.stopped = [this] { return clock_.stopped(); };
     Result<ProcessOutcome> outcome = run_process(request);
     if (!outcome.ok()) {
@@ -150,7 +150,7 @@ std::string_view switch_system_of(const model::Cluster& cluster, model::DeviceId
   const model::DeviceGroup& group = cluster.group_of(device);
   if (group.kind != model::DeviceKind::network_switch || group.network_switch == nullptr) return {};
   const model::FabricsSpec& fabrics = cluster.spec().fabrics.value;
-  const model::Given<std::string>* wanted = &fabrics.oob->system;
+  const model::Sourced<std::string>* wanted = &fabrics.oob->system;
   if (group.fabric == model::FabricKind::backend) wanted = &fabrics.backend->system;
   if (group.fabric == model::FabricKind::storage) wanted = &fabrics.storage->system;
   if (group.fabric == model::FabricKind::frontend) wanted = &fabrics.frontend->system;

@@ -16,9 +16,9 @@
 namespace weft::oob {
 namespace {
 
-constexpr std::size_t kShrunk = 10;          // a configuration this many times shorter than the last is not believed
-constexpr std::size_t kErrorLines = 5;       // where an error message would stand; later, a banner may hold such words
-constexpr std::size_t kMostExpanded = 4096;  // ports that one range of NVUE may stand for
+constexpr std::size_t kShrunk = 10;         // a configuration this many times shorter than the last is not believed
+constexpr std::size_t kErrorLines = 5;      // where an error message would stand; later, a banner may hold such words
+constexpr std::size_t kMaxExpanded = 4096;  // ports that one range of NVUE may stand for
 
 std::string_view trimmed(std::string_view line) {
   const std::size_t first = line.find_first_not_of(" \t\r");
@@ -122,7 +122,7 @@ void flatten(const YamlNode& node, const std::string& path, std::string_view bet
 
 std::optional<std::vector<std::string>> json_statements(std::string_view text) {
   Diagnostics problems;
-  const std::optional<YamlNode> tree = parse_json_text(text, Place{}, problems);
+  const std::optional<YamlNode> tree = parse_json_text(text, SourceLocation{}, problems);
   if (!tree || tree->kind != YamlNode::Kind::mapping) return std::nullopt;
   std::vector<std::string> out;
   flatten(*tree, {}, " | ", out);
@@ -147,7 +147,7 @@ std::vector<std::string> expanded_ports(const std::string& word) {
     }
     const Result<std::vector<std::string>> names =
         expand_hosts(part.substr(0, digits + 1) + "[" + part.substr(digits + 1) + "]");
-    if (!names.ok() || names->size() + ports.size() > kMostExpanded) return {word};
+    if (!names.ok() || names->size() + ports.size() > kMaxExpanded) return {word};
     ports.insert(ports.end(), names->begin(), names->end());
   }
   return ports;

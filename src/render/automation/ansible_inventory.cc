@@ -269,7 +269,7 @@ class FileList : public FileSink {
                           {"group", file.group},
                           {"apply", file.apply}}));
   }
-  void remark(std::string /*text*/) override {}
+  void note(std::string /*text*/) override {}
 
   Value files = Value::list();
   std::string fstab;

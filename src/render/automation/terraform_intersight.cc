@@ -137,7 +137,7 @@ Value adapter(const RenderInput& input, const PoolPlan& pool, const std::string&
       std::find(std::begin(kRoceClasses), std::end(kRoceClasses), qos.priority.value) != std::end(kRoceClasses);
   if (!takes && port.rail > 0) return out;  // said once
   if (!takes) {
-    sink.remark(fmt::format(
+    sink.note(fmt::format(
         "Intersight: a VIC takes RoCE in classes 1, 2, 4, 5 and 6; priority {} of {} has to be mapped by hand.",
         qos.priority.value, model::to_text(port.fabric)));
     return out;

@@ -42,9 +42,9 @@ class FileSink {
   virtual ~FileSink() = default;
   virtual void add(RenderedFile file) = 0;
   // What a person must see to or should know; one sentence.
-  virtual void remark(std::string text) = 0;
+  virtual void note(std::string text) = 0;
   // Something of the cluster that the tree does not hold, and why; one sentence. Then the rendering is partial.
-  virtual void left_out(std::string text) { remark(std::move(text)); }
+  virtual void left_out(std::string text) { note(std::move(text)); }
 };
 
 }  // namespace weft::render

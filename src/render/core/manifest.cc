@@ -128,7 +128,7 @@ std::string write_manifest(const Manifest& manifest) {
                                 {"cluster", manifest.cluster},
                                 {"targets", Value::texts(manifest.targets)},
                                 {"options", Value::texts(manifest.options)},
-                                {"remarks", Value::texts(manifest.remarks)},
+                                {"remarks", Value::texts(manifest.notes)},
                                 {"left_out", Value::texts(manifest.left_out)},
                                 {"files", std::move(files)}}));
 }
@@ -145,7 +145,7 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& shown_p
   manifest.cluster = text_at(*tree, "cluster");
   manifest.targets = texts_at(*tree, "targets");
   manifest.options = texts_at(*tree, "options");
-  manifest.remarks = texts_at(*tree, "remarks");
+  manifest.notes = texts_at(*tree, "remarks");
   manifest.left_out = texts_at(*tree, "left_out");
   for (const YamlNode& node : tree->find("files")->items) {
     manifest.files.push_back(read_entry(node));

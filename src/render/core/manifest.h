@@ -38,7 +38,7 @@ struct Manifest {
   std::string cluster;
   std::vector<std::string> targets;
   std::vector<std::string> options;  // choices that were made: "ipam=nv-ipam"
-  std::vector<std::string> remarks;
+  std::vector<std::string> notes;
   std::vector<std::string> left_out;  // of the cluster
   std::vector<ManifestEntry> files;   // by path
 };

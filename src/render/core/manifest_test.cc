@@ -57,7 +57,7 @@ TEST(Manifest, ReadsBackWhatItWrote) {
   manifest.cluster = "x";
   manifest.targets = {"sonic"};
   manifest.options = {"ipam=nv-ipam"};
-  manifest.remarks = {"one \"remark\"\n"};
+  manifest.notes = {"one \"remark\"\n"};
   manifest.left_out = {"two"};
   manifest.files = {entry("a/b", "", Stage::monitoring)};
   manifest.files[0].mode = "0400";

@@ -16,7 +16,7 @@ class MemorySink : public FileSink {
     std::string path = file.path;
     files.insert_or_assign(std::move(path), std::move(file));
   }
-  void remark(std::string text) override { remarks.push_back(std::move(text)); }
+  void note(std::string text) override { notes.push_back(std::move(text)); }
 
   // "" when there is no such file.
   [[nodiscard]] std::string content(const std::string& path) const {
@@ -25,7 +25,7 @@ class MemorySink : public FileSink {
   }
 
   std::map<std::string, RenderedFile> files;  // by path
-  std::vector<std::string> remarks;
+  std::vector<std::string> notes;
 };
 
 }  // namespace weft::render

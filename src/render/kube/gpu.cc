@@ -242,7 +242,7 @@ void render_kube_gpu(const RenderInput& input, FileSink& sink) {
                   .documents = {feature_rule(input)},
                   .sources = {"pools.server", "control_plane.node_feature_discovery"}});
   } else {
-    sink.remark(
+    sink.note(
         "node_feature_discovery is off: label GPU nodes feature.node.kubernetes.io/pci-10de.present=true and "
         "nodes with NVIDIA NICs pci-15b3.present=true by hand, the operators select by them");
   }

@@ -10,7 +10,7 @@
 namespace weft::render {
 namespace {
 
-constexpr std::int64_t kLeastTimeout = 300;  // seconds; a long answer streams for minutes
+constexpr std::int64_t kMinTimeout = 300;    // seconds; a long answer streams for minutes
 constexpr std::int64_t kRequests = 100;      // of one client within kRateWindow before it is told to wait
 constexpr std::int64_t kRateWindow = 10;     // seconds
 constexpr std::int64_t kMetricsPort = 8405;  // the port that HAProxy's own documentation uses for its exporter
@@ -105,7 +105,7 @@ void global_section(ProxyConfig& config) {
 }
 
 void defaults_section(const RenderInput& input, ProxyConfig& config) {
-  std::int64_t longest = kLeastTimeout;
+  std::int64_t longest = kMinTimeout;
   for (const model::ServiceSpec& service : input.cluster.spec().services.value) {
     longest = std::max(longest, kube_services::whole_seconds(service.timeout.value));
   }

@@ -15,7 +15,7 @@ constexpr std::string_view kFrontend = "frontend";
 constexpr std::string_view kAddressAnnotation = "lbipam.cilium.io/ips";
 constexpr std::string_view kCookie = "WEFT_REPLICA";
 constexpr std::string_view kApiPrefix = "/v1";  // of the OpenAI-style interface; /health and /metrics stay inside
-constexpr std::size_t kMostListeners = 64;      // of one Gateway, by its schema
+constexpr std::size_t kMaxListeners = 64;       // of one Gateway, by its schema
 
 enum class Entrance { gateway, ingress, route };
 
@@ -74,11 +74,11 @@ Value listeners(const RenderInput& input, FileSink& sink) {
   for (const model::ServiceSpec* one : services_of(input)) {
     const model::ServiceSpec& service = *one;
     if (under_domain(input, service)) continue;
-    if (list.items().size() == kMostListeners) {
+    if (list.items().size() == kMaxListeners) {
       sink.left_out(
           fmt::format("a Gateway has {} listeners at most: service `{}` and those after it whose names are "
                       "outside {} have none",
-                      kMostListeners, service.name->text, domain_of(input)));
+                      kMaxListeners, service.name->text, domain_of(input)));
       break;
     }
     list.add(https_listener(own_listener(service), service.host.value, certificate_of(service)));

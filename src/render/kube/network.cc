@@ -167,7 +167,7 @@ void add_node_files(const AttachmentPlan& plan, FileSink& sink) {
             .sources = {"pools", "fabrics"}});
 }
 
-void remark_on_addresses(const RenderInput& input, const AttachmentPlan& plan, FileSink& sink) {
+void note_on_addresses(const RenderInput& input, const AttachmentPlan& plan, FileSink& sink) {
   std::size_t without = 0;
   std::vector<std::string> small;
   for (const auto& [id, use] : plan.subnets()) {
@@ -180,11 +180,11 @@ void remark_on_addresses(const RenderInput& input, const AttachmentPlan& plan, F
     }
   }
   if (!small.empty()) {
-    sink.remark(fmt::format("subnets {} have fewer addresses for pods than their servers run pods: the last get none",
-                            fold_hosts(std::move(small))));
+    sink.note(fmt::format("subnets {} have fewer addresses for pods than their servers run pods: the last get none",
+                          fold_hosts(std::move(small))));
   }
   if (without == 0) return;
-  sink.remark(
+  sink.note(
       fmt::format("{} of the rails' subnets have no addresses for pods: their networks give an RDMA device "
                   "without an IP address",
                   without));
@@ -277,9 +277,9 @@ void render_kube_network(const RenderInput& input, FileSink& sink) {
                                .stage = Stage::workloads,
                                .sources = {"tenants", "pools", "fabrics.backend", "fabrics.storage"}});
   add_node_files(plan, sink);
-  remark_on_addresses(input, plan, sink);
+  note_on_addresses(input, plan, sink);
   if (input.options["ipam"] == "whereabouts") {
-    sink.remark("whereabouts is installed with its own chart: the Network Operator no longer brings it");
+    sink.note("whereabouts is installed with its own chart: the Network Operator no longer brings it");
   }
 }
 

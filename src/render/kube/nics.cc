@@ -161,7 +161,7 @@ void add_shared_template(const RenderInput& input, const PoolPlan& pool, const s
   const bool mixed = std::any_of(kind.uses.begin(), kind.uses.end(),
                                  [&](model::PortUse use) { return is_infiniband(input, use) != infiniband; });
   if (mixed) {
-    return sink.remark(
+    return sink.note(
         fmt::format("pool {}: NICs of PCI device id {} are on {}, InfiniBand and Ethernet: set their link types by PCI "
                     "address, no NicConfigurationTemplate can",
                     pool.name(), type, listed(kind.uses)));
@@ -174,7 +174,7 @@ void add_shared_template(const RenderInput& input, const PoolPlan& pool, const s
     settings.set("rawNvConfig", cnp_parameters(fabric_of(input, fabric).qos.value, kind.nic->ports.value));
   documents.push_back(nic_template(pool, fmt::format("nic-{}-{}", type, pool.name()), type, std::move(settings)));
   if (infiniband) return;
-  sink.remark(fmt::format(
+  sink.note(fmt::format(
       "pool {}: NICs of PCI device id {} are on {}: their NicConfigurationTemplate sets what they share, the "
       "hosts' QoS service (target host) sets trust, PFC and DSCP by port",
       pool.name(), type, listed(kind.uses)));

@@ -20,7 +20,7 @@ namespace weft::render::kube_platform {
 [[nodiscard]] std::vector<Value> sriov_policies(const RenderInput& input);
 // SriovNetworkPoolConfig for each pool.
 [[nodiscard]] std::vector<Value> sriov_pools(const RenderInput& input);
-// NicConfigurationTemplate for each pool and fabric, as far as one can be told from the other; remarks for the rest.
+// NicConfigurationTemplate for each pool and fabric, as far as one can be told from the other; notes for the rest.
 [[nodiscard]] std::vector<Value> nic_templates(const RenderInput& input, FileSink& sink);
 
 }  // namespace weft::render::kube_platform

@@ -17,7 +17,7 @@ constexpr std::string_view kApi = "kueue.x-k8s.io/v1beta2";  // the version that
 constexpr std::string_view kBackend = "backend";             // topology of pools on the backend
 constexpr std::string_view kRacks = "racks";                 // of pools that are not
 constexpr std::string_view kQueue = "default";               // Kueue gives it to jobs that name no queue
-constexpr std::size_t kMostResources = 64;                   // of one resource group, by the schema
+constexpr std::size_t kMaxResources = 64;                    // of one resource group, by the schema
 
 bool on_backend(const model::Cluster& cluster, const PoolPlan& pool) {
   return cluster.device(pool.group->first).unit != model::kNone<model::UnitId>;
@@ -95,7 +95,7 @@ std::vector<std::string> covered(const TenantSpace& space) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  names.resize(std::min(names.size(), kMostResources));
+  names.resize(std::min(names.size(), kMaxResources));
   return names;
 }
 

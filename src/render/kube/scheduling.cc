@@ -163,9 +163,9 @@ bool evicts(const PoolPlan& pool) {
 
 Value priority_class(const model::PrioritySpec& priority) {
   // Values above a thousand million are the system's own.
-  constexpr std::int64_t kMost = 1'000'000'000;
+  constexpr std::int64_t kMax = 1'000'000'000;
   Value out = object("scheduling.k8s.io/v1", "PriorityClass", kube_services::label_name(priority.name->text));
-  out.set("value", std::clamp(priority.value.value, -kMost, kMost));
+  out.set("value", std::clamp(priority.value.value, -kMax, kMax));
   out.set("globalDefault", false);
   return out;
 }

@@ -45,14 +45,14 @@ Value match_labels(std::string_view key, std::string_view value) {
 }
 
 std::string gateway_duration(Duration time) {
-  constexpr std::int64_t kMost = 99'999;  // five digits a part
+  constexpr std::int64_t kMax = 99'999;  // five digits a part
   const std::int64_t all = std::max<std::int64_t>(1, time.count() / 1'000'000);
-  if (all % 1000 == 0 && all / 1000 <= kMost) return fmt::format("{}s", all / 1000);
+  if (all % 1000 == 0 && all / 1000 <= kMax) return fmt::format("{}s", all / 1000);
   std::string text;
   std::int64_t left = all;
   for (const auto& [size, suffix] :
        {std::pair<std::int64_t, const char*>{3'600'000, "h"}, {60'000, "m"}, {1000, "s"}, {1, "ms"}}) {
-    if (left / size > 0) text += fmt::format("{}{}", std::min(left / size, kMost), suffix);
+    if (left / size > 0) text += fmt::format("{}{}", std::min(left / size, kMax), suffix);
     left %= size;
   }
   return text;

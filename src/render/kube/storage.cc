@@ -169,7 +169,7 @@ std::vector<Claim> claims_of(const RenderInput& input, const model::TenantSpec& 
       sum += claims.back().size;
     }
   }
-  const model::Given<Bytes>& quota = tenant.quota->storage;
+  const model::Sourced<Bytes>& quota = tenant.quota->storage;
   for (Claim& claim : claims) {
     if (quota.has_value() && sum > quota.value) {
       const Uint128 scaled = Uint128(static_cast<std::uint64_t>(claim.size.count())) *
@@ -198,30 +198,30 @@ std::vector<Value> claims(const RenderInput& input, FileSink& sink) {
     if (space.tenant == nullptr) continue;
     const std::vector<Claim> all = claims_of(input, *space.tenant);
     for (const Claim& claim : all) documents.push_back(claim_object(claim, space.name));
-    const model::Given<std::int64_t>& most = space.tenant->quota->volume_claims;
+    const model::Sourced<std::int64_t>& most = space.tenant->quota->volume_claims;
     if (most.has_value() && static_cast<std::int64_t>(all.size()) > most.value) {
-      sink.remark(fmt::format("tenant {} may have {} volume claims, the cluster's volumes are {}: the last are refused",
-                              space.tenant->name->text, most.value, all.size()));
+      sink.note(fmt::format("tenant {} may have {} volume claims, the cluster's volumes are {}: the last are refused",
+                            space.tenant->name->text, most.value, all.size()));
     }
   }
   return documents;
 }
 
-void remark_on(const model::StorageSpec& system, FileSink& sink) {
+void note_on(const model::StorageSpec& system, FileSink& sink) {
   if (system.kind.value == model::StorageKind::object) {
-    sink.remark(
+    sink.note(
         fmt::format("storage {} is an object store: pods use it over S3, it has no StorageClass", system.name->text));
   }
   if (system.kind.value == model::StorageKind::lustre) {
-    sink.remark(
+    sink.note(
         fmt::format("storage {}: the Lustre CSI driver makes no volumes by itself, a PersistentVolume names "
                     "the file system of each claim",
                     system.name->text));
   }
   const auto& volumes = system.volumes.value;
   if (std::any_of(volumes.begin(), volumes.end(), [](const model::VolumeSpec& v) { return v.snapshots.has_value(); })) {
-    sink.remark(fmt::format("storage {} takes the snapshots of its volumes itself: no VolumeSnapshotClass is rendered",
-                            system.name->text));
+    sink.note(fmt::format("storage {} takes the snapshots of its volumes itself: no VolumeSnapshotClass is rendered",
+                          system.name->text));
   }
 }
 
@@ -235,7 +235,7 @@ bool applies_kube_storage(const RenderInput& input) {
 void render_kube_storage(const RenderInput& input, FileSink& sink) {
   std::vector<Value> classes;
   for (const model::StorageSpec& system : input.cluster.spec().storage.value) {
-    remark_on(system, sink);
+    note_on(system, sink);
     if (!has_classes(system)) continue;
     for (Value& document : classes_of(input, system)) classes.push_back(std::move(document));
   }

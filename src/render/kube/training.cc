@@ -180,8 +180,8 @@ void render_kube_training(const RenderInput& input, FileSink& sink) {
   for (const model::JobSpec& job : input.jobs) {
     const PoolPlan* pool = input.plan.pool(job.pool.value);
     if (pool == nullptr || !pool->has_gpus() || !input.plan.in_kubernetes(*pool)) {
-      sink.remark(fmt::format("job {} is not rendered for Kubernetes: pool {} has no kubelets", job.name->text,
-                              job.pool.value));
+      sink.note(fmt::format("job {} is not rendered for Kubernetes: pool {} has no kubelets", job.name->text,
+                            job.pool.value));
       continue;
     }
     const TrainingPod pod(input, job, *pool);
@@ -189,7 +189,7 @@ void render_kube_training(const RenderInput& input, FileSink& sink) {
     if (wants(input, "trainjob")) add_form(input, pod, "trainjob", "TrainJob", train_job(pod), sink);
     if (wants(input, "indexed")) add_form(input, pod, "indexed", "Indexed Job", indexed_job(pod), sink);
   }
-  sink.remark(
+  sink.note(
       "no NCCL topology file is rendered for jobs: it names PCI addresses, which only the servers know; NCCL reads "
       "them "
       "from sysfs, in pods too");

@@ -106,7 +106,7 @@ void write_configuration(const Watch& watch, FileSink& sink) {
     sink.add(std::move(file));
   }
   if (servers * kSeriesPerServer > kSeriesPerPrometheus) {
-    sink.remark(fmt::format(
+    sink.note(fmt::format(
         "{} servers give about {} million series: shard the jobs node and dcgm over {} Prometheus servers "
         "(relabel action hashmod)",
         servers, servers * kSeriesPerServer / 1'000'000, servers * kSeriesPerServer / kSeriesPerPrometheus + 1));

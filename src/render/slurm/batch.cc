@@ -167,8 +167,8 @@ exit "$status"
 void add_batch_script(const SlurmModel& model, const model::JobSpec& job, FileSink& sink) {
   const PoolPlan* pool = model.input().plan.pool(job.pool.value);
   if (pool == nullptr || !pool->has_gpus() || !model.input().plan.in_slurm(*pool)) {
-    sink.remark(fmt::format("Job `{}` has no batch script: Slurm does not have pool `{}`.", job.name->text,
-                            one_line(job.pool.value)));
+    sink.note(fmt::format("Job `{}` has no batch script: Slurm does not have pool `{}`.", job.name->text,
+                          one_line(job.pool.value)));
     return;
   }
   std::string text = "#!/bin/bash\n";

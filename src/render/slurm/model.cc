@@ -175,10 +175,10 @@ std::vector<std::string> SlurmModel::gpu_types() const {
 
 std::int64_t SlurmModel::grace_seconds() const {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  constexpr std::int64_t kUsual = 30;     // Slurm's own KillWait
-  constexpr std::int64_t kMost = 65'000;  // 16 bits
+  constexpr std::int64_t kUsual = 30;    // Slurm's own KillWait
+  constexpr std::int64_t kMax = 65'000;  // 16 bits
   const std::int64_t write = (spec().workload->checkpoint_time->count() + kSecond - 1) / kSecond;
-  return std::clamp(write, kUsual, kMost);
+  return std::clamp(write, kUsual, kMax);
 }
 
 std::vector<Tres> gpus_of(const NodeSet& nodes) {

@@ -194,7 +194,7 @@ void add_hosts(const SlurmModel& model, FileSink& sink) {
       add(static_cast<model::DeviceId>(model::index_of(pool->group->first) + i));
   }
   if (!missing.empty()) {
-    sink.remark(fmt::format("No address is known for {}: Slurm needs their names in DNS.", fold_hosts(missing)));
+    sink.note(fmt::format("No address is known for {}: Slurm needs their names in DNS.", fold_hosts(missing)));
   }
   RenderedFile file = config_file("hosts", std::move(text));
   file.consumer = "libc";

@@ -346,7 +346,7 @@ void add_accounts(const SlurmModel& model, FileSink& sink) {
   file.risk = Risk::none;
   file.sources = {"tenants", "priorities", "workload.checkpoint_time"};
   sink.add(std::move(file));
-  sink.remark("Users of Slurm accounts come from the site: hand `slurm/accounts` a file of lines \"account user\".");
+  sink.note("Users of Slurm accounts come from the site: hand `slurm/accounts` a file of lines \"account user\".");
 }
 
 }  // namespace weft::render::slurm_render

@@ -14,7 +14,7 @@ void render_slurm(const RenderInput& input, FileSink& sink) {
     return;
   }
   if (model.controllers().empty()) {
-    sink.remark("Slurm has no controller: set `control_plane.pool`; slurm.conf names `slurmctld` until then.");
+    sink.note("Slurm has no controller: set `control_plane.pool`; slurm.conf names `slurmctld` until then.");
   }
   add_slurm_conf(model, sink);
   add_gres_conf(model, sink);

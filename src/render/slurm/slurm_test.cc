@@ -127,7 +127,7 @@ TEST(Slurm, OddVariablesStayOut) {
   EXPECT_TRUE(has_line(variables, "NCCL_X=a b'c\n")) << variables;
   EXPECT_EQ(variables.find("BAD"), std::string::npos);
   bool said = false;
-  for (const std::string& remark : files.sink.remarks) said = said || remark.find("BAD NAME") != std::string::npos;
+  for (const std::string& remark : files.sink.notes) said = said || remark.find("BAD NAME") != std::string::npos;
   EXPECT_TRUE(said);
 }
 

@@ -20,7 +20,7 @@ using frr::Underlay;
 constexpr int kBfdIntervalMs = 100;
 constexpr int kBfdMultiplier = 3;
 // Debian's and the project's own packages are built with --enable-multipath=256.
-constexpr std::uint32_t kMostPaths = 256;
+constexpr std::uint32_t kMaxPaths = 256;
 // Unnumbered peers find each other by router advertisements; with the default of 10 s a link that comes back waits.
 constexpr int kRouterAdvertisementSeconds = 1;
 
@@ -249,7 +249,7 @@ class SwitchConfig {
       out_.line(2, "neighbor FABRIC route-map IN in");
       out_.line(2, "neighbor FABRIC route-map OUT out");
     }
-    out_.line(2, fmt::format("maximum-paths {}", std::min(part_.most_paths, kMostPaths)));
+    out_.line(2, fmt::format("maximum-paths {}", std::min(part_.most_paths, kMaxPaths)));
     out_.line(1, "exit-address-family");
   }
 
@@ -329,7 +329,7 @@ void render_frr(const RenderInput& input, FileSink& sink) {
   for (const FabricPart& fabric : underlay.fabrics()) {
     underlay.each_switch(fabric, [&](model::DeviceId id) { add_switch(underlay, fabric, id, sink); });
     if (!fabric.spec->routes_to->empty()) {
-      sink.remark(
+      sink.note(
           fmt::format("the lab keeps the {} fabric apart although `routes_to` names others: switches of "
                       "two fabrics share no cable",
                       model::to_text(fabric.kind)));
@@ -337,7 +337,7 @@ void render_frr(const RenderInput& input, FileSink& sink) {
   }
   const model::FabricPlan& frontend = input.cluster.fabric(model::FabricKind::frontend);
   if (frontend.present && frontend.tiers < 2) {
-    sink.remark("the frontend is one pair of leaves that bridge; the lab leaves it out");
+    sink.note("the frontend is one pair of leaves that bridge; the lab leaves it out");
   }
   frr::render_lab(underlay, sink);
 }

@@ -31,10 +31,10 @@ class FabricFiles {
     write_simulator();
     write_switches();
     if (!fabric_.has_managers) {
-      sink_.remark(fmt::format("the {} fabric has no managers: OpenSM has to run on {}", model::to_text(fabric_.kind),
-                               managers_));
+      sink_.note(fmt::format("the {} fabric has no managers: OpenSM has to run on {}", model::to_text(fabric_.kind),
+                             managers_));
     }
-    sink_.remark(fmt::format("GUIDs are known on site only: run {}guids.sh once the fabric is cabled", folder_));
+    sink_.note(fmt::format("GUIDs are known on site only: run {}guids.sh once the fabric is cabled", folder_));
   }
 
  private:
@@ -104,8 +104,8 @@ class FabricFiles {
       if (!node.is_switch()) continue;
       std::string text = ib::switch_config(input_, fabric_, node.device);
       if (text.empty()) {
-        sink_.remark(fmt::format("no configuration for switches of the {} fabric: `{}` is neither mlnx-os nor nvos",
-                                 model::to_text(fabric_.kind), fabric_.spec->system.value));
+        sink_.note(fmt::format("no configuration for switches of the {} fabric: `{}` is neither mlnx-os nor nvos",
+                               model::to_text(fabric_.kind), fabric_.spec->system.value));
         return;
       }
       const bool nvos = fabric_.spec->system.value == "nvos";

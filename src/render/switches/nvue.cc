@@ -236,7 +236,7 @@ void render_nvue(const RenderInput& input, FileSink& sink) {
     }
   }
   if (stretched) {
-    sink.remark(
+    sink.note(
         "The frontend's subnet lies behind several pairs of Cumulus leaves, each of which announces its own hosts: "
         "turn on proxy ARP on the VLAN interface of each (net.ipv4.conf.vlanN.proxy_arp_pvlan = 1).");
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kFabricGroup = "fabric";
 constexpr std::string_view kNodesGroup = "nodes";
 constexpr std::string_view kJumpOnly = "JUMP-ONLY";
-constexpr int kMostPaths = 128;
+constexpr int kMaxPaths = 128;
 
 bool numbered(const SwitchPort& port) { return port.address != Ipv4{} && port.peer_address != Ipv4{}; }
 
@@ -102,7 +102,7 @@ void add_routing(Commands& commands, const RenderPlan& render, const SwitchPlan&
   for (const std::string_view family : families) {
     commands.set_at(bgp, {"address-family", family, "enable", "on"});
     commands.set_at(bgp, {"address-family", family, "redistribute", "connected", "enable", "on"});
-    commands.set_at(bgp, {"address-family", family, "multipaths", "ebgp", std::to_string(kMostPaths)});
+    commands.set_at(bgp, {"address-family", family, "multipaths", "ebgp", std::to_string(kMaxPaths)});
   }
   const bool peers = std::any_of(plan.ports.begin(), plan.ports.end(),
                                  [](const SwitchPort& port) { return port.use == SwitchPort::Use::routed; });

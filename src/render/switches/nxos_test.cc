@@ -51,7 +51,7 @@ TEST(Nxos, SaysWhoReadsAFileAndWhatItCosts) {
   EXPECT_EQ(file.risk, Risk::traffic);
   EXPECT_EQ(file.stage, Stage::backend);
   EXPECT_EQ(made.sink.files.at("nxos/oob-leaf001.cfg").stage, Stage::oob);
-  EXPECT_TRUE(made.sink.remarks.empty());
+  EXPECT_TRUE(made.sink.notes.empty());
 }
 
 // The watchdog counts in intervals of 100 to 1000 ms, at most ten until it acts.
@@ -102,9 +102,9 @@ TEST(Nxos, HostileTextStaysText) {
   EXPECT_EQ(text.find("\nusername"), std::string::npos);
   EXPECT_EQ(text.find("\nreload"), std::string::npos);
   EXPECT_EQ(text.find("logging server"), std::string::npos);
-  ASSERT_FALSE(made.sink.remarks.empty());
-  EXPECT_NE(made.sink.remarks.front().find("logging server"), std::string::npos);
-  EXPECT_EQ(made.sink.remarks.front().find('\n'), std::string::npos);
+  ASSERT_FALSE(made.sink.notes.empty());
+  EXPECT_NE(made.sink.notes.front().find("logging server"), std::string::npos);
+  EXPECT_EQ(made.sink.notes.front().find('\n'), std::string::npos);
 }
 
 // A list that only jump hosts pass; the two leaves of a pair must still hear each other's keepalive through it.

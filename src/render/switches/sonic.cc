@@ -43,10 +43,10 @@ RenderedFile sonic_file(const RenderInput& input, const SwitchPlan& plan) {
 }
 
 // What SONiC's configuration database has no place for, once for each model or fabric.
-void sonic_remarks(const RenderInput& input, FileSink& sink) {
+void sonic_notes(const RenderInput& input, FileSink& sink) {
   std::set<std::string> told;
   const auto tell = [&](std::string sentence) {
-    if (told.insert(sentence).second) sink.remark(std::move(sentence));
+    if (told.insert(sentence).second) sink.note(std::move(sentence));
   };
   for (const model::DeviceGroup& group : input.cluster.groups()) {
     if (!is_ethernet_switch_of(input.cluster, group, kSonic)) continue;
@@ -84,7 +84,7 @@ void render_sonic(const RenderInput& input, FileSink& sink) {
       sink.add(sonic_file(input, plan_switch(input.plan, id)));
     }
   }
-  sonic_remarks(input, sink);
+  sonic_notes(input, sink);
 }
 
 }  // namespace weft::render

@@ -15,7 +15,7 @@ constexpr std::string_view kNodesGroup = "nodes";
 constexpr std::string_view kAll = "ALL";  // route maps
 constexpr std::string_view kNothing = "NOTHING";
 constexpr std::string_view kServices = "SERVICES";  // and the prefixes it lets through
-constexpr int kMostPaths = 128;                     // equal-cost paths: more than any switch here has uplinks
+constexpr int kMaxPaths = 128;                      // equal-cost paths: more than any switch here has uplinks
 
 bool numbered(const SwitchPort& port) { return port.address != Ipv4{} && port.peer_address != Ipv4{}; }
 
@@ -62,7 +62,7 @@ void add_process(Tables& tables) {
   tables.root["BGP_GLOBALS"].put(tables.vrf, std::move(global));
   for (const std::string_view family : families(tables)) {
     Value paths = Value::map();
-    paths.put("max_ebgp_paths", text(kMostPaths));
+    paths.put("max_ebgp_paths", text(kMaxPaths));
     tables.root["BGP_GLOBALS_AF"].put(in_vrf(tables, family), std::move(paths));
     const std::string_view version = family.substr(0, 4);
     tables.root["ROUTE_REDISTRIBUTE"].put(fmt::format("{}|connected|bgp|{}", tables.vrf, version), Value::map());

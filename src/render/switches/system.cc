@@ -22,7 +22,7 @@ const model::FabricSpec* switch_fabric(const model::Cluster& cluster, model::Fab
 std::string_view system_of(const model::Cluster& cluster, const model::DeviceGroup& group) {
   if (group.kind != model::DeviceKind::network_switch || group.network_switch == nullptr) return {};
   const model::FabricSpec* fabric = switch_fabric(cluster, group.fabric);
-  const model::Given<std::string>& wanted = fabric != nullptr ? fabric->system : cluster.spec().fabrics->oob->system;
+  const model::Sourced<std::string>& wanted = fabric != nullptr ? fabric->system : cluster.spec().fabrics->oob->system;
   const std::vector<std::string>& able = group.network_switch->systems.value;
   if (able.empty() || std::find(able.begin(), able.end(), wanted.value) != able.end()) return wanted.value;
   return able.front();

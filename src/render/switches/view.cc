@@ -41,9 +41,9 @@ Ipv4Prefix host_prefix(Ipv4 address) { return {address, 32}; }
 }  // namespace
 
 std::uint32_t SwitchView::equal_paths() const {
-  constexpr std::uint32_t kMost = 64;  // what both systems take
+  constexpr std::uint32_t kMax = 64;  // what both systems take
   constexpr std::uint32_t kNodes = 16;
-  return std::clamp<std::uint32_t>(std::max(fabric_links, node_asn != 0 ? kNodes : 1U), 1, kMost);
+  return std::clamp<std::uint32_t>(std::max(fabric_links, node_asn != 0 ? kNodes : 1U), 1, kMax);
 }
 
 int SwitchView::root_priority() const {
@@ -316,7 +316,7 @@ Ipv6 embed_address(const Ipv6Prefix& prefix, Ipv4 address) {
   return out;
 }
 
-void remark_group(const SwitchSurvey& survey, const model::DeviceGroup& group, FileSink& sink) {
+void note_group(const SwitchSurvey& survey, const model::DeviceGroup& group, FileSink& sink) {
   const model::Cluster& cluster = survey.input().cluster;
   const model::FabricSpec* fabric = switch_fabric(cluster, group.fabric);
   const auto ports = cluster.ports_of(group.first);
@@ -324,20 +324,20 @@ void remark_group(const SwitchSurvey& survey, const model::DeviceGroup& group, F
     return cluster.cable(cluster.cable_of(id)).role == model::CableRole::external;
   });
   if (external) {
-    sink.remark(fmt::format("{}: links to the site carry no address and no BGP session yet: the site's side decides",
-                            group.name));
+    sink.note(fmt::format("{}: links to the site carry no address and no BGP session yet: the site's side decides",
+                          group.name));
   }
   if (group.fabric == model::FabricKind::frontend && fabric->ipv6.has_value() && survey.is_stretched(group.fabric)) {
-    sink.remark(
+    sink.note(
         fmt::format("{}: IPv6 of the one subnet that spans several pairs of leaves stays within a pair: hosts are "
                     "announced one by one in IPv4 alone",
                     group.name));
   }
   if (fabric == nullptr && survey.guarded() && survey.input().plan.jump_hosts().empty()) {
-    sink.remark(fmt::format("{}: `jump_only` without a jump host: nobody passes the access list", group.name));
+    sink.note(fmt::format("{}: `jump_only` without a jump host: nobody passes the access list", group.name));
   }
   if (fabric == nullptr && survey.oob().gateway.value != model::Whereabouts::none) {
-    sink.remark(
+    sink.note(
         fmt::format("{}: the way out of the out-of-band network ({}) is not configured: its next hop is the "
                     "site's",
                     group.name, to_text(survey.oob().subnet.value)));
@@ -378,7 +378,7 @@ void render_switches(const RenderInput& input, FileSink& sink, const SwitchDiale
       file.sources = switch_sources(view);
       sink.add(std::move(file));
     }
-    remark_group(survey, group, sink);
+    note_group(survey, group, sink);
   }
 }
 

@@ -146,7 +146,7 @@ inline constexpr std::uint32_t kPairChannel = 1000;
 
 [[nodiscard]] std::vector<std::string> switch_sources(const SwitchView& view);
 // What the files of a group of switches cannot say, for whoever applies them.
-void remark_group(const SwitchSurvey& survey, const model::DeviceGroup& group, FileSink& sink);
+void note_group(const SwitchSurvey& survey, const model::DeviceGroup& group, FileSink& sink);
 
 // How the configuration of one operating system is written, for render_switches().
 struct SwitchDialect {

@@ -7,7 +7,7 @@
 namespace weft::sched {
 namespace {
 
-constexpr int kMostFits = 60'000;  // of one node: what the type of Cell::fit holds
+constexpr int kMaxFits = 60'000;  // of one node: what the type of Cell::fit holds
 
 std::size_t at(Level level) { return static_cast<std::size_t>(level); }
 
@@ -107,7 +107,7 @@ void ClusterFragmentation::look_at(const State& state, NodeId node) {
         (gpu_serves(demand.task, free, gpu) ? large : now.small) += free.gpu[gpu];
       }
       if (large > 0 && accepts(demand.task, shape)) {
-        now.fit = static_cast<std::uint16_t>(count_fits(demand.task, free, kMostFits));
+        now.fit = static_cast<std::uint16_t>(count_fits(demand.task, free, kMaxFits));
       }
       // All the tasks of a gang that must share a server: it is there or nowhere.
       const std::int32_t least = demand.level == Level::node ? demand.tasks : 1;

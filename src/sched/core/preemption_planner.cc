@@ -185,7 +185,7 @@ void Scheduler::RoomMaker::add_nodes() {
       const bool same =
           !entry.locals.empty() && entry.locals.back().whole == stand.whole && entry.locals.back().unit == stand.unit;
       if (!same) {
-        if (entry.locals.size() == RoomProblem::kMostLocals) continue;
+        if (entry.locals.size() == RoomProblem::kMaxLocals) continue;
         entry.locals.push_back({stand.whole, stand.unit, 0});
       }
       entry.locals.back().amount += amount_of(task, other.job.task);

@@ -7,7 +7,7 @@
 namespace weft::sched {
 namespace {
 
-constexpr int kMostTries = 8;  // sets of jobs to move that are tried before the job waits
+constexpr int kMaxTries = 8;  // sets of jobs to move that are tried before the job waits
 
 }  // namespace
 
@@ -65,7 +65,7 @@ bool Scheduler::consolidate(JobId id, Moment now, Walk& walk, Decisions& decisio
       static_cast<double>(needed) / kWholeGpu * seconds_of(planned->reservation.start - now);  // GPU-seconds
   RoomMaker maker(*this, id, now, walk, decisions);
   std::set<JobId> fixed;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     const std::optional<RoomMaker::Plan> plan = maker.plan_moves(fixed);
     if (!plan || plan->evicted.empty()) return false;
     if (policy_.defragment_gain * static_cast<double>(plan->answer.loss.lost) / 1000 > saved) return false;

@@ -44,9 +44,9 @@ double base_size(ChangeKind kind) {
   return 1.0;
 }
 
-constexpr std::size_t kMostGroups = 200;     // groups of nodes that are asked about, smallest first
-constexpr std::size_t kMostEnds = 400;       // running jobs whose end is asked about
-constexpr std::size_t kMostVictims = 32;     // whoever has to stop more jobs than this does not make a small change
+constexpr std::size_t kMaxGroups = 200;      // groups of nodes that are asked about, smallest first
+constexpr std::size_t kMaxEnds = 400;        // running jobs whose end is asked about
+constexpr std::size_t kMaxVictims = 32;      // whoever has to stop more jobs than this does not make a small change
 constexpr std::uint32_t kVictimEvents = 64;  // steps in which the victims of a preemption must be gone
 
 class ChangeSearch {
@@ -440,9 +440,9 @@ void ChangeSearch::nodes_change() {
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const Group& a, const Group& b) { return a.nodes.size() < b.nodes.size(); });
-  if (groups.size() > kMostGroups) {
-    groups[kMostGroups - 1] = groups.back();  // all of them
-    groups.resize(kMostGroups);
+  if (groups.size() > kMaxGroups) {
+    groups[kMaxGroups - 1] = groups.back();  // all of them
+    groups.resize(kMaxGroups);
   }
   for (const Group& group : groups) {
     std::vector<std::pair<NodeId, NodeFree>> changed;
@@ -499,7 +499,7 @@ void ChangeSearch::end_change() {
       gained += count_fits(job_.task, free, fits.most) - fits.fit[index_of(node)];
     }
     if (!quota && gained < missing) continue;
-    if (++asked > kMostEnds) return;
+    if (++asked > kMaxEnds) return;
     if (!fits_with(changed)) continue;
     Change change = change_of(
         ChangeKind::job_ends, "job " + record.job.name, "runs", "ended",
@@ -525,7 +525,7 @@ void ChangeSearch::priority_change() {
   // Even the largest victims would be too many.
   std::sort(held.begin(), held.end(), std::greater<>());
   std::int64_t missing = std::int64_t{job_.task.gpu_total()} * job_.fewest() - scheduler_.state().free_gpu_milli();
-  for (std::size_t n = 0; n < std::min(kMostVictims, held.size()); ++n) missing -= held[n];
+  for (std::size_t n = 0; n < std::min(kMaxVictims, held.size()); ++n) missing -= held[n];
   if (missing > 0 && as_is_.reason != Reason::quota) return;
   for (const JobId id : scheduler_.queue(now_)) {
     const std::int32_t priority = scheduler_.record(id).job.priority;

@@ -56,7 +56,7 @@ std::int64_t tasks_that_fit(const Scheduler& scheduler, const Job& job, Level le
   FitIndex index;
   const FitClass& fits = index.of(job.task, state);
   Gang gang = gang_of(job);
-  gang.tasks = kMostTasks;
+  gang.tasks = kMaxTasks;
   gang.required = level;
   return most_tasks(FitView(scheduler.machine(), fits), gang);
 }

@@ -38,8 +38,8 @@ std::string problem_of_gpus(const Request& task) {
 }
 
 std::string problem_of_tasks(const Job& job) {
-  if (job.tasks < 1 || job.tasks > kMostTasks) {
-    return fmt::format("a job of {} tasks; it can have 1 to {}", job.tasks, kMostTasks);
+  if (job.tasks < 1 || job.tasks > kMaxTasks) {
+    return fmt::format("a job of {} tasks; it can have 1 to {}", job.tasks, kMaxTasks);
   }
   if (job.min_tasks < 0 || job.min_tasks > job.tasks) {
     return fmt::format("the job goes on with {} tasks but has {}", job.min_tasks, job.tasks);

@@ -48,7 +48,7 @@ struct Job {
 };
 
 // More than any cluster has servers.
-inline constexpr std::int32_t kMostTasks = 1'000'000;
+inline constexpr std::int32_t kMaxTasks = 1'000'000;
 
 // What is wrong with a job in itself, or "" if nothing: counts out of range, fractions of several GPUs, and so on.
 [[nodiscard]] std::string problem_of(const Job& job);

@@ -23,7 +23,7 @@ std::string problem_with(Change change, std::int32_t tasks = 4, std::int32_t gpu
 
 TEST(JobProblem, NothingIsWrongWithOrdinaryJobs) {
   EXPECT_EQ(problem_of(whole(1, 1)), "");
-  EXPECT_EQ(problem_of(whole(kMostTasks, kMaxGpus)), "");
+  EXPECT_EQ(problem_of(whole(kMaxTasks, kMaxGpus)), "");
   EXPECT_EQ(problem_with([](Job& job) { job.task.gpu_milli = 250; }, 4, 1), "");
   EXPECT_EQ(problem_with([](Job& job) { job.task.cpu = 1; }, 1, 0), "");
   EXPECT_EQ(problem_with([](Job& job) { job.min_tasks = 2, job.segment = 2; }), "");
@@ -34,7 +34,7 @@ TEST(JobProblem, NothingIsWrongWithOrdinaryJobs) {
 
 TEST(JobProblem, CountsOutOfRange) {
   EXPECT_EQ(problem_of(whole(0, 1)), "a job of 0 tasks; it can have 1 to 1000000");
-  EXPECT_EQ(problem_of(whole(kMostTasks + 1, 1)), "a job of 1000001 tasks; it can have 1 to 1000000");
+  EXPECT_EQ(problem_of(whole(kMaxTasks + 1, 1)), "a job of 1000001 tasks; it can have 1 to 1000000");
   EXPECT_EQ(problem_of(whole(1, -1)), "a task asks for -1 GPUs");
   EXPECT_EQ(problem_of(whole(1, 17)), "a task asks for 17 GPUs; a server has at most 16");
   EXPECT_EQ(problem_of(whole(1, 0)), "a task asks for no GPU, no CPU and no memory");

@@ -26,11 +26,11 @@ constexpr double kTightness = 40;
 constexpr std::int64_t kLearnEvery = 400;
 constexpr WorthOptions kFirstWorths = {.rounds = 160, .rate = 0.6};
 constexpr WorthOptions kLaterWorths = {.rounds = 20, .rate = 0.3};
-constexpr Milli kLeastStep = 10;  // of parts of a GPU; finer ones are rounded up
+constexpr Milli kMinStep = 10;  // of parts of a GPU; finer ones are rounded up
 
 Milli step_for(std::span<const TaskType> mix) {
   const Milli step = NodeValue::common_step(mix);
-  return step < kLeastStep ? kLeastStep : step;
+  return step < kMinStep ? kMinStep : step;
 }
 
 double best_fit(const NodeFree& after, double cpu, double gpu) {

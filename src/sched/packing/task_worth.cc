@@ -9,12 +9,12 @@ namespace weft::sched {
 namespace {
 
 // Beyond three times what is expected a type falls no faster: one round's fill takes all of one type or none.
-constexpr double kMostExcess = 3.0;
+constexpr double kMaxExcess = 3.0;
 // A core is worth something where tasks without GPUs exist, and never more than a GPU server's last core could be.
-constexpr double kLeastCore = 0.05;
-constexpr double kMostCore = 200.0;
+constexpr double kMinCore = 0.05;
+constexpr double kMaxCore = 200.0;
 
-double change(double used, double expected) { return 1.0 - std::min(kMostExcess, used / expected); }
+double change(double used, double expected) { return 1.0 - std::min(kMaxExcess, used / expected); }
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void TaskWorth::adjust(double expected, std::span<const double> used, double cor
   if (values_.cores() > 0) {
     const double count = values_.cores() / tasks_;
     core_worth_ *= std::exp(kHalf * step * change(cores, expected * count + kHalf));
-    core_worth_ = std::clamp(core_worth_, kLeastCore, kMostCore);
+    core_worth_ = std::clamp(core_worth_, kMinCore, kMaxCore);
     sum += count * core_worth_;
   }
   // Only their proportions mean anything: on average a task is worth the GPUs it asks for.

@@ -5,7 +5,7 @@
 namespace weft::sched {
 namespace {
 
-constexpr int kMostFits = 60'000;  // of one node: bounded by the type, reached by tasks that ask for nothing
+constexpr int kMaxFits = 60'000;  // of one node: bounded by the type, reached by tasks that ask for nothing
 constexpr Level kTree[] = {Level::nvlink, Level::rack, Level::leaf, Level::pod, Level::cluster};
 
 std::size_t at(Level level) { return static_cast<std::size_t>(level); }
@@ -30,7 +30,7 @@ FitIndex& FitIndex::operator=(const FitIndex& other) {
 const FitClass& FitIndex::of(const Request& request, const State& state) {
   auto found = classes_.find(request);
   if (found == classes_.end()) {
-    if (classes_.size() >= kMostClasses) {
+    if (classes_.size() >= kMaxClasses) {
       classes_.erase(uses_.back());
       uses_.pop_back();
     }
@@ -58,7 +58,7 @@ void FitIndex::fill(FitClass& fits, const State& state) const {
   for (std::uint32_t n = 0; n < nodes; ++n) {
     const auto node = static_cast<NodeId>(n);
     if (accepts(fits.request, machine.node(node))) {
-      const int most = count_fits(fits.request, empty_node(machine.node(node)), kMostFits);
+      const int most = count_fits(fits.request, empty_node(machine.node(node)), kMaxFits);
       fits.most = std::max(fits.most, static_cast<std::uint16_t>(most));
     }
     look_at(fits, state, node);
@@ -83,7 +83,7 @@ void FitIndex::look_at(FitClass& fits, const State& state, NodeId node) const {
   const std::size_t n = index_of(node);
   int fit = 0;
   if (accepts(fits.request, shape)) {
-    fit = count_fits(fits.request, state.free(node), kMostFits);
+    fit = count_fits(fits.request, state.free(node), kMaxFits);
     if (fit > 0) fits.cost[n] = scorer_->cost(fits.request, shape, state.free(node));
   }
   const int change = fit - fits.fit[n];

@@ -53,7 +53,7 @@ class FitIndex {
   const FitClass& of(const Request& request, const State& state);
 
  private:
-  static constexpr std::size_t kMostClasses = 512;
+  static constexpr std::size_t kMaxClasses = 512;
   struct Entry {
     std::unique_ptr<FitClass> fits;
     std::list<Request>::iterator use;

@@ -12,7 +12,7 @@ namespace weft::sched {
 namespace {
 
 using victims::Board;
-using victims::kMostListed;
+using victims::kMaxListed;
 using victims::Place;
 using victims::Room;
 
@@ -155,7 +155,7 @@ double DomainSearch::bound_of(const Region& region) {
     const std::uint64_t all = locals == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << locals) - 1;
     const std::int32_t most = board_.count(n, all) - base;
     if (most <= 0) continue;
-    if (locals > kMostListed) {  // too many to list: not less than nothing for the first, nor than the cheapest
+    if (locals > kMaxListed) {  // too many to list: not less than nothing for the first, nor than the cheapest
       double cheapest = std::numeric_limits<double>::infinity();
       for (const double share : share_[n]) cheapest = std::min(cheapest, share);
       pieces.emplace_back(cheapest / most, most);
@@ -215,7 +215,7 @@ void DomainSearch::each_option(std::uint32_t index, const Visit& visit) {
   if (open.empty()) return;
   std::vector<double> prices(open.size());
   for (std::size_t i = 0; i < open.size(); ++i) prices[i] = share_[index][open[i]];
-  if (open.size() <= kMostListed) {
+  if (open.size() <= kMaxListed) {
     for (std::uint64_t subset = 1; subset < (std::uint64_t{1} << open.size()); ++subset) {
       std::uint64_t mask = 0;
       double cost = 0;

@@ -40,9 +40,9 @@ struct RoomProblem {
   };
   struct Node {
     std::uint32_t node = 0;
-    std::vector<Local> locals;  // at most kMostLocals
+    std::vector<Local> locals;  // at most kMaxLocals
   };
-  static constexpr std::size_t kMostLocals = 64;
+  static constexpr std::size_t kMaxLocals = 64;
 
   const Machine* machine = nullptr;
   Gang gang;

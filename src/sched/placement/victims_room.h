@@ -10,7 +10,7 @@
 
 namespace weft::sched::victims {
 
-inline constexpr std::size_t kMostListed = 8;  // locals of a node of which all subsets are listed (256)
+inline constexpr std::size_t kMaxListed = 8;  // locals of a node of which all subsets are listed (256)
 
 struct Place {
   std::uint32_t node = 0;  // index into RoomProblem::nodes
@@ -27,8 +27,8 @@ class Board {
     known_.resize(problem.nodes.size());
     for (std::uint32_t n = 0; n < problem.nodes.size(); ++n) {
       const std::vector<RoomProblem::Local>& locals = problem.nodes[n].locals;
-      CHECK(locals.size() <= RoomProblem::kMostLocals, "a node's locals fit in a mask");
-      if (locals.size() <= kMostListed) known_[n].assign(std::size_t{1} << locals.size(), -1);
+      CHECK(locals.size() <= RoomProblem::kMaxLocals, "a node's locals fit in a mask");
+      if (locals.size() <= kMaxListed) known_[n].assign(std::size_t{1} << locals.size(), -1);
       for (std::uint32_t l = 0; l < locals.size(); ++l) {
         if (locals[l].whole >= 0) places_[static_cast<std::size_t>(locals[l].whole)].push_back({n, l});
         if (locals[l].unit >= 0) places_[static_cast<std::size_t>(locals[l].unit)].push_back({n, l});

@@ -8,7 +8,7 @@ namespace weft::sched {
 namespace {
 
 // Beyond this many, two samples become one and the next ones are twice as far apart: a long trace stays small.
-constexpr std::size_t kMostSamples = 1U << 13U;
+constexpr std::size_t kMaxSamples = 1U << 13U;
 
 Sample merged(const Sample& first, const Sample& second) {
   Sample both = second;
@@ -66,7 +66,7 @@ void Replay::take_sample(Moment at) {
   at_sample_ = so_far_.sums;
   waiting_at_sample_ = waiting_gpu_seconds_;
   std::vector<Sample>& samples = so_far_.samples;
-  if (samples.size() < kMostSamples || sample_every_.count() > kNever.count() / 4) return;
+  if (samples.size() < kMaxSamples || sample_every_.count() > kNever.count() / 4) return;
   for (std::size_t i = 0; i + 1 < samples.size(); i += 2) samples[i / 2] = merged(samples[i], samples[i + 1]);
   samples.resize(samples.size() / 2);
   sample_every_ = sample_every_ * 2;

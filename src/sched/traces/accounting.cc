@@ -6,7 +6,7 @@
 namespace weft::sched {
 namespace {
 
-constexpr std::int64_t kMostCpus = 100'000'000;
+constexpr std::int64_t kMaxCpus = 100'000'000;
 
 // How tables that went through pandas or Slurm write that there is nothing.
 bool is_none(const Cell& cell) {
@@ -58,7 +58,7 @@ bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& j
   job.name = table.cell(at.name).field.str();
   job.user = table.cell(at.user).field.str();
   std::int32_t gpus = 0;
-  if (cells.whole(table.cell(at.gpus), 0, kMostTasks, gpus) && gpus == 0) {
+  if (cells.whole(table.cell(at.gpus), 0, kMaxTasks, gpus) && gpus == 0) {
     builder.skip("they ask for no GPU");
     return false;
   }
@@ -80,13 +80,13 @@ bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& j
   }
   std::int32_t nodes = 0;
   std::int32_t cpus = 0;
-  if (at.nodes >= 0 && !is_none(table.cell(at.nodes))) cells.whole(table.cell(at.nodes), 0, kMostTasks, nodes);
-  if (at.cpus >= 0 && !is_none(table.cell(at.cpus))) cells.whole(table.cell(at.cpus), 0, kMostCpus, cpus);
+  if (at.nodes >= 0 && !is_none(table.cell(at.nodes))) cells.whole(table.cell(at.nodes), 0, kMaxTasks, nodes);
+  if (at.cpus >= 0 && !is_none(table.cell(at.cpus))) cells.whole(table.cell(at.cpus), 0, kMaxCpus, cpus);
   const Split split = split_over(gpus, nodes, builder.options().node_gpus);
   job.tasks = split.tasks;
   job.task.gpus = split.gpus;
   const std::int64_t milli = std::int64_t{cpus} * 1000 / split.tasks;
-  job.task.cpu = static_cast<Milli>(std::min<std::int64_t>(milli, kMostMilli));
+  job.task.cpu = static_cast<Milli>(std::min<std::int64_t>(milli, kMaxMilli));
   return true;
 }
 

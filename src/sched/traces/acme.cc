@@ -35,7 +35,7 @@ std::optional<Workload> read_acme(const TraceInput& input, TraceBuilder& builder
     if (const Cell cell = table.cell(memory); !cell.empty()) {
       std::int32_t milli = 0;
       constexpr std::int64_t bytes_of_milli = 1'000'000;  // a thousandth of a GB
-      if (cells.milli(cell, 0, kMostMilli, milli)) {
+      if (cells.milli(cell, 0, kMaxMilli, milli)) {
         job.task.memory_mib = static_cast<std::int32_t>(milli * bytes_of_milli / (1 << 20));
       }
     }

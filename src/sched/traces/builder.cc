@@ -43,8 +43,8 @@ std::uint64_t TraceBuilder::bits(const Cell& cell, std::vector<std::string>& nam
     if (name.empty()) continue;
     auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
-      if (names.size() == kMostModels) {
-        cells_.error(cell, fmt::format("more than {} names in the column `{}`", kMostModels, cell.name));
+      if (names.size() == kMaxModels) {
+        cells_.error(cell, fmt::format("more than {} names in the column `{}`", kMaxModels, cell.name));
         return 0;
       }
       found = names.insert(names.end(), std::string(name));
@@ -59,7 +59,7 @@ void TraceBuilder::submitted_at(Job& job, std::int64_t nanoseconds) {
   job.submitted = Moment(nanoseconds);
 }
 
-void TraceBuilder::add(Job job, const Place& place) {
+void TraceBuilder::add(Job job, const SourceLocation& place) {
   if (cells_.take_failure()) return;
   if (const std::string problem = problem_of(job); !problem.empty()) {
     cells_.diagnostics().error(place, problem);
@@ -70,8 +70,8 @@ void TraceBuilder::add(Job job, const Place& place) {
     cells_.diagnostics().error(place, "a control character in a name of the job");
     return;
   }
-  if (workload.jobs.size() == kMostJobs) {
-    if (!full_) cells_.diagnostics().error(place, fmt::format("more than {} jobs, the most that is read", kMostJobs));
+  if (workload.jobs.size() == kMaxJobs) {
+    if (!full_) cells_.diagnostics().error(place, fmt::format("more than {} jobs, the most that is read", kMaxJobs));
     full_ = true;
     return;
   }

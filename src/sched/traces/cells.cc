@@ -9,7 +9,7 @@ namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-constexpr int kMostDigits = 18;  // below 2^63
+constexpr int kMaxDigits = 18;  // below 2^63
 
 // What a message quotes of a cell: enough to know it by.
 std::string shown(std::string_view text) {
@@ -84,13 +84,13 @@ std::optional<std::int64_t> parse_decimal(std::string_view text, int digits) {
     any = true;
     if (fraction >= digits) continue;  // finer than asked for
     if (value != 0 || c != '0') ++used;
-    if (used > kMostDigits) return std::nullopt;
+    if (used > kMaxDigits) return std::nullopt;
     value = value * 10 + (c - '0');
     if (fraction >= 0) ++fraction;
   }
   if (!any) return std::nullopt;
   for (int d = std::max(fraction, 0); d < digits; ++d) {
-    if (value != 0 && ++used > kMostDigits) return std::nullopt;
+    if (value != 0 && ++used > kMaxDigits) return std::nullopt;
     value *= 10;
   }
   return negative ? -value : value;
@@ -189,8 +189,8 @@ bool CellReader::seconds(const Cell& cell, Duration& value) {
                              : fmt::format("`{}` is not a number of seconds: `{}`", cell.name, shown(text)));
     return false;
   }
-  if (text[0] == '-' || *number > kMostSeconds) {
-    error(cell, fmt::format("`{}` is {} s; it can be 0 to {} s (100 years)", cell.name, shown(text), kMostSeconds));
+  if (text[0] == '-' || *number > kMaxSeconds) {
+    error(cell, fmt::format("`{}` is {} s; it can be 0 to {} s (100 years)", cell.name, shown(text), kMaxSeconds));
     return false;
   }
   value = Duration(*number * kNanoseconds + *fraction);

@@ -27,7 +27,7 @@ std::string CsvField::str() const {
   return out;
 }
 
-Place CsvReader::here() const {
+SourceLocation CsvReader::here() const {
   const std::size_t column = std::min<std::size_t>(at_ - line_start_ + 1, 65535);
   return {file_, static_cast<std::uint16_t>(column), line_};
 }
@@ -63,8 +63,8 @@ bool CsvReader::read_row() {
       read_bare();
     }
     if (at_ >= text_.size() || text_[at_] == '\n') return true;
-    if (row_.size() == kMostFields) {
-      diagnostics_->error(here(), fmt::format("more than {} fields in a row", kMostFields));
+    if (row_.size() == kMaxFields) {
+      diagnostics_->error(here(), fmt::format("more than {} fields in a row", kMaxFields));
       return false;
     }
     ++at_;  // the comma
@@ -72,7 +72,7 @@ bool CsvReader::read_row() {
 }
 
 void CsvReader::read_bare() {
-  const Place place = here();
+  const SourceLocation place = here();
   std::size_t stop = at_;
   while (stop < text_.size() && text_[stop] != ',' && text_[stop] != '\n') ++stop;
   row_.push_back({trimmed(text_.substr(at_, stop - at_)), place, false});
@@ -80,9 +80,9 @@ void CsvReader::read_bare() {
 }
 
 bool CsvReader::read_quoted() {
-  const Place opening = here();
+  const SourceLocation opening = here();
   ++at_;
-  const Place place = here();
+  const SourceLocation place = here();
   const std::size_t begin = at_;
   bool doubled = false;
   while (true) {

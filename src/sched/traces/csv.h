@@ -15,12 +15,12 @@
 namespace weft::sched {
 
 // A row of more is a mistake, or an attack on our memory.
-inline constexpr std::size_t kMostFields = 1000;
+inline constexpr std::size_t kMaxFields = 1000;
 
 struct CsvField {
   std::string_view
       text;  // without its quotes; "" inside is still doubled (see `doubled`). Not quoted: no blanks around
-  Place place;
+  SourceLocation place;
   bool doubled = false;
 
   // The text as it was meant.
@@ -37,11 +37,11 @@ class CsvReader {
   bool next();
   [[nodiscard]] std::span<const CsvField> row() const { return row_; }
   // Where the row begins, and where it ends.
-  [[nodiscard]] const Place& start() const { return row_.front().place; }
-  [[nodiscard]] Place end() const { return here(); }
+  [[nodiscard]] const SourceLocation& start() const { return row_.front().place; }
+  [[nodiscard]] SourceLocation end() const { return here(); }
 
  private:
-  [[nodiscard]] Place here() const;
+  [[nodiscard]] SourceLocation here() const;
   bool read_row();
   bool read_quoted();
   void read_bare();

@@ -57,9 +57,9 @@ TEST(TraceCsv, SaysWhereAQuoteIsWrong) {
 }
 
 TEST(TraceCsv, StopsAtARowWithoutEnd) {
-  EXPECT_EQ(read_all(std::string(kMostFields - 1, ',')).substr(0, 8), "1:1  1:2");
+  EXPECT_EQ(read_all(std::string(kMaxFields - 1, ',')).substr(0, 8), "1:1  1:2");
   std::string said;
-  EXPECT_EQ(read_all(std::string(kMostFields, ','), &said), "");
+  EXPECT_EQ(read_all(std::string(kMaxFields, ','), &said), "");
   EXPECT_EQ(said, "1:1000 more than 1000 fields in a row");
 }
 

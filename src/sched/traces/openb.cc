@@ -53,8 +53,8 @@ bool set_times(const TraceTable& table, const Columns& at, Job& job, CellReader&
 void set_request(const TraceTable& table, const Columns& at, Job& job, TraceBuilder& builder) {
   CellReader& cells = builder.cells();
   Request& task = job.task;
-  cells.whole(table.cell(at.cpu), 0, kMostMilli, task.cpu);
-  cells.whole(table.cell(at.memory), 0, kMostMilli, task.memory_mib);
+  cells.whole(table.cell(at.cpu), 0, kMaxMilli, task.cpu);
+  cells.whole(table.cell(at.memory), 0, kMaxMilli, task.memory_mib);
   std::int32_t milli = 0;
   if (!cells.whole(table.cell(at.gpus), 0, kMaxGpus, task.gpus)) return;
   if (!cells.whole(table.cell(at.gpu_milli), 0, kWholeGpu, milli)) return;
@@ -118,8 +118,8 @@ std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources, std
     NodeShape node;
     node.name = table.cell(name).field.str();
     if (node.name.empty()) cells.error(table.cell(name), "no `sn`");
-    cells.whole(table.cell(cpu), 0, kMostMilli, node.cpu);
-    cells.whole(table.cell(memory), 0, kMostMilli, node.memory_mib);
+    cells.whole(table.cell(cpu), 0, kMaxMilli, node.cpu);
+    cells.whole(table.cell(memory), 0, kMaxMilli, node.memory_mib);
     const Cell kind = table.cell(model);
     if (cells.whole(table.cell(gpus), 0, kMaxGpus, node.gpus) && node.gpus > 0) {
       const std::string text = kind.field.str();
@@ -127,8 +127,8 @@ std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources, std
       auto found = std::find(models.begin(), models.end(), text);
       if (found == models.end()) found = models.insert(models.end(), text);
       node.model = static_cast<std::int32_t>(found - models.begin());
-      if (models.size() > kMostModels) {
-        cells.error(kind, fmt::format("more than {} GPU models", kMostModels));
+      if (models.size() > kMaxModels) {
+        cells.error(kind, fmt::format("more than {} GPU models", kMaxModels));
         return std::nullopt;
       }
     }
@@ -138,12 +138,12 @@ std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources, std
   }
   if (diagnostics.has_errors()) return std::nullopt;
   if (nodes.empty()) {
-    diagnostics.error(Place{file, 1, 1}, "the node list names no node");
+    diagnostics.error(SourceLocation{file, 1, 1}, "the node list names no node");
     return std::nullopt;
   }
   Result<Machine> machine = Machine::build(std::move(nodes), labels, std::move(models), {});
   if (machine.ok()) return std::move(machine).value();
-  diagnostics.error(Place{file, 0, 0}, machine.error().message);
+  diagnostics.error(SourceLocation{file, 0, 0}, machine.error().message);
   return std::nullopt;
 }
 

@@ -28,7 +28,7 @@ std::optional<Workload> read_philly(const TraceInput& input, TraceBuilder& build
     std::int32_t count = 0;
     if (cells.time(table.cell(submitted), time)) builder.submitted_at(job, time);
     cells.seconds(table.cell(duration), job.run_time);
-    if (cells.whole(table.cell(gpus), 0, kMostTasks, count) && count == 0) {
+    if (cells.whole(table.cell(gpus), 0, kMaxTasks, count) && count == 0) {
       if (!cells.take_failure()) builder.skip("they ask for no GPU");
       continue;
     }

@@ -17,10 +17,10 @@
 namespace weft::sched {
 
 // A time or a length of time beyond this is a mistake: a hundred years of 365.25 days.
-inline constexpr std::int64_t kMostSeconds = 3'155'760'000;
-inline constexpr std::size_t kMostJobs = 5'000'000;  // of one trace; Helios, the largest published, has 3.4 million
-inline constexpr std::size_t kMostModels = 64;       // bits of Request::models and Request::pools
-inline constexpr std::int64_t kMostMilli = 2'147'483'647;  // what a Milli or a number of MiB can be
+inline constexpr std::int64_t kMaxSeconds = 3'155'760'000;
+inline constexpr std::size_t kMaxJobs = 5'000'000;  // of one trace; Helios, the largest published, has 3.4 million
+inline constexpr std::size_t kMaxModels = 64;       // bits of Request::models and Request::pools
+inline constexpr std::int64_t kMaxMilli = 2'147'483'647;  // what a Milli or a number of MiB can be
 
 // A value where it stands in the file, and the column or key it belongs to.
 struct Cell {
@@ -79,7 +79,7 @@ class TraceTable {
   bool next();
   // A cell of the row; an empty one at the start of the row for column -1.
   [[nodiscard]] Cell cell(int column) const;
-  [[nodiscard]] const Place& start() const { return csv_.start(); }
+  [[nodiscard]] const SourceLocation& start() const { return csv_.start(); }
 
  private:
   CsvReader csv_;
@@ -111,7 +111,7 @@ class TraceBuilder {
   void submitted_at(Job& job, std::int64_t nanoseconds);
   // Takes the job, unless something was wrong with the cells read for it or is with itself: counts, control characters
   // in a name (which would break the tables it is shown in), one job too many.
-  void add(Job job, const Place& place);
+  void add(Job job, const SourceLocation& place);
   void skip(const char* why) { ++skipped_[why]; }
   void note(std::string text) { workload.notes.push_back(std::move(text)); }
 

@@ -80,14 +80,14 @@ class SwfReader {
       std::size_t end = at;
       while (end < line.size() && !is_blank(line[end])) ++end;
       const auto column = static_cast<std::uint16_t>(std::min<std::size_t>(at + 1, 65535));
-      const Place place = {file_, column, number};
+      const SourceLocation place = {file_, column, number};
       if (count < cells_.size()) cells_[count] = {kNames[count], {line.substr(at, end - at), place, false}};
       ++count;
       for (at = end; at < line.size() && is_blank(line[at]); ++at) {
       }
     }
     if (count != kNames.size()) {
-      const Place place = {file_, 1, number};
+      const SourceLocation place = {file_, 1, number};
       return builder_->cells().diagnostics().error(
           place, fmt::format("the line has {} fields; a job has {}", count, kNames.size()));
     }
@@ -110,7 +110,7 @@ class SwfReader {
     if (!count || *count < 0) return;
     if (key == "MaxNodes") max_nodes_ = *count;
     if (key == "MaxProcs") max_processors_ = *count;
-    if (key == "UnixStartTime" && *count <= kMostSeconds) builder_->workload.origin = *count;
+    if (key == "UnixStartTime" && *count <= kMaxSeconds) builder_->workload.origin = *count;
   }
 
   [[nodiscard]] bool known(Field::Column field) const { return cells_[field].text() != "-1"; }
@@ -127,8 +127,8 @@ class SwfReader {
     Duration submit{};
     job.name = cells_[Field::number].field.str();
     whole(Field::status, 100, state);
-    whole(Field::processors, kMostTasks, count);
-    if (count <= 0) whole(Field::allocated, kMostTasks, count);
+    whole(Field::processors, kMaxTasks, count);
+    if (count <= 0) whole(Field::allocated, kMaxTasks, count);
     if (cells.seconds(cells_[Field::submitted], submit)) job.submitted = Moment(submit.count());
     if (known(Field::ran)) cells.seconds(cells_[Field::ran], job.run_time);
     if (known(Field::limit) && cells.seconds(cells_[Field::limit], job.limit) && job.limit.count() == 0)
@@ -155,7 +155,7 @@ class SwfReader {
     (cores ? job.task.cpu : job.task.gpus) = cores ? split.gpus * 1000 : split.gpus;
     if (kilobytes <= 0) return;
     const std::int64_t mib = (kilobytes * split.gpus + 1023) / 1024;  // the field is per processor
-    job.task.memory_mib = static_cast<std::int32_t>(std::min(mib, kMostMilli));
+    job.task.memory_mib = static_cast<std::int32_t>(std::min(mib, kMaxMilli));
   }
 
   void finish_notes() {

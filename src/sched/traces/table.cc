@@ -8,7 +8,7 @@ namespace weft::sched {
 
 bool TraceTable::open() {
   if (!csv_.next()) {
-    diagnostics_->error(Place{file_, 1, 1}, "the file has no header line");
+    diagnostics_->error(SourceLocation{file_, 1, 1}, "the file has no header line");
     return false;
   }
   header_.assign(csv_.row().begin(), csv_.row().end());
@@ -48,7 +48,7 @@ bool TraceTable::next() {
   while (csv_.next()) {
     const std::size_t count = csv_.row().size();
     if (count == header_.size()) return true;
-    const Place place = count < header_.size() ? csv_.end() : csv_.row()[header_.size()].place;
+    const SourceLocation place = count < header_.size() ? csv_.end() : csv_.row()[header_.size()].place;
     diagnostics_->error(place, fmt::format("the row has {} fields, the header {}", count, header_.size()));
   }
   return false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMib = 1 << 20;
 constexpr std::int64_t kGib = 1 << 30;
-constexpr std::int64_t kMostPriority = 1'000'000'000;
+constexpr std::int64_t kMaxPriority = 1'000'000'000;
 
 // A row on its way to a job: what is settled only when all its cells are read.
 struct WeftRow {
@@ -52,7 +52,7 @@ void read_duration(WeftRow& row, const Cell& cell, Duration& value) {
   const Result<Duration> duration = parse_duration(cell.text());
   if (!duration.ok()) {
     cells_of(row).error(cell, duration.error().message, "a number alone counts seconds");
-  } else if (duration->count() > kMostSeconds * 1'000'000'000) {
+  } else if (duration->count() > kMaxSeconds * 1'000'000'000) {
     cells_of(row).error(cell, fmt::format("`{}` is more than 100 years", cell.name));
   } else {
     value = *duration;
@@ -68,7 +68,7 @@ void read_bytes(WeftRow& row, const Cell& cell, std::int64_t unit, std::int32_t&
     return cells_of(row).error(cell, fmt::format("`{}` has no unit", cell.name), "write it as 64GiB");
   }
   const std::int64_t count = bytes->count() / unit + (bytes->count() % unit != 0 ? 1 : 0);
-  if (count > kMostMilli) return cells_of(row).error(cell, fmt::format("`{}` is more than any server has", cell.name));
+  if (count > kMaxMilli) return cells_of(row).error(cell, fmt::format("`{}` is more than any server has", cell.name));
   value = static_cast<std::int32_t>(count);
 }
 
@@ -107,11 +107,11 @@ constexpr Column kColumns[] = {
     {"name", [](WeftRow& row, const Cell& cell) { read_text(cell, row.job.name); }},
     {"tenant", [](WeftRow& row, const Cell& cell) { read_text(cell, row.job.tenant); }},
     {"user", [](WeftRow& row, const Cell& cell) { read_text(cell, row.job.user); }},
-    {"priority", [](WeftRow& row,
-                    const Cell& cell) { cells_of(row).whole(cell, -kMostPriority, kMostPriority, row.job.priority); }},
+    {"priority",
+     [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, -kMaxPriority, kMaxPriority, row.job.priority); }},
     {"submit", [](WeftRow& row, const Cell& cell) { row.submit = cell; }},
-    {"tasks", [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 1, kMostTasks, row.job.tasks); }},
-    {"min_tasks", [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 0, kMostTasks, row.job.min_tasks); }},
+    {"tasks", [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 1, kMaxTasks, row.job.tasks); }},
+    {"min_tasks", [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 0, kMaxTasks, row.job.min_tasks); }},
     {"gpus",
      [](WeftRow& row, const Cell& cell) {
        row.gpus_given = true;
@@ -128,10 +128,10 @@ constexpr Column kColumns[] = {
        }
      }},
     {"mig_starts", read_starts},
-    {"cpus", [](WeftRow& row, const Cell& cell) { cells_of(row).milli(cell, 0, kMostMilli, row.job.task.cpu); }},
+    {"cpus", [](WeftRow& row, const Cell& cell) { cells_of(row).milli(cell, 0, kMaxMilli, row.job.task.cpu); }},
     {"memory", [](WeftRow& row, const Cell& cell) { read_bytes(row, cell, kMib, row.job.task.memory_mib); }},
     {"functions",
-     [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 0, kMostTasks, row.job.task.functions); }},
+     [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 0, kMaxTasks, row.job.task.functions); }},
     {"scratch", [](WeftRow& row, const Cell& cell) { read_bytes(row, cell, kGib, row.job.task.scratch_gib); }},
     {"models",
      [](WeftRow& row, const Cell& cell) {
@@ -143,7 +143,7 @@ constexpr Column kColumns[] = {
     {"required", [](WeftRow& row, const Cell& cell) { read_level(row, cell, row.job.required); }},
     {"preferred", [](WeftRow& row, const Cell& cell) { read_level(row, cell, row.job.preferred); }},
     {"preference_wait", [](WeftRow& row, const Cell& cell) { read_duration(row, cell, row.job.preference_wait); }},
-    {"segment", [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 0, kMostTasks, row.job.segment); }},
+    {"segment", [](WeftRow& row, const Cell& cell) { cells_of(row).whole(cell, 0, kMaxTasks, row.job.segment); }},
     {"segment_level", [](WeftRow& row, const Cell& cell) { read_level(row, cell, row.job.segment_level); }},
     {"run_time", [](WeftRow& row, const Cell& cell) { read_duration(row, cell, row.job.run_time); }},
     {"limit", [](WeftRow& row, const Cell& cell) { read_duration(row, cell, row.job.limit); }},
@@ -182,7 +182,7 @@ class WeftReader {
     return row;
   }
 
-  void finish_row(WeftRow& row, const Place& place) {
+  void finish_row(WeftRow& row, const SourceLocation& place) {
     ++rows_;
     Job& job = row.job;
     if (job.name.empty()) job.name = fmt::format("job-{}", rows_);
@@ -196,7 +196,7 @@ class WeftReader {
 
  private:
   // Seconds from the start of the trace, or a time on the calendar; all rows the same.
-  void set_submission(WeftRow& row, const Place& place) {
+  void set_submission(WeftRow& row, const SourceLocation& place) {
     CellReader& cells = builder_->cells();
     const bool calendar = row.submit.text().find_first_of("-T", 1) != std::string_view::npos;
     if (rows_ == 1) calendar_ = calendar;
@@ -270,7 +270,7 @@ class JsonLine {
   }
 
   [[nodiscard]] const std::optional<YamlNode>& root() const { return root_; }
-  [[nodiscard]] Place moved(Place place) const {
+  [[nodiscard]] SourceLocation moved(SourceLocation place) const {
     place.file = file_;
     place.line = line_;
     return place;
@@ -296,7 +296,7 @@ bool text_of(const YamlNode& node, std::string& text) {
 
 void take_object(const JsonLine& line, WeftReader& reader, CellReader& cells) {
   const YamlNode& root = *line.root();
-  const Place place = line.moved(root.place);
+  const SourceLocation place = line.moved(root.place);
   if (root.kind != YamlNode::Kind::mapping) return cells.diagnostics().error(place, "the line is not a JSON object");
   WeftRow row = reader.start();
   std::vector<std::string> texts(root.entries.size());  // what the cells of the row look into

@@ -50,7 +50,7 @@ TraceFormat detect(FileId file, const Sources& sources, Diagnostics& diagnostics
   const std::string_view text = sources.text(file);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) {
-    diagnostics.error(Place{file, 1, 1}, "the trace is empty");
+    diagnostics.error(SourceLocation{file, 1, 1}, "the trace is empty");
     return TraceFormat::automatic;
   }
   if (text[begin] == ';') return TraceFormat::swf;
@@ -73,8 +73,8 @@ std::string_view to_text(TraceFormat format) { return kFormats[static_cast<std::
 std::optional<Workload> read_workload(FileId file, const Sources& sources, const TraceOptions& options,
                                       Diagnostics& diagnostics) {
   if (options.node_gpus < 1 || options.node_gpus > kMaxGpus || options.node_cores < 0 ||
-      options.node_cores > kMostTasks) {
-    diagnostics.error(Place{file, 0, 0},
+      options.node_cores > kMaxTasks) {
+    diagnostics.error(SourceLocation{file, 0, 0},
                       fmt::format("servers of {} GPUs and {} cores", options.node_gpus, options.node_cores));
     return std::nullopt;
   }

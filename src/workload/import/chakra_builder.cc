@@ -12,7 +12,7 @@
 namespace weft::workload {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 80;  // names of templates run to thousands
+constexpr std::size_t kMaxNameBytes = 80;  // names of templates run to thousands
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Error ChakraBuilder::bad_node(std::uint64_t id, std::string why) const {
 std::uint32_t ChakraBuilder::intern(std::unordered_map<std::string, std::uint32_t>& known,
                                     std::vector<std::string>& list, std::string_view text) {
   const auto [place, added] =
-      known.try_emplace(printable(text, kMostNameBytes), static_cast<std::uint32_t>(list.size()));
+      known.try_emplace(printable(text, kMaxNameBytes), static_cast<std::uint32_t>(list.size()));
   if (added) list.push_back(place->first);
   return place->second;
 }
@@ -52,19 +52,19 @@ Status ChakraBuilder::set(ChakraDraft& draft, std::string_view name, std::int64_
     status = within(INT64_MAX);
     node.operations = number;
   } else if (name == "tensor_size") {
-    status = within(kMostChakraBytes);
+    status = within(kMaxChakraBytes);
     node.tensor = number;
   } else if (name == "comm_size") {
-    status = within(kMostChakraBytes);
+    status = within(kMaxChakraBytes);
     node.communication = number;
   } else if (name == "comm_type") {
     status = within(static_cast<std::uint64_t>(ChakraCollective::barrier));
     if (status.ok()) node.collective = static_cast<ChakraCollective>(value);
   } else if (name == "comm_src") {
-    status = within(kMostChakraRank);
+    status = within(kMaxChakraRank);
     draft.source = number;
   } else if (name == "comm_dst") {
-    status = within(kMostChakraRank);
+    status = within(kMaxChakraRank);
     draft.destination = number;
   } else if (name == "comm_tag") {
     node.tag = static_cast<std::uint32_t>(number);
@@ -78,10 +78,10 @@ Status ChakraBuilder::set(ChakraDraft& draft, std::string_view name, std::int64_
 }
 
 Status ChakraBuilder::add(ChakraDraft& draft) {
-  if (trace_.nodes.size() >= kMostChakraNodes) return bad(fmt::format("more than {} nodes", kMostChakraNodes));
+  if (trace_.nodes.size() >= kMaxChakraNodes) return bad(fmt::format("more than {} nodes", kMaxChakraNodes));
   ChakraNode& node = draft.node;
-  if (pending_.size() + draft.control.size() + draft.data.size() > kMostChakraDependencies) {
-    return bad(fmt::format("more than {} dependencies", kMostChakraDependencies));
+  if (pending_.size() + draft.control.size() + draft.data.size() > kMaxChakraDependencies) {
+    return bad(fmt::format("more than {} dependencies", kMaxChakraDependencies));
   }
   node.peer = kUnknownPeer;
   if (node.type == ChakraType::send) node.peer = static_cast<std::uint32_t>(draft.destination);

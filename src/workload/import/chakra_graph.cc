@@ -15,7 +15,7 @@
 namespace weft::workload {
 namespace {
 
-constexpr std::size_t kMostOps = 100'000'000;
+constexpr std::size_t kMaxOps = 100'000'000;
 constexpr std::uint64_t kLongestMicroseconds = 1'000'000'000'000;  // 11 days in one node
 // Streams of a class; those of CUDA, where the trace names them, come after.
 constexpr std::uint8_t kKernels = 0;
@@ -143,7 +143,7 @@ class ChakraPlayer {
   Result<ChakraWorkload> make() {
     std::size_t size = 0;
     for (const auto& members : classes_.members) size += shape_of(members.front()).trace.nodes.size();
-    if (size > kMostOps) return fail(fmt::format("{} operations are more than {}", size, kMostOps), "");
+    if (size > kMaxOps) return fail(fmt::format("{} operations are more than {}", size, kMaxOps), "");
     for (std::uint32_t c = 0; c < classes_.members.size(); ++c) {
       if (Status status = add_class(c); !status.ok()) return status.error();
     }

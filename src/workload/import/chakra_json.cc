@@ -10,7 +10,7 @@
 namespace weft::workload {
 namespace {
 
-constexpr std::size_t kMostJsonBytes = 256U << 20U;
+constexpr std::size_t kMaxJsonBytes = 256U << 20U;
 
 Error first_error(const Diagnostics& diagnostics, const Sources& sources, const std::string& path) {
   for (const Diagnostic& diagnostic : diagnostics.sorted()) {
@@ -48,7 +48,7 @@ class JsonReader {
   }
 
  private:
-  [[nodiscard]] Error wrong(const Place& place, std::string why) const {
+  [[nodiscard]] Error wrong(const SourceLocation& place, std::string why) const {
     return {ErrorCode::invalid_input, std::move(why), sources_.describe(place)};
   }
 
@@ -105,7 +105,7 @@ Result<std::vector<std::uint32_t>> ranks_of(const YamlNode& list, const std::str
   if (list.kind != YamlNode::Kind::sequence) return fail();
   for (const YamlNode& item : list.items) {
     const auto rank = number_of(item);
-    if (!rank || *rank < 0 || *rank > static_cast<std::int64_t>(kMostChakraRank)) return fail();
+    if (!rank || *rank < 0 || *rank > static_cast<std::int64_t>(kMaxChakraRank)) return fail();
     ranks.push_back(static_cast<std::uint32_t>(*rank));
   }
   return ranks;
@@ -117,7 +117,7 @@ Result<ChakraTrace> read_chakra_json(std::string_view text, const std::string& p
   Sources sources;
   Diagnostics diagnostics;
   const FileId file = sources.add(path, std::string(text));
-  const YamlLimits limits{.bytes = kMostJsonBytes, .nodes = 40'000'000, .depth = 8};
+  const YamlLimits limits{.bytes = kMaxJsonBytes, .nodes = 40'000'000, .depth = 8};
   const std::optional<YamlNode> root = parse_json(sources, file, diagnostics, limits);
   if (!root) return first_error(diagnostics, sources, path);
   return JsonReader(sources, path).read(*root);

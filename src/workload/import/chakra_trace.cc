@@ -72,9 +72,9 @@ class Reader {
     while (!file_.at_end()) {
       const std::uint64_t start = file_.offset();
       const auto size = file_.varint();
-      if (size && *size > kMostChakraMessage) {
+      if (size && *size > kMaxChakraMessage) {
         return builder_.bad(fmt::format("byte {}: a message of {} bytes is more than {}: this is no Chakra trace",
-                                        start, *size, kMostChakraMessage));
+                                        start, *size, kMaxChakraMessage));
       }
       const std::uint64_t offset = file_.offset();
       const auto message = size ? file_.take(*size) : std::nullopt;

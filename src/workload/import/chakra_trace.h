@@ -66,11 +66,11 @@ struct ChakraTrace {
 };
 
 // What one file may hold; more is an error that says so.
-inline constexpr std::size_t kMostChakraNodes = 20'000'000;
-inline constexpr std::size_t kMostChakraDependencies = 200'000'000;
-inline constexpr std::uint64_t kMostChakraMessage = 64U << 20U;  // bytes of one node
-inline constexpr std::uint64_t kMostChakraBytes = 1'000'000'000'000'000;
-inline constexpr std::uint64_t kMostChakraRank = 10'000'000;
+inline constexpr std::size_t kMaxChakraNodes = 20'000'000;
+inline constexpr std::size_t kMaxChakraDependencies = 200'000'000;
+inline constexpr std::uint64_t kMaxChakraMessage = 64U << 20U;  // bytes of one node
+inline constexpr std::uint64_t kMaxChakraBytes = 1'000'000'000'000'000;
+inline constexpr std::uint64_t kMaxChakraRank = 10'000'000;
 
 [[nodiscard]] Result<ChakraTrace> read_chakra(std::string_view bytes, const std::string& path);
 

@@ -14,9 +14,9 @@ namespace {
 using netsim::LineReader;
 using netsim::Word;
 
-constexpr std::int64_t kMostNanoseconds = 1'000'000'000'000'000;  // 11 days in one kernel
-constexpr std::int64_t kMostPassBytes = 1'000'000'000'000'000;    // 1 PB in one collective
-constexpr std::int64_t kMostRecomputed = 4 * kMostSimaiRows;
+constexpr std::int64_t kMaxNanoseconds = 1'000'000'000'000'000;  // 11 days in one kernel
+constexpr std::int64_t kMaxPassBytes = 1'000'000'000'000'000;    // 1 PB in one collective
+constexpr std::int64_t kMaxRecomputed = 4 * kMaxSimaiRows;
 constexpr std::array<std::string_view, 4> kPolicies = {"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER", "DATA",
                                                        "MICRO"};
 
@@ -95,22 +95,22 @@ class Reader {
       if (read && *read < least) lines_.error(word, fmt::format("`{}` is at least {}", name, least));
       value = read.value_or(value);
     };
-    if (name == "model_parallel_NPU_group") return number(header_.tensor, 1, kMostSimaiGpus);
-    if (name == "ep" || name == "expert_parallel_npu_group") return number(header_.expert, 1, kMostSimaiGpus);
-    if (name == "pp") return number(header_.stages, 1, kMostSimaiGpus);
+    if (name == "model_parallel_NPU_group") return number(header_.tensor, 1, kMaxSimaiGpus);
+    if (name == "ep" || name == "expert_parallel_npu_group") return number(header_.expert, 1, kMaxSimaiGpus);
+    if (name == "pp") return number(header_.stages, 1, kMaxSimaiGpus);
     if (name == "vpp") return number(header_.chunks, 1, 1'000'000);
     if (name == "ga") return number(header_.micro_batches, 1, 100'000'000);
-    if (name == "all_gpus") return number(header_.gpus, 1, kMostSimaiGpus);
-    if (name == "pp_comm") return number(header_.message, 0, kMostPassBytes);
+    if (name == "all_gpus") return number(header_.gpus, 1, kMaxSimaiGpus);
+    if (name == "pp_comm") return number(header_.message, 0, kMaxPassBytes);
     if (name == "checkpoints") return read_list(header_.checkpoints);
     if (name == "checkpoint_initiates") return read_list(header_.initiates);
     lines_.error(key, fmt::format("unknown key {}", netsim::quoted(key.text)));
   }
 
   void read_list(std::vector<std::int64_t>& list) {
-    const auto count = lines_.integer("the number of rows", 0, kMostSimaiRows);
+    const auto count = lines_.integer("the number of rows", 0, kMaxSimaiRows);
     for (std::int64_t i = 0; count && i < *count && !lines_.failed(); ++i) {
-      if (const auto row = lines_.integer("a row", 0, kMostSimaiRows)) list.push_back(*row);
+      if (const auto row = lines_.integer("a row", 0, kMaxSimaiRows)) list.push_back(*row);
     }
     std::sort(list.begin(), list.end());
   }
@@ -143,7 +143,7 @@ class Reader {
       return false;
     }
     const Word count_word = lines_.peek();
-    const auto count = lines_.integer("the number of layers", 1, kMostSimaiRows);
+    const auto count = lines_.integer("the number of layers", 1, kMaxSimaiRows);
     if (!count || !lines_.ends_here()) return false;
     while (static_cast<std::int64_t>(rows_.size()) < *count && lines_.next_line()) read_row();
     if (lines_.failed()) return false;
@@ -160,20 +160,19 @@ class Reader {
   void read_row() {
     Row row;
     row.name = lines_.word().text;
-    lines_.integer("the dependency (unused)", -1, kMostSimaiRows);
+    lines_.integer("the dependency (unused)", -1, kMaxSimaiRows);
     read_pass("forward", Range::model, row.forward);
     read_pass("input-gradient", Range::model, row.input);
     read_pass("weight-gradient", Range::data, row.weight);
-    row.update_ps = lines_.decimal(lines_.word(), "the update time in ns", 3, kMostNanoseconds * 1000).value_or(0);
+    row.update_ps = lines_.decimal(lines_.word(), "the update time in ns", 3, kMaxNanoseconds * 1000).value_or(0);
     lines_.ends_here();
     rows_.push_back(row);
   }
 
   void read_pass(std::string_view which, Range plain, Pass& pass) {
-    const auto time =
-        lines_.decimal(lines_.word(), fmt::format("the {} time in ns", which), 3, kMostNanoseconds * 1000);
+    const auto time = lines_.decimal(lines_.word(), fmt::format("the {} time in ns", which), 3, kMaxNanoseconds * 1000);
     const Word kind = lines_.word();
-    const auto bytes = lines_.decimal(lines_.word(), fmt::format("the {} bytes", which), 0, kMostPassBytes);
+    const auto bytes = lines_.decimal(lines_.word(), fmt::format("the {} bytes", which), 0, kMaxPassBytes);
     pass.time_ps = time.value_or(0);
     pass.bytes = bytes.value_or(0);
     if (!read_collective(kind.text, plain, pass)) {
@@ -341,9 +340,9 @@ bool too_much_recomputation(const Header& header) {
   std::int64_t rows = 0;
   for (const std::int64_t row : header.initiates) {
     const auto from = std::upper_bound(header.checkpoints.begin(), header.checkpoints.end(), row);
-    rows = std::min(rows + row - *(from - 1), kMostRecomputed + 1);
+    rows = std::min(rows + row - *(from - 1), kMaxRecomputed + 1);
   }
-  return rows > kMostRecomputed;
+  return rows > kMaxRecomputed;
 }
 
 }  // namespace
@@ -363,7 +362,7 @@ std::optional<SimaiWorkload> read_simai_workload(const Sources& sources, FileId 
   Reader reader(sources, file, options, diagnostics);
   if (!reader.read()) return std::nullopt;
   if (too_much_recomputation(reader.header())) {
-    reader.fail(fmt::format("more than {} rows would be recomputed", kMostRecomputed));
+    reader.fail(fmt::format("more than {} rows would be recomputed", kMaxRecomputed));
     return std::nullopt;
   }
   SimaiWorkload workload;

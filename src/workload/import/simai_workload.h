@@ -40,8 +40,8 @@ inline constexpr std::uint8_t kSimaiBlocking = 1;    // forward and input-gradie
 inline constexpr std::uint8_t kSimaiBackground = 2;  // weight-gradient communication
 
 // What one file may hold; more is an error that says so.
-inline constexpr std::int64_t kMostSimaiRows = 1'000'000;
-inline constexpr std::int64_t kMostSimaiGpus = 10'000'000;
+inline constexpr std::int64_t kMaxSimaiRows = 1'000'000;
+inline constexpr std::int64_t kMaxSimaiGpus = 10'000'000;
 
 // Whether the first line is a header of such a file.
 [[nodiscard]] bool looks_like_simai(std::string_view text);

@@ -10,8 +10,8 @@
 namespace weft::workload {
 namespace {
 
-constexpr std::size_t kMostStages = 16;      // shown
-constexpr std::size_t kMostSpans = 400'000;  // beyond it passes are shown whole
+constexpr std::size_t kMaxStages = 16;      // shown
+constexpr std::size_t kMaxSpans = 400'000;  // beyond it passes are shown whole
 
 class TimelineMaker {
  public:
@@ -59,11 +59,11 @@ class TimelineMaker {
     const StepTimes& step = parts_.step;
     const SimTime start = made_.iteration_start + life_.parts.input;
     std::size_t spans = 0;
-    for (std::size_t s = 0; s < step.pipeline.stages.size() && s < kMostStages; ++s) {
+    for (std::size_t s = 0; s < step.pipeline.stages.size() && s < kMaxStages; ++s) {
       for (const Pass& pass : step.pipeline.stages[s]) spans += piece_of(s, pass).spans.size();
     }
-    const bool whole = spans > kMostSpans;
-    for (std::size_t s = 0; s < step.pipeline.stages.size() && s < kMostStages; ++s) {
+    const bool whole = spans > kMaxSpans;
+    for (std::size_t s = 0; s < step.pipeline.stages.size() && s < kMaxStages; ++s) {
       const std::string process = fmt::format("GPU of stage {}", s);
       const std::uint32_t compute = track(process, "compute stream");
       const char* const kThreads[] = {"compute stream", "NCCL tensor", "NCCL context", "NCCL expert", "NCCL data"};

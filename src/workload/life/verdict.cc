@@ -10,7 +10,7 @@ namespace weft::workload {
 namespace {
 
 constexpr std::size_t kShown = 3;
-constexpr double kLeastGain = 0.003;
+constexpr double kMinGain = 0.003;
 
 struct Bound {
   const char* name;
@@ -78,7 +78,7 @@ void Adviser::attempt(const model::Cluster& cluster, const model::JobSpec& job, 
     return static_cast<double>(one.global_batch * one.sequence) / seconds_of(one.parts.step);
   };
   const double gain = rate(*other) / rate(life_) - 1;
-  if (gain < kLeastGain) return;
+  if (gain < kMinGain) return;
   life_.verdict.changes.push_back({std::move(what), std::move(how), other->parts.step, gain});
 }
 
@@ -132,7 +132,7 @@ void Adviser::parallel_changes() {
              });
     if (!plan.overlap_tensor) {
       with_job("tensor collectives beside the products", "training.overlap.tensor: true",
-               [](model::TrainingSpec& t) { t.overlap.value.tensor = model::Given<bool>(true); });
+               [](model::TrainingSpec& t) { t.overlap.value.tensor = model::Sourced<bool>(true); });
     }
   }
   if (plan.pipeline > 1) {
@@ -174,19 +174,19 @@ void Adviser::job_changes() {
   }
   if (plan.data > 1 && !plan.overlap_data) {
     with_job("gradients beside the backward pass", "training.overlap.data: true",
-             [](model::TrainingSpec& t) { t.overlap.value.data = model::Given<bool>(true); });
+             [](model::TrainingSpec& t) { t.overlap.value.data = model::Sourced<bool>(true); });
   }
   if (plan.framework == model::Framework::eager) {
     with_job("compiled kernels", "training.framework: compiled",
              [](model::TrainingSpec& t) { t.framework.value = model::Framework::compiled; });
   }
-  if (share(life_.parts.checkpoint, life_) > kLeastGain) {
+  if (share(life_.parts.checkpoint, life_) > kMinGain) {
     with_job("asynchronous checkpoints", "training.checkpoint.mode: asynchronous",
              [](model::TrainingSpec& t) { t.checkpoint.value.mode.value = model::CheckpointMode::asynchronous; });
     with_job("every rank writes its part of a checkpoint", "training.checkpoint.layout: sharded",
              [](model::TrainingSpec& t) { t.checkpoint.value.layout.value = model::CheckpointLayout::sharded; });
   }
-  if (share(life_.parts.input, life_) > kLeastGain) {
+  if (share(life_.parts.input, life_) > kMinGain) {
     with_job("samples kept on the servers' NVMe after the first epoch", "training.data.cache: local",
              [](model::TrainingSpec& t) { t.data.value.cache.value = model::DataCache::local; });
     with_job("samples straight into GPU memory", "training.data.gpudirect: true",
@@ -229,7 +229,7 @@ void Adviser::storage_change(const std::vector<IoLimit>& limits, bool reads) {
 }
 
 void Adviser::cluster_changes() {
-  if (share(life_.parts.input, life_) > kLeastGain) storage_change(parts_.reads.limits, true);
+  if (share(life_.parts.input, life_) > kMinGain) storage_change(parts_.reads.limits, true);
   if (share(life_.parts.checkpoint, life_) > 0.01) storage_change(parts_.checkpoint.limits, false);
   const model::FabricPlan& backend = parts_.cluster.fabric(model::FabricKind::backend);
   const Ratio& ratio = backend.oversubscription;
@@ -237,13 +237,13 @@ void Adviser::cluster_changes() {
   for (const CommunicationRow& row : life_.communication) {
     if (row.medium == Medium::backend) exposed += seconds_of(row.exposed);
   }
-  if (backend.present && ratio.numerator > ratio.denominator && exposed / seconds_of(life_.parts.step) > kLeastGain) {
+  if (backend.present && ratio.numerator > ratio.denominator && exposed / seconds_of(life_.parts.step) > kMinGain) {
     with_cluster(fmt::format("backend leaves without oversubscription (now {}:{})", ratio.numerator, ratio.denominator),
                  "fabrics.backend.oversubscription: 1:1", [](model::Spec& spec) {
                    model::FabricSpec& fabric = spec.fabrics.value.backend.value;
                    fabric.uplinks = {};
                    fabric.spines = {};
-                   fabric.oversubscription = model::Given<Ratio>(Ratio{1, 1});
+                   fabric.oversubscription = model::Sourced<Ratio>(Ratio{1, 1});
                    fabric.oversubscription.origin = model::Origin::file;
                    return true;
                  });

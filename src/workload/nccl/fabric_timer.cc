@@ -14,7 +14,7 @@ namespace {
 // seconds. A rate does not depend on how long it lasts.
 constexpr std::int64_t kFlowBytes = 64'000'000;
 constexpr double kPacketBytes = 4e9;  // all groups together
-constexpr std::uint64_t kMostTransfers = 400'000;
+constexpr std::uint64_t kMaxTransfers = 400'000;
 constexpr double kWire = 1 + 64.0 / 4096;  // headers, which NCCL's rates know of
 
 }  // namespace
@@ -129,7 +129,7 @@ double FabricTimer::simulate(netsim::Collective operation, Bytes bytes, const Op
   const auto run = [&](Bytes of_call) -> Result<Outcome> {
     netsim::TransferGraph graph;
     std::vector<netsim::NodeId> members(group.ranks);
-    for (std::size_t base = 0; base + block <= ranks_.size() && graph.size() < kMostTransfers; base += block) {
+    for (std::size_t base = 0; base + block <= ranks_.size() && graph.size() < kMaxTransfers; base += block) {
       for (std::size_t offset = 0; offset < group.stride; ++offset) {
         for (std::uint32_t i = 0; i < group.ranks; ++i)
           members[i] = ranks_[base + offset + std::size_t{i} * group.stride];

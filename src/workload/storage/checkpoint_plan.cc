@@ -152,7 +152,7 @@ class Planner {
   }
 
  private:
-  Result<std::optional<StoragePath>> path_of(const model::Given<std::string>& volume, std::string_view key) {
+  Result<std::optional<StoragePath>> path_of(const model::Sourced<std::string>& volume, std::string_view key) {
     auto path = storage_path(cluster_, job_, hosts_, volume, model::VolumePurpose::checkpoint, key, options_.tcp);
     if (path.ok() && path->has_value() && (*path)->volume != nullptr && *(*path)->volume->read_only) {
       return Error{ErrorCode::invalid_input, fmt::format("volume `{}` can only be read", (*path)->volume->name->text),

@@ -55,8 +55,9 @@ std::string volume_names(const model::Spec& spec) {
   return names.empty() ? "the cluster file lists no volumes" : "volumes are " + names;
 }
 
-Result<Found> choose_volume(const model::Spec& spec, const model::JobSpec& job, const model::Given<std::string>& wanted,
-                            model::VolumePurpose purpose, std::string_view key) {
+Result<Found> choose_volume(const model::Spec& spec, const model::JobSpec& job,
+                            const model::Sourced<std::string>& wanted, model::VolumePurpose purpose,
+                            std::string_view key) {
   if (wanted.has_value()) {
     const Found found = find_volume(spec, *wanted);
     if (found.volume != nullptr) return found;
@@ -200,7 +201,7 @@ void rate_servers(const model::Cluster& cluster, StoragePath& path) {
     const model::ServerModel& server = cluster.server_of(id);
     const double drives =
         path.local ? std::max(1.0, static_cast<double>(server.local_nvme->count()) / kDriveBytes) : 0.0;
-    const auto rated = [&](const model::Given<model::ByteRate>& rate, double drive) {
+    const auto rated = [&](const model::Sourced<model::ByteRate>& rate, double drive) {
       const auto stated = static_cast<double>(rate->per_second.count());
       return stated > 0 ? stated : drives * drive;
     };
@@ -272,7 +273,7 @@ bool always_tcp(const StoragePath& path) {
 
 Result<std::optional<StoragePath>> storage_path(const model::Cluster& cluster, const model::JobSpec& job,
                                                 const std::vector<model::DeviceId>& hosts,
-                                                const model::Given<std::string>& volume, model::VolumePurpose purpose,
+                                                const model::Sourced<std::string>& volume, model::VolumePurpose purpose,
                                                 std::string_view key, bool tcp) {
   CHECK(!hosts.empty(), "a job without servers");
   const Result<Found> found = choose_volume(cluster.spec(), job, volume, purpose, key);

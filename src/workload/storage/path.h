@@ -46,7 +46,7 @@ struct StoragePath {
 // servers that reach no storage; `key` is said in it ("training.data.volume").
 [[nodiscard]] Result<std::optional<StoragePath>> storage_path(const model::Cluster& cluster, const model::JobSpec& job,
                                                               const std::vector<model::DeviceId>& hosts,
-                                                              const model::Given<std::string>& volume,
+                                                              const model::Sourced<std::string>& volume,
                                                               model::VolumePurpose purpose, std::string_view key,
                                                               bool tcp);
 

@@ -11,8 +11,8 @@ constexpr double kDay = 86'400e9;  // ns
 double ns(Duration d) { return static_cast<double>(d.count()); }
 
 Duration duration(double nanoseconds) {
-  constexpr double kMost = 9.2e18;  // a little below what int64 holds
-  return Duration(static_cast<std::int64_t>(std::llround(std::clamp(nanoseconds, 0.0, kMost))));
+  constexpr double kMax = 9.2e18;  // a little below what int64 holds
+  return Duration(static_cast<std::int64_t>(std::llround(std::clamp(nanoseconds, 0.0, kMax))));
 }
 
 }  // namespace

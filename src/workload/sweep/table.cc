@@ -20,8 +20,8 @@ using Better = SweepColumn::Better;
 std::span<const SweepColumn> columns() { return sweep_columns(); }
 
 SimTime from_seconds(double value) {
-  constexpr double kMost = 9e6;  // seconds: int64 picoseconds reach 9.2 million
-  return value > kMost ? netsim::kNever : SimTime(std::llround(value * 1e12));
+  constexpr double kMax = 9e6;  // seconds: int64 picoseconds reach 9.2 million
+  return value > kMax ? netsim::kNever : SimTime(std::llround(value * 1e12));
 }
 
 std::string shown(const SweepColumn& column, double value) {

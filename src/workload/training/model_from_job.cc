@@ -29,10 +29,10 @@ std::string nearest_models(std::string_view name) {
   return list;
 }
 
-void take(const model::Given<std::int64_t>& given, std::int64_t& value) {
+void take(const model::Sourced<std::int64_t>& given, std::int64_t& value) {
   if (given.has_value()) value = given.value;
 }
-void take(const model::Given<bool>& given, bool& value) {
+void take(const model::Sourced<bool>& given, bool& value) {
   if (given.has_value()) value = given.value;
 }
 
@@ -84,7 +84,7 @@ std::optional<ModelShape> shape_of(const model::TrainingSpec& training, Diagnost
   const model::DimensionsSpec& spec = training.dimensions.value;
   take_all(spec, shape);
   if (training.sequence.has_value()) shape.sequence = training.sequence.value;
-  const Place place = spec.place.known() ? spec.place : training.place;
+  const SourceLocation place = spec.place.known() ? spec.place : training.place;
   const auto require = [&](std::int64_t value, const char* key) {
     if (value > 0) return;
     diagnostics.error(place, fmt::format("the model has no `{}`", key),
@@ -95,7 +95,7 @@ std::optional<ModelShape> shape_of(const model::TrainingSpec& training, Diagnost
   require(shape.heads, "heads");
   require(shape.ffn, "ffn");
   require(shape.vocab, "vocab");
-  const auto refuse = [&](bool wrong, const Place& where, std::string message, std::string hint) {
+  const auto refuse = [&](bool wrong, const SourceLocation& where, std::string message, std::string hint) {
     if (wrong) diagnostics.error(where.known() ? where : place, std::move(message), std::move(hint));
   };
   if (diagnostics.error_count() != before) return std::nullopt;

@@ -42,7 +42,7 @@ class Planner {
   }
 
  private:
-  void error(const Place& place, std::string message, std::string hint) {
+  void error(const SourceLocation& place, std::string message, std::string hint) {
     diagnostics_.error(place.known() ? place : training_.place, std::move(message), std::move(hint));
   }
 
@@ -110,7 +110,7 @@ class Planner {
     plan_.steps = training_.steps.value;
     const std::int64_t unit = plan_.data * plan_.micro_batch;
     plan_.global_batch = training_.global_batch.has_value() ? training_.global_batch.value : unit * plan_.pipeline;
-    const Place& place = training_.global_batch.place;
+    const SourceLocation& place = training_.global_batch.place;
     if (plan_.global_batch % unit != 0) {
       const std::int64_t below = plan_.global_batch / unit * unit;
       error(place,
@@ -149,7 +149,7 @@ class Planner {
                                                                   : model::Sharding::none;
     plan_.fp32_gradients = training_.fp32_gradients.has_value() ? training_.fp32_gradients.value : megatron;
     const model::OverlapSpec& overlap = training_.overlap.value;
-    const auto habit = [](const model::Given<bool>& given, bool usual) {
+    const auto habit = [](const model::Sourced<bool>& given, bool usual) {
       return given.has_value() ? given.value : usual;
     };
     plan_.overlap_tensor = habit(overlap.tensor, megatron && plan_.sequence_parallel);
@@ -158,7 +158,7 @@ class Planner {
     plan_.overlap_expert = habit(overlap.expert, false);
   }
 
-  void divides(std::int64_t part, std::int64_t whole, const model::Given<std::int64_t>& given, const char* what) {
+  void divides(std::int64_t part, std::int64_t whole, const model::Sourced<std::int64_t>& given, const char* what) {
     if (whole % part == 0) return;
     std::string fits;
     for (std::int64_t n = 1; n <= std::min<std::int64_t>(whole, 64); ++n) {
@@ -168,7 +168,7 @@ class Planner {
   }
 
   void tensor_fits() {
-    const model::Given<std::int64_t>& tensor = training_.parallel.value.tensor;
+    const model::Sourced<std::int64_t>& tensor = training_.parallel.value.tensor;
     const ModelShape& shape = plan_.shape;
     divides(tensor.value, shape.heads, tensor, "heads");
     if (shape.heads % tensor.value != 0) return;

@@ -16,13 +16,13 @@ enum class Origin {
 };
 
 template <class T>
-struct Given {
+struct Sourced {
   T value{};
-  Place place;
+  SourceLocation place;
   Origin origin = Origin::unset;
 
-  Given() = default;
-  Given(T initial) : value(std::move(initial)), origin(Origin::fallback) {}  // NOLINT(google-explicit-constructor)
+  Sourced() = default;
+  Sourced(T initial) : value(std::move(initial)), origin(Origin::fallback) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool has_value() const { return origin != Origin::unset; }
   [[nodiscard]] bool from_file() const { return origin == Origin::file; }
