@@ -123,7 +123,7 @@ Exit run_design(Context& context) {
   if (!context.report(*loaded)) return Exit::usage;
   const Result<design::DesignAnswer> answer = design::design_cluster(request, loaded->catalog);
   if (!answer.ok()) return context.failed(answer.error());
-  for (const std::string& remark : answer->notes) context.note(remark);
+  for (const std::string& note : answer->notes) context.note(note);
   return context.deliver(answer->yaml);
 }
 

@@ -67,7 +67,7 @@ Document summary_of(const render::Manifest& manifest, const std::string& folder)
   document.notes.push_back(
       fmt::format("{} file{} in {}; {}/{} says who reads each, how it is applied and in which order.", all,
                   all == 1 ? "" : "s", folder, folder, render::kManifestName));
-  for (const std::string& remark : manifest.notes) document.notes.push_back(remark);
+  for (const std::string& note : manifest.notes) document.notes.push_back(note);
   for (const std::string& missing : manifest.left_out) document.notes.push_back("left out: " + missing);
   return document;
 }

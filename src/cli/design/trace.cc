@@ -30,7 +30,7 @@ std::unique_ptr<Read> read_all(Context& context, bool cluster_needed) {
   auto read = std::make_unique<Read>();
   read->loaded = path.empty() ? context.open_catalog() : context.open_cluster(path);
   read_configs(files, *read->loaded, read->config);
-  context.remark_problems(read->config.problems, read->loaded->sources);
+  context.note_problems(read->config.problems, read->loaded->sources);
   if (!context.report(*read->loaded)) return nullptr;
   return read;
 }

@@ -141,7 +141,7 @@ std::unique_ptr<model::Loaded> Context::open_cluster(const std::string& path) co
   return loaded;
 }
 
-void Context::remark_problems(const Diagnostics& problems, const Sources& sources) {
+void Context::note_problems(const Diagnostics& problems, const Sources& sources) {
   if (quiet_ || problems.error_count() + problems.warning_count() == 0) return;
   io_.write_err(render_all(problems, sources, colored(io_.err_is_terminal)));
 }

@@ -48,7 +48,7 @@ class Context {
   // Reads and compiles a cluster file. Says nothing yet: see report().
   [[nodiscard]] std::unique_ptr<model::Loaded> open_cluster(const std::string& path) const;
   // Prints what readers could not make sense of, on standard error, unless --quiet.
-  void remark_problems(const Diagnostics& problems, const Sources& sources);
+  void note_problems(const Diagnostics& problems, const Sources& sources);
   // Prints what there is to say of the files that were read. True when they can be used.
   [[nodiscard]] bool report(const model::Loaded& loaded);
 

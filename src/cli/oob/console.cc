@@ -111,7 +111,7 @@ Exit run_interactive(Context& context, OobSetup& setup, const ConsoleRequest& re
   options.input = STDIN_FILENO;
   options.output = [&](std::string_view bytes) { (void)io.write_out(bytes); };
   options.replayed = [&](std::string_view line) { (void)io.write_out(fmt::format("{}\r\n", line)); };
-  options.remark = [&](std::string_view text) { (void)io.write_out(fmt::format("\r\n[weft: {}]\r\n", text)); };
+  options.note = [&](std::string_view text) { (void)io.write_out(fmt::format("\r\n[weft: {}]\r\n", text)); };
   context.note(fmt::format("console of {}; ~? at the start of a line for help, ~. to leave",
                            setup.inventory().targets()[setup.chosen().front()].name));
   const Result<oob::ConsoleOutcome> outcome = [&] {
@@ -135,7 +135,7 @@ Exit run_capture(Context& context, OobSetup& setup, ConsoleRequest request) {
     lines.feed(bytes);
   };
   options.replayed = print;
-  options.remark = [&](std::string_view text) { context.note(text); };
+  options.note = [&](std::string_view text) { context.note(text); };
   const Result<oob::ConsoleOutcome> outcome = oob::share_console(setup.fleet(), setup.chosen().front(), options);
   lines.flush();
   if (!outcome.ok()) return context.failed(outcome.error());

@@ -93,7 +93,7 @@ Exit show_book(Context& context, const std::string& name) {
   Sources sources;
   Diagnostics diagnostics;
   const Result<oob::Runbook> book = oob::open_runbook(name, sources, diagnostics);
-  context.remark_problems(diagnostics, sources);
+  context.note_problems(diagnostics, sources);
   if (!book.ok()) return context.failed(book.error());
   return context.deliver(sources.text(1));
 }
@@ -202,7 +202,7 @@ Exit run_book(Context& context, const Asked& asked) {
   Diagnostics diagnostics;
   const Result<oob::Runbook> book = oob::open_runbook(asked.name, sources, diagnostics);
   if (!book.ok()) {
-    context.remark_problems(diagnostics, sources);
+    context.note_problems(diagnostics, sources);
     return context.failed(book.error());
   }
   const bool acts = asked.wish != Wish::plan && !context.arguments().has("dry-run");

@@ -99,7 +99,7 @@ bool read_faults(Context& context, SimRequest& request, Exit& code) {
     Diagnostics diagnostics;
     const FileId file = sources.add(path, std::move(text).value());
     std::optional<std::vector<bmcsim::NamedFault>> read = bmcsim::read_faults(sources, file, diagnostics);
-    context.remark_problems(diagnostics, sources);
+    context.note_problems(diagnostics, sources);
     code = Exit::usage;
     if (!read) return false;
     faults = std::move(*read);

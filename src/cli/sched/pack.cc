@@ -105,7 +105,7 @@ bool read_input(Context& context, const std::string& nodes_path, const std::stri
   const std::optional<sched::Workload> workload =
       sched::read_workload(*pods, sources, {.format = sched::TraceFormat::openb}, diagnostics);
   if (workload) input.machine = sched::read_openb_nodes(*nodes, sources, workload->models, diagnostics);
-  context.remark_problems(diagnostics, sources);
+  context.note_problems(diagnostics, sources);
   if (!workload || !input.machine) return false;
   input.types = sched::task_types(std::span<const sched::Job>(workload->jobs));
   const bool asks = std::any_of(input.types.begin(), input.types.end(),

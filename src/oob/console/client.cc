@@ -160,7 +160,7 @@ class Client {
         case FrameType::replay:
           if (options_.replayed) options_.replayed(bytes);
           break;
-        case FrameType::remark:
+        case FrameType::note:
           say(bytes);
           break;
         case FrameType::goodbye:
@@ -210,7 +210,7 @@ class Client {
     ended_ = true;
   }
   void say(std::string_view text) const {
-    if (options_.remark) options_.note(text);
+    if (options_.note) options_.note(text);
   }
 
   Fleet& fleet_;

@@ -26,7 +26,7 @@ struct ConsoleClientOptions {
   // What the console said, as it came. Not called from two threads at once.
   std::function<void(std::string_view)> output{};
   std::function<void(std::string_view)> replayed{};  // a line of the log
-  std::function<void(std::string_view)> remark{};
+  std::function<void(std::string_view)> note{};
   ConsoleLogOptions log{};
 };
 

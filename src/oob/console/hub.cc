@@ -117,7 +117,7 @@ void ConsoleHub::serve(Guest& guest) {
   if (guest.lost > 0 && guest.out.size() < kMaxUnsent / 2) {
     const std::uint64_t lost = guest.lost;
     guest.lost = 0;
-    send(guest, frame_bytes(FrameType::remark, fmt::format("{} bytes were not shown: too slow", lost)), false);
+    send(guest, frame_bytes(FrameType::note, fmt::format("{} bytes were not shown: too slow", lost)), false);
   }
   if (!guest.gone && !write_available(guest.descriptor, guest.out)) guest.gone = true;
 }
@@ -150,7 +150,7 @@ void ConsoleHub::greet(Guest& guest, const std::string& words) {
   if (mode == "take" || (guest.may_write && writer_ == nullptr)) {
     give_pen(&guest);
   } else if (guest.may_write) {
-    send(guest, frame_bytes(FrameType::remark, fmt::format("{} writes; ~t takes over", writer_->who)), false);
+    send(guest, frame_bytes(FrameType::note, fmt::format("{} writes; ~t takes over", writer_->who)), false);
   }
 }
 
@@ -159,12 +159,12 @@ void ConsoleHub::type(Guest& guest, const std::string& bytes) {
   if (writer_ == nullptr) give_pen(&guest);
   if (writer_ != &guest) {
     if (!guest.told)
-      send(guest, frame_bytes(FrameType::remark, fmt::format("{} writes; ~t takes over", writer_->who)), false);
+      send(guest, frame_bytes(FrameType::note, fmt::format("{} writes; ~t takes over", writer_->who)), false);
     guest.told = true;
     return;
   }
   if (const Status written = session_.write(bytes); !written.ok())
-    send(guest, frame_bytes(FrameType::remark, "not sent: " + written.error().message), false);
+    send(guest, frame_bytes(FrameType::note, "not sent: " + written.error().message), false);
 }
 
 void ConsoleHub::give_pen(Guest* guest) {
@@ -196,7 +196,7 @@ void ConsoleHub::show(std::string_view bytes) {
 void ConsoleHub::tell(const std::string& text) {
   if (log_ != nullptr) (void)log_->note(text);
   for (Guest& guest : guests_) {
-    if (guest.greeted) send(guest, frame_bytes(FrameType::remark, text), false);
+    if (guest.greeted) send(guest, frame_bytes(FrameType::note, text), false);
   }
 }
 

@@ -19,12 +19,12 @@ enum class FrameType : char {
   // from the holder
   output = 'O',
   replay = 'P',  // a line of the log
-  remark = 'R',
+  note = 'R',
   goodbye = 'G'
 };
 
 struct Frame {
-  FrameType type = FrameType::remark;
+  FrameType type = FrameType::note;
   std::string bytes{};
 };
 inline constexpr std::size_t kMaxFrame = 64U << 10U;  // bytes

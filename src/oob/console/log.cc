@@ -135,7 +135,7 @@ Status ConsoleLog::flush() {
 
 Status ConsoleLog::note(std::string_view text) {
   lines_.flush();  // so that times only grow
-  write_line(log_line(clock_.wall_ms(), LineMark::remark, visible_text(text)));
+  write_line(log_line(clock_.wall_ms(), LineMark::note, visible_text(text)));
   return take_problem();
 }
 

@@ -49,7 +49,7 @@ void ConsoleSession::lose(const Error& error) {
   next_try_ = fleet_.clock.now() + pause_;
   // The same sentence every 30 seconds for a night says nothing.
   if (error.message != last_problem_)
-    remark_(fmt::format("the console is away: {}; trying again in {}", error.message, to_text(pause_)));
+    note_(fmt::format("the console is away: {}; trying again in {}", error.message, to_text(pause_)));
   last_problem_ = error.message;
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
@@ -68,7 +68,7 @@ std::string ConsoleSession::read(Duration wait) {
     }
     ++reopened_;
     last_problem_.clear();
-    remark_("the console is back");
+    note_("the console is back");
   }
   Result<std::string> bytes = stream_->read(wait);
   if (bytes.ok()) return std::move(bytes).value();

@@ -18,9 +18,9 @@ inline constexpr std::string_view kConsoleVerb = "console";
 
 class ConsoleSession {
  public:
-  // `remark` is told in a sentence when the console goes and comes.
-  ConsoleSession(Fleet& fleet, std::uint32_t target, std::function<void(const std::string&)> remark)
-      : fleet_(fleet), target_(target), remark_(std::move(remark)) {}
+  // `note` is told in a sentence when the console goes and comes.
+  ConsoleSession(Fleet& fleet, std::uint32_t target, std::function<void(const std::string&)> note)
+      : fleet_(fleet), target_(target), note_(std::move(note)) {}
 
   // One attempt.
   [[nodiscard]] Status open();
@@ -36,7 +36,7 @@ class ConsoleSession {
   void lose(const Error& error);
   Fleet& fleet_;
   std::uint32_t target_;
-  std::function<void(const std::string&)> remark_;
+  std::function<void(const std::string&)> note_;
   std::unique_ptr<Bmc> bmc_;
   std::unique_ptr<ConsoleStream> stream_;  // goes before the session it belongs to
   Duration pause_;

@@ -238,7 +238,7 @@ class Person {
     options_.input = keys_[0];
     options_.output = [this](std::string_view bytes) { note(bytes); };
     options_.replayed = [this](std::string_view line) { note("<" + std::string(line) + ">"); };
-    options_.remark = [this](std::string_view text) { note("[" + std::string(text) + "]"); };
+    options_.note = [this](std::string_view text) { note("[" + std::string(text) + "]"); };
     thread_ = std::thread([this, &desk] { outcome_ = share_console(desk.fleet, 0, options_); });
   }
   ~Person() {
