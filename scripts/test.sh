@@ -43,7 +43,7 @@ stage() {
   fi
   printf 'ok %4d s\n' $((SECONDS - start))
   [[ ${V:-} == 1 ]] || sed -n -E \
-    -e '/^[0-9]+% tests passed/s/^/    /p' -e '/^(clang-tidy|fuzz|format|layers|draws|skips):/s/^/    /p' \
+    -e '/^[0-9]+% tests passed/s/^/    /p' -e '/^(clang-tidy|fuzz|format|layers|draws|words|skips):/s/^/    /p' \
     -e '/warning: /s/^/    /p' "$log"
 }
 
@@ -99,6 +99,7 @@ stage "dependencies" scripts/install-deps.sh test
 stage "format" scripts/format.sh --check
 stage "layers" python3 tests/layers.py
 stage "draws" python3 tests/draws.py
+stage "words" python3 tests/words.py
 stage "product build" scripts/build.sh product
 run_tests product
 stage "asan-ubsan build" scripts/build.sh asan-ubsan
