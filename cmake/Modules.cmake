@@ -80,8 +80,8 @@ weft_module(cli ALL)
   weft_submodule(cli sim framework)
   weft_submodule(cli sched framework)
 
-weft_module_sources(base LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json OpenSSL::Crypto Threads::Threads
-  ZLIB::ZLIB)
+weft_module_sources(base SOURCES ${WEFT_ASSETS_SOURCE} LINK weft_libyaml fmt::fmt nlohmann_json::nlohmann_json
+  OpenSSL::Crypto Threads::Threads ZLIB::ZLIB)
 weft_module_sources(model SOURCES ${WEFT_CATALOG_SOURCE})
 weft_module_sources(oob SOURCES ${WEFT_RUNBOOKS_SOURCE} LINK CURL::libcurl OpenSSL::SSL nlohmann_json::nlohmann_json)
 if(WEFT_IPMI)

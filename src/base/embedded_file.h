@@ -1,4 +1,4 @@
-// A file that the build embeds in the executable (cmake/EmbedCatalog.cmake), so that weft works away from its source
+// A file that the build embeds in the executable (cmake/Embed.cmake), so that weft works away from its source
 // tree. Each array of them is declared by the module that compiles it.
 #pragma once
 

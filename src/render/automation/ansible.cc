@@ -36,14 +36,14 @@ void add_file(FileSink& sink, std::string_view path, std::string content, std::s
 
 std::string with_heading(const RenderInput& input, std::string_view what, std::string_view text) {
   LineFile head(input.cluster, what);
-  return head.take() + "---" + std::string(text);
+  return head.take() + std::string(text);
 }
 
 void add_texts(const RenderInput& input, FileSink& sink, std::span<const PlaybookText> texts) {
   for (const PlaybookText& playbook : texts) {
     if (!is_needed(input, playbook.needs)) continue;
     const bool tasks = playbook.path.starts_with("tasks/");
-    add_file(sink, playbook.path, with_heading(input, playbook.what, playbook.text),
+    add_file(sink, playbook.path, with_heading(input, playbook.what, playbook.text()),
              tasks ? std::string() : fmt::format("cd ansible && ansible-playbook {}", playbook.path));
   }
 }

@@ -14,7 +14,7 @@ struct PlaybookText {
   std::string_view path;  // below ansible/
   std::string_view what;  // first line of its heading
   PlaybookNeeds needs;
-  std::string_view text;
+  std::string_view (*text)();
 };
 
 [[nodiscard]] std::span<const PlaybookText> ansible_build_playbooks();  // from nothing to a running cluster
