@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/asset.h"
 #include "render/core/targets.h"
 
 namespace weft::render {
@@ -279,41 +280,20 @@ std::string table_of_limits(const std::vector<PoolLimits>& pools, const std::vec
 
 std::string readme(const Watch& watch, const std::vector<PoolLimits>& pools,
                    const std::vector<StorageLimits>& systems) {
-  return fmt::format(R"(# Acceptance of {}
-
-What must pass before the first job. `run.sh` calls the steps in this order; each leaves one JSON line a measurement in
-`results.jsonl` (`step`, `subject`, `value`, `unit`, `limit`, `pass`). A step that fails is repaired before the next one is
-run: later steps stand on earlier ones.
-
-1. `oob` (from a jump host): every BMC answers Redfish or IPMI; every switch and power strip answers.
-2. `hosts`: GPUs and ports are there, at their speed, links active.
-3. `wiring`: LLDP neighbours and InfiniBand sweeps against the cabling plan (`weft check --live`). Set `CLUSTER_FILE`.
-4. `ping`: packets of the full MTU pass unfragmented on every port ({} bytes of payload on the backend, {} on storage, {}
-   on the frontend); from no fabric is another reached.
-5. `gpu`: `dcgmi diag -r 3` on every server.
-6. `rdma`: `ib_write_bw {}` on every rail. All pairs of a unit, then units against each other; each server is in one pair a
-   round, so a unit of n servers takes n - 1 rounds (`pairs.sh`). `RDMA_ROUNDS=4` takes the first four.
-7. `storage`: fio, one server alone and all at once.
-8. `nccl`: collectives in one server and over all. Bus bandwidth compares with the bottleneck link: algorithm bandwidth
-   times 2(n-1)/n for all-reduce, (n-1)/n for the others (nccl-tests, doc/PERFORMANCE.md).
-
-## Pass criteria
-
-{}
-Shares of the nominal rate: {} % of an Ethernet port and {} % of an InfiniBand port for RDMA; {} % of all ports of a server
-for collectives over several, {} % of one direction of NVLink in one; {} % of a storage system's or its clients' links,
-whichever is less.
-
-## Where it runs
-
-From one host that reaches all servers over SSH without a password (`REMOTE` replaces `ssh`), with this folder at
-`{}` on every server. Tables: `hosts.tsv`, `pools.tsv`, `bmc.tsv`, `storage.tsv`, `env.sh`.
-)",
-                     watch.cluster().name(), watch.fabric(model::FabricKind::backend).ping_payload(),
-                     watch.fabric(model::FabricKind::storage).ping_payload(),
-                     watch.fabric(model::FabricKind::frontend).ping_payload(), rdma_flags(watch),
-                     table_of_limits(pools, systems), acceptance::kRocePercent, acceptance::kInfinibandPercent,
-                     acceptance::kCollectivePercent, acceptance::kNvlinkPercent, acceptance::kStoragePercent, kFolder);
+  const auto payload = [&](model::FabricKind kind) { return fmt::to_string(watch.fabric(kind).ping_payload()); };
+  return fill_template(asset<"render/acceptance/README.md">(),
+                       {{"CLUSTER", watch.cluster().name()},
+                        {"BACKEND_PAYLOAD", payload(model::FabricKind::backend)},
+                        {"STORAGE_PAYLOAD", payload(model::FabricKind::storage)},
+                        {"FRONTEND_PAYLOAD", payload(model::FabricKind::frontend)},
+                        {"RDMA_FLAGS", rdma_flags(watch)},
+                        {"LIMITS", table_of_limits(pools, systems)},
+                        {"ROCE_PERCENT", fmt::to_string(acceptance::kRocePercent)},
+                        {"INFINIBAND_PERCENT", fmt::to_string(acceptance::kInfinibandPercent)},
+                        {"COLLECTIVE_PERCENT", fmt::to_string(acceptance::kCollectivePercent)},
+                        {"NVLINK_PERCENT", fmt::to_string(acceptance::kNvlinkPercent)},
+                        {"STORAGE_PERCENT", fmt::to_string(acceptance::kStoragePercent)},
+                        {"FOLDER", kFolder}});
 }
 
 }  // namespace
@@ -326,7 +306,7 @@ void render_acceptance(const RenderInput& input, FileSink& sink) {
   const std::vector<StorageLimits> systems = acceptance::storage_limits(watch);
   add_file(sink, "README.md", readme(watch, pools, systems), "people");
   for (const acceptance::Script& script : acceptance::scripts()) {
-    add_file(sink, std::string(script.name), std::string(script.text), "sh", script.name != "lib.sh");
+    add_file(sink, std::string(script.name), std::string(script.text()), "sh", script.name != "lib.sh");
   }
   add_file(sink, "env.sh", environment_file(watch), "sh");
   add_file(sink, "hosts.tsv", hosts_table(watch), "acceptance scripts");

@@ -4,6 +4,7 @@
 // square of the cluster.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,9 +51,9 @@ struct StorageLimits {
 
 struct Script {
   std::string_view name;
-  std::string_view text;
+  std::string_view (*text)();
 };
 // Every script, in the order in which run.sh calls those that are steps.
-[[nodiscard]] const std::vector<Script>& scripts();
+[[nodiscard]] std::span<const Script> scripts();
 
 }  // namespace weft::render::acceptance
