@@ -3,9 +3,9 @@
 // writes udev rules by MAC or GUID.
 #include <fmt/format.h>
 
+#include "base/asset.h"
 #include "render/core/line_file.h"
 #include "render/hosts/parts.h"
-#include "render/hosts/programs.h"
 
 namespace weft::render {
 namespace {
@@ -78,10 +78,12 @@ void add_wiring(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
 }
 
 void add_naming(const RenderInput& input, FileSink& sink) {
+  // Reads `lldpcli -f json show neighbors` and, where the wiring table has InfiniBand links, `ibnetdiscover`. The JSON
+  // of lldpcli has a map where there is one member and a list where there are several (lldpcli(8), "json").
   add_program(input, sink, "name-nics", "Writes udev rules that name this host's ports after their cables.",
-              "/usr/bin/python3", kNameNicsProgram);
+              "/usr/bin/python3", asset<"render/hosts/name-nics.py">());
   add_program(input, sink, "rdma-name", "Says what the RDMA device of a port is called: mlx5_be1, mlx5_be1v0.",
-              "/bin/sh", kRdmaNameProgram);
+              "/bin/sh", asset<"render/hosts/rdma-name.sh">());
   LineFile masked(input.cluster,
                   "Stands in the way of rdma-core's rules of this name: 71-weft-rdma.rules names instead.");
   add_rules(input, sink, "60-rdma-persistent-naming.rules", masked.take());

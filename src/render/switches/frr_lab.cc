@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/asset.h"
 #include "base/value.h"
 #include "render/switches/frr_plan.h"
-#include "render/switches/frr_script.h"
 
 namespace weft::render::frr {
 namespace {
@@ -260,7 +260,9 @@ std::string topology(const Underlay& underlay) {
 std::string script(const model::Cluster& cluster) {
   std::string text = "#!/usr/bin/env bash\n";
   text += comment_heading(cluster, "Builds the routed fabrics of the cluster, or a part of them, as a lab", "#");
-  text += kLabScript;
+  // Namespaces are called PREFIX-DEVICE, and FRR's path spaces (-N) the same. Interfaces have the names of the model's
+  // ports with '-' for '/', so that a line of a trace can be looked up in `weft show cables`.
+  text += asset<"render/frr/lab.bash">();
   return text;
 }
 

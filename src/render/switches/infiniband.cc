@@ -2,6 +2,7 @@
 // and the management configuration of the switches.
 #include <fmt/format.h>
 
+#include "base/asset.h"
 #include "render/core/targets.h"
 #include "render/switches/infiniband_plan.h"
 
@@ -58,7 +59,7 @@ class FabricFiles {
     add("opensm.conf", ib::opensm_conf(cluster_, fabric_, false), place + "opensm.conf", restart);
     add("partitions.conf", ib::partitions_conf(cluster_, fabric_, false), place + "partitions.conf", restart);
     add("nodes.tsv", ib::node_table(cluster_, fabric_), "", "");
-    add("guids.sh", script("Writes the GUID lists of OpenSM", ib::kGuidScript), "",
+    add("guids.sh", script("Writes the GUID lists of OpenSM", asset<"render/infiniband/guids.bash">()), "",
         folder_ + "guids.sh --host $(hostname -s)", "0755");
     std::string switches = ib::comment_heading(cluster_, "Switches by name and out-of-band address, for UFM");
     for (const Node& node : fabric_.nodes) {
@@ -81,7 +82,8 @@ class FabricFiles {
       names += fmt::format("{} \"{}\"\n", ib::guid_text(node.port_guid()), node.description);
     }
     add("sim/node-name-map", std::move(names), "", "");
-    add("sim/run.sh", script("Runs the simulated fabric", ib::kSimulatorScript), "", folder_ + "sim/run.sh", "0755");
+    add("sim/run.sh", script("Runs the simulated fabric", asset<"render/infiniband/simulator.bash">()), "",
+        folder_ + "sim/run.sh", "0755");
   }
 
   template <class Wanted>

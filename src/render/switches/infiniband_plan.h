@@ -73,7 +73,5 @@ struct Fabric {
 [[nodiscard]] std::string node_table(const model::Cluster& cluster, const Fabric& fabric);
 // "" for a system that is neither MLNX-OS nor NVOS.
 [[nodiscard]] std::string switch_config(const RenderInput& input, const Fabric& fabric, model::DeviceId id);
-extern const std::string_view kGuidScript;
-extern const std::string_view kSimulatorScript;
 
 }  // namespace weft::render::ib

@@ -1,10 +1,4 @@
-#include "render/switches/frr_script.h"
-
-namespace weft::render::frr {
-
-// Namespaces are called PREFIX-DEVICE, and FRR's path spaces (-N) the same. Interfaces have the names of the model's
-// ports with '-' for '/', so that a line of a trace can be looked up in `weft show cables`.
-const std::string_view kLabScript = R"SH(#
+#
 # Usage: lab.sh up [OPTIONS]      build it
 #        lab.sh status [OPTIONS]  BGP sessions of every switch: established and designed
 #        lab.sh down [OPTIONS]    take it down
@@ -245,6 +239,3 @@ case $command in
     exit 2
     ;;
 esac
-)SH";
-
-}  // namespace weft::render::frr

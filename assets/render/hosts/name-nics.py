@@ -1,10 +1,4 @@
-#include "render/hosts/programs.h"
-
-namespace weft::render {
-
-// Reads `lldpcli -f json show neighbors` and, where the wiring table has InfiniBand links, `ibnetdiscover`. The JSON of
-// lldpcli has a map where there is one member and a list where there are several (lldpcli(8), "json").
-const std::string_view kNameNicsProgram = R"py(#
+#
 # Ports that no neighbour is known of keep the name an earlier run gave them, so that a switch that is down changes
 # nothing. Exit status: 0 all ports of the table are named, 1 some are not (they are listed), 2 the table has no row of
 # this host or two ports claim one name.
@@ -232,30 +226,3 @@ def main():
 
 if __name__ == "__main__":
     sys.exit(main())
-)py";
-
-const std::string_view kRdmaNameProgram = R"sh(#
-# weft-rdma-name DEVICE: looks up the PCI function behind /sys/class/infiniband/DEVICE in what weft-name-nics found. A
-# virtual function is called after its port and its number. Fails, and so leaves the name alone, where nothing is known.
-set -eu
-sys=${WEFT_SYS:-/sys}
-known=${WEFT_NICS:-/etc/weft/nics.tsv}
-device=$sys/class/infiniband/$1/device
-number=
-if [ -e "$device/physfn" ]; then
-  own=$(basename "$(readlink -f "$device")")
-  for function in "$device"/physfn/virtfn*; do
-    if [ "$(basename "$(readlink -f "$function")")" = "$own" ]; then
-      number=v${function##*virtfn}
-    fi
-  done
-  [ -n "$number" ]
-  device=$device/physfn
-fi
-pci=$(basename "$(readlink -f "$device")")
-interface=$(awk -F '\t' -v pci="$pci" '$3 == pci { print $1; exit }' "$known")
-[ -n "$interface" ]
-echo "mlx5_$interface$number"
-)sh";
-
-}  // namespace weft::render
