@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/asset.h"
 #include "render/kube/object.h"
 
 namespace weft::render::kube_training {
@@ -52,58 +53,6 @@ Value container_security() {
 
 std::string gibibytes(std::int64_t bytes) { return fmt::format("{}Gi", std::max<std::int64_t>(1, bytes >> 30)); }
 
-// Beginning with a line of its own, so that a reader of the ConfigMap sees what it is.
-constexpr std::string_view kRankScript =
-    R"sh(# Writes which global rank of the job is which GPU of this pod and which address its rail has. Fails when a rail has no
-# address: better now than after the first timeout of a collective.
-set -eu
-out=${WEFT_RANKS:-/etc/weft/ranks}
-case $WEFT_INDEX in '' | *[!0-9]*) echo "index of the pod: '$WEFT_INDEX'" >&2; exit 1 ;; esac
-
-# address_of INTERFACE: its IPv4 address, with iproute2 or, where an image lacks it, with Python
-address_of() {
-  if command -v ip >/dev/null 2>&1; then
-    ip -o -4 addr show dev "$1" 2>/dev/null | sed -n 's/^.* inet \([0-9.]*\).*$/\1/p' | head -n 1
-  else
-    python3 -c '
-import fcntl, socket, struct, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-try:
-    r = fcntl.ioctl(s.fileno(), 0x8915, struct.pack("256s", sys.argv[1].encode()[:15]))  # SIOCGIFADDR
-    print(socket.inet_ntoa(r[20:24]))
-except OSError:
-    pass
-' "$1"
-  fi
-}
-
-need() {
-  address=$(address_of "$1")
-  if [ -z "$address" ]; then
-    echo "$1 has no address" >&2
-    exit 1
-  fi
-}
-
-for interface in $WEFT_STORAGE; do need "$interface"; done
-
-# shellcheck disable=SC2086  # a list
-set -- $WEFT_RAILS
-rails=$#
-echo "# rank pod local_rank interface address" >"$out.new"
-local_rank=0
-while [ "$local_rank" -lt "$WEFT_GPUS" ]; do
-  # GPUs are spread over the rails in order: with as many rails as GPUs, each has its own.
-  turn=$((local_rank * rails / WEFT_SERVER_GPUS))
-  interface=$(printf '%s\n' "$@" | sed -n "$((turn + 1))p")
-  need "$interface"
-  echo "$((WEFT_INDEX * WEFT_GPUS + local_rank)) $WEFT_POD $local_rank $interface $address" >>"$out.new"
-  local_rank=$((local_rank + 1))
-done
-mv "$out.new" "$out"
-cat "$out"
-)sh";
-
 }  // namespace
 
 std::string dns_label(std::string_view text) {
@@ -119,7 +68,7 @@ std::string dns_label(std::string_view text) {
   return out;
 }
 
-std::string_view rank_script() { return kRankScript; }
+std::string_view rank_script() { return asset<"render/kube/ranks.sh">(); }
 
 TrainingPod::TrainingPod(const RenderInput& input, const model::JobSpec& job, const PoolPlan& pool)
     : input_(input), job_(job), pool_(pool) {}
@@ -326,7 +275,7 @@ Value TrainingPod::rank_config_map() const {
   return Value::map({{"apiVersion", "v1"},
                      {"kind", "ConfigMap"},
                      {"metadata", metadata(rank_map(), false)},
-                     {"data", Value::map({{"ranks.sh", kRankScript}})}});
+                     {"data", Value::map({{"ranks.sh", asset<"render/kube/ranks.sh">()}})}});
 }
 
 }  // namespace weft::render::kube_training

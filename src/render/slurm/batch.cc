@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/asset.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {
@@ -103,6 +104,15 @@ std::string enroot_image(const std::string& image) {
   return registry ? fmt::format("{}#{}", host, image.substr(slash + 1)) : image;
 }
 
+std::string mount_checks(const model::JobSpec& job) {
+  std::string out;
+  for (const model::JobMountSpec& mount : job.mounts.value) {
+    const std::string path = shell_word(mount.path.value);
+    out += fmt::format("[ -d {0} ] || {{ echo {0} is not mounted >&2; exit 1; }}\n", path);
+  }
+  return out;
+}
+
 std::string launch_of(const model::JobSpec& job) {
   const bool elastic = job.min_nodes.value < job.nodes.value;
   // Here and not among the options: there it would make Slurm hold to the smaller number of nodes.
@@ -128,40 +138,6 @@ std::string launch_of(const model::JobSpec& job) {
   return out + " &\n";
 }
 
-constexpr std::string_view kBody = R"sh(
-# Ranks meet on the first node. If that one is lost, Slurm starts the whole job again.
-head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-)sh";
-
-// The signal comes when time runs out or a more urgent job needs the nodes. srun itself would end the step at once on
-// SIGTERM; scancel hands it to the ranks.
-constexpr std::string_view kInterrupt = R"sh(
-# Time is up or the nodes are needed: ranks get a SIGTERM to write a checkpoint, then the job goes back into the queue.
-interrupted=
-# shellcheck disable=SC2317
-on_interrupt() {
-  interrupted=yes
-  scancel --signal=TERM "$SLURM_JOB_ID"
-}
-trap on_interrupt USR1
-
-)sh";
-
-// The number is the time that a checkpoint takes, in seconds.
-constexpr std::string_view kEnding = R"sh(step=$!
-wait "$step"
-status=$?
-if [ -n "$interrupted" ]; then
-  for _ in $(seq {}); do
-    kill -0 "$step" 2>/dev/null || break
-    sleep 1
-  done
-  scontrol requeue "$SLURM_JOB_ID"
-  exit 0
-fi
-exit "$status"
-)sh";
-
 }  // namespace
 
 void add_batch_script(const SlurmModel& model, const model::JobSpec& job, FileSink& sink) {
@@ -175,16 +151,13 @@ void add_batch_script(const SlurmModel& model, const model::JobSpec& job, FileSi
   text += options_of(model, job, *pool);
   text += commented(heading(model.input().cluster, fmt::format("Job {}.", job.name->text)));
   text += "\n" + environment_of(model, job, *pool);
-  text += kBody;
-  // Jobs that share a node must not share a port.
-  text += fmt::format("port=$(({} + SLURM_JOB_ID % 1000))\n", kRendezvousPort);
-  for (const model::JobMountSpec& mount : job.mounts.value) {
-    const std::string path = shell_word(mount.path.value);
-    text += fmt::format("[ -d {0} ] || {{ echo {0} is not mounted >&2; exit 1; }}\n", path);
-  }
-  text += kInterrupt;
-  text += launch_of(job);
-  text += fmt::format(kEnding, model.grace_seconds());
+  text += '\n';
+  // Jobs that share a node must not share a port. The signal comes when time runs out or a more urgent job needs the
+  // nodes. srun itself would end the step at once on SIGTERM; scancel hands it to the ranks.
+  text += fill_template(asset<"render/slurm/batch.bash">(), {{"PORT", fmt::to_string(kRendezvousPort)},
+                                                             {"MOUNT_CHECKS", mount_checks(job)},
+                                                             {"LAUNCH", launch_of(job)},
+                                                             {"GRACE", fmt::to_string(model.grace_seconds())}});
   RenderedFile file;
   file.path = fmt::format("slurm/{}.sbatch", job.name->text);
   file.content = std::move(text);

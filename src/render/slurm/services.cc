@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/asset.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {
@@ -121,63 +122,11 @@ void add_slurmd_unit(const SlurmModel& model, FileSink& sink) {
   sink.add(std::move(file));
 }
 
-constexpr std::string_view kKeysScript = R"sh(
-# Run once, as root, on the first controller. Keys that are there already stay as they are.
-# Copy the MUNGE key to every host (owner munge, mode 0400) and the JWT key to the other controllers (slurm, 0600).
-set -eu
-umask 077
-
-root=${WEFT_ROOT:-} # a folder to make them in, instead of /
-
-# make_key FILE BYTES OWNER MODE
-make_key() {
-  if [ -s "$root$1" ]; then
-    echo "$1 is there already"
-    return 0
-  fi
-  mkdir -p "$(dirname "$root$1")"
-  dd if=/dev/urandom of="$root$1.new" bs="$2" count=1 2>/dev/null
-  finish "$1" "$3" "$4"
-}
-
-# finish FILE OWNER MODE: a key is never there with the wrong mode, nor half written
-finish() {
-  chmod "$3" "$root$1.new"
-  if [ -z "$root" ]; then chown "$2:$2" "$1.new"; fi
-  mv "$root$1.new" "$root$1"
-  echo "made $1"
-}
-
-make_key /etc/munge/munge.key 1024 munge 0400
-)sh";
-
-constexpr std::string_view kPasswordScript = R"sh(
-secret=/etc/slurm/slurmdbd.secret
-if [ -s "$root$secret" ]; then
-  echo "$secret is there already"
-else
-  mkdir -p "$root/etc/slurm"
-  # Hexadecimal: nothing in it means anything to Slurm or SQL.
-  printf 'StoragePass=%s\n' "$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >"$root$secret.new"
-  finish "$secret" slurm 0600
-fi
-# Gives the database the same password, if there is one here: through standard input, so that no one sees it in ps.
-if [ -z "$root" ] && command -v mariadb >/dev/null; then
-  pass=$(sed -n 's/^StoragePass=//p' "$secret")
-  mariadb <<SQL
-CREATE DATABASE IF NOT EXISTS slurm_acct_db;
-CREATE USER IF NOT EXISTS 'slurm'@'%';
-ALTER USER 'slurm'@'%' IDENTIFIED BY '$pass';
-GRANT ALL ON slurm_acct_db.* TO 'slurm'@'%';
-SQL
-fi
-)sh";
-
 void add_keys_script(const SlurmModel& model, FileSink& sink) {
   std::string text = "#!/bin/sh\n" + commented(heading(model.input().cluster, "Makes the keys that Slurm needs."));
-  text += std::string(kKeysScript.substr(1));
+  text += asset<"render/slurm/make-keys.sh">();
   if (model.has_tokens()) text += fmt::format("make_key {}/jwt_hs256.key 32 slurm 0600\n", kConfigFolder);
-  if (model.has_accounting()) text += kPasswordScript;
+  if (model.has_accounting()) text += "\n" + std::string(asset<"render/slurm/database-password.sh">());
   RenderedFile file = controller_file("make-keys", std::move(text));
   file.device = model.spec().control_plane->pool.value;
   file.consumer = "sh";
@@ -230,57 +179,31 @@ std::string qos_of(const SlurmModel& model, const model::TenantSpec& tenant) {
   return list;
 }
 
-constexpr std::string_view kAccountTools = R"sh(
-# Run as root or slurm: once slurmdbd answers and before slurmctld starts, once more when it has started, and after each
-# change. Users come from a file of lines "account user", if one is named: accounts FILE
-set -eu
-
-# known LIST NAME
-known() { printf '%s\n' "$1" | grep -qxF -e "$2"; }
-
-# qos NAME SETTINGS...
-qos() {
-  name=$1
-  shift
-  if known "$all_qos" "$name"; then change modify qos "$name" set "$@"; else change add qos "$name" "$@"; fi
+std::string qos_commands(const SlurmModel& model) {
+  std::string text;
+  std::vector<Qos> rising = model.qos();  // each names those below it
+  std::stable_sort(rising.begin(), rising.end(), [](const Qos& a, const Qos& b) { return a.priority < b.priority; });
+  for (const Qos& qos : rising) {
+    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_word(qos.name),
+                        qos.priority, model.grace_seconds());
+    text += qos.preempts.empty() ? "\n" : fmt::format(" preempt={}\n", fmt::join(qos.preempts, ","));
+  }
+  return text;
 }
 
-# account NAME SETTINGS...
-account() {
-  name=$1
-  shift
-  if known "$all_accounts" "$name"; then
-    change modify account "$name" where cluster="$cluster" set "$@"
-  else
-    change add account "$name" cluster="$cluster" "$@"
-    all_accounts="$all_accounts
-$name"
-  fi
+std::string account_commands(const SlurmModel& model) {
+  std::string text;
+  for (const model::TenantSpec& tenant : model.spec().tenants.value) {
+    text += "account " + shell_word(tenant.name->text) + " fairshare=1";
+    if (const std::string list = qos_of(model, tenant); !list.empty()) text += " qos=" + list;
+    std::string usual = tenant.priority.has_value() ? tenant.priority.value : std::string();
+    for (std::size_t i = 0; i < model.qos().size(); ++i) {
+      if (model.spec().priorities.value[i].name->text == usual) text += " defaultqos=" + model.qos()[i].name;
+    }
+    text += "\n";
+  }
+  return text;
 }
-
-# change WORDS...: sacctmgr, which calls it an error when there is nothing to change
-change() {
-  if message=$(sacctmgr -i "$@" 2>&1); then return 0; fi
-  case $message in *Nothing*) return 0 ;; esac
-  echo "sacctmgr $*: $message" >&2
-  return 1
-}
-)sh";
-
-constexpr std::string_view kFindOut =
-    R"sh(known "$(sacctmgr -n -P list cluster format=cluster)" "$cluster" || change add cluster "$cluster"
-all_qos=$(sacctmgr -n -P list qos format=name)
-all_accounts=$(sacctmgr -n -P list assoc where cluster="$cluster" user='' format=account)
-)sh";
-
-constexpr std::string_view kAddUsers = R"sh(
-if [ $# -gt 0 ]; then
-  while read -r name user; do
-    [ -n "$user" ] || continue
-    change add user "$user" account="$name" cluster="$cluster"
-  done <"$1"
-fi
-)sh";
 
 std::string quotas_of(const SlurmModel& model) {
   std::string text;
@@ -315,29 +238,10 @@ void add_services(const SlurmModel& model, FileSink& sink) {
 void add_accounts(const SlurmModel& model, FileSink& sink) {
   std::string text =
       "#!/bin/sh\n" + commented(heading(model.input().cluster, "Accounts, QoS and quotas in Slurm's database."));
-  text += std::string(kAccountTools.substr(1));
-  text += fmt::format("\ncluster={}\n", shell_word(model.cluster_name()));
-  text += kFindOut;
-  text += "\n" + commented("Who gives way to whom. The grace is the time a checkpoint takes.");
-  std::vector<Qos> rising = model.qos();  // each names those below it
-  std::stable_sort(rising.begin(), rising.end(), [](const Qos& a, const Qos& b) { return a.priority < b.priority; });
-  for (const Qos& qos : rising) {
-    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_word(qos.name),
-                        qos.priority, model.grace_seconds());
-    text += qos.preempts.empty() ? "\n" : fmt::format(" preempt={}\n", fmt::join(qos.preempts, ","));
-  }
-  text += "\n" + commented("One account for each tenant.");
-  for (const model::TenantSpec& tenant : model.spec().tenants.value) {
-    text += "account " + shell_word(tenant.name->text) + " fairshare=1";
-    if (const std::string list = qos_of(model, tenant); !list.empty()) text += " qos=" + list;
-    std::string usual = tenant.priority.has_value() ? tenant.priority.value : std::string();
-    for (std::size_t i = 0; i < model.qos().size(); ++i) {
-      if (model.spec().priorities.value[i].name->text == usual) text += " defaultqos=" + model.qos()[i].name;
-    }
-    text += "\n";
-  }
-  text += kAddUsers;
-  text += quotas_of(model);
+  text += fill_template(asset<"render/slurm/accounts.sh">(), {{"CLUSTER", shell_word(model.cluster_name())},
+                                                              {"QOS", qos_commands(model)},
+                                                              {"ACCOUNTS", account_commands(model)},
+                                                              {"QUOTAS", quotas_of(model)}});
   RenderedFile file = controller_file("accounts", std::move(text));
   file.device = model.spec().control_plane->pool.value;
   file.consumer = "sacctmgr";

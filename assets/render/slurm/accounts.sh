@@ -1,0 +1,53 @@
+# Run as root or slurm: once slurmdbd answers and before slurmctld starts, once more when it has started, and after each
+# change. Users come from a file of lines "account user", if one is named: accounts FILE
+set -eu
+
+# known LIST NAME
+known() { printf '%s\n' "$1" | grep -qxF -e "$2"; }
+
+# qos NAME SETTINGS...
+qos() {
+  name=$1
+  shift
+  if known "$all_qos" "$name"; then change modify qos "$name" set "$@"; else change add qos "$name" "$@"; fi
+}
+
+# account NAME SETTINGS...
+account() {
+  name=$1
+  shift
+  if known "$all_accounts" "$name"; then
+    change modify account "$name" where cluster="$cluster" set "$@"
+  else
+    change add account "$name" cluster="$cluster" "$@"
+    all_accounts="$all_accounts
+$name"
+  fi
+}
+
+# change WORDS...: sacctmgr, which calls it an error when there is nothing to change
+change() {
+  if message=$(sacctmgr -i "$@" 2>&1); then return 0; fi
+  case $message in *Nothing*) return 0 ;; esac
+  echo "sacctmgr $*: $message" >&2
+  return 1
+}
+
+cluster=@CLUSTER@
+known "$(sacctmgr -n -P list cluster format=cluster)" "$cluster" || change add cluster "$cluster"
+all_qos=$(sacctmgr -n -P list qos format=name)
+all_accounts=$(sacctmgr -n -P list assoc where cluster="$cluster" user='' format=account)
+
+# Who gives way to whom. The grace is the time a checkpoint takes.
+@QOS@
+
+# One account for each tenant.
+@ACCOUNTS@
+
+if [ $# -gt 0 ]; then
+  while read -r name user; do
+    [ -n "$user" ] || continue
+    change add user "$user" account="$name" cluster="$cluster"
+  done <"$1"
+fi
+@QUOTAS@

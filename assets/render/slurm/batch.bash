@@ -1,0 +1,27 @@
+# Ranks meet on the first node. If that one is lost, Slurm starts the whole job again.
+head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+port=$((@PORT@ + SLURM_JOB_ID % 1000))
+@MOUNT_CHECKS@
+
+# Time is up or the nodes are needed: ranks get a SIGTERM to write a checkpoint, then the job goes back into the queue.
+interrupted=
+# shellcheck disable=SC2317
+on_interrupt() {
+  interrupted=yes
+  scancel --signal=TERM "$SLURM_JOB_ID"
+}
+trap on_interrupt USR1
+
+@LAUNCH@
+step=$!
+wait "$step"
+status=$?
+if [ -n "$interrupted" ]; then
+  for _ in $(seq @GRACE@); do
+    kill -0 "$step" 2>/dev/null || break
+    sleep 1
+  done
+  scontrol requeue "$SLURM_JOB_ID"
+  exit 0
+fi
+exit "$status"
