@@ -6,48 +6,13 @@
 #include <iterator>
 #include <variant>
 
+#include "base/asset.h"
 #include "base/svg.h"
 #include "sched/replay/plot.h"
 #include "sched/replay/policies.h"
 
 namespace weft::sched {
 namespace {
-
-// Text has at least a contrast of 4.5 to its ground (WCAG 2.1, 1.4.3). Plots are drawn on paper, in dark mode too.
-constexpr std::string_view kStyle = R"css(
-:root{--bg:#fff;--ink:#1b2129;--soft:#545e6b;--line:#d3d9e0;--card:#f5f7f9;--best:#0b6b3a;--warn:#8a3b00;
---warnbg:#fff4e8}
-@media (prefers-color-scheme:dark){:root{--bg:#12161b;--ink:#e7ebf0;--soft:#a3adb9;--line:#37404b;--card:#1a2027;
---best:#7fd6a4;--warn:#ffb877;--warnbg:#2b2118}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--bg);color:var(--ink);
-font:15px/1.45 system-ui,"Segoe UI","DejaVu Sans",Helvetica,Arial,sans-serif}
-header,main{max-width:1240px;margin:0 auto;padding:0 20px}
-header{padding-top:20px}
-h1{font-size:1.7rem;line-height:1.2;margin:.1em 0;overflow-wrap:anywhere}
-h1 span{font-weight:400;color:var(--soft)}
-h2{font-size:1.25rem;margin:0 0 .5em}
-main>section{margin:34px 0}
-.kind{text-transform:uppercase;letter-spacing:.08em;font-size:.78rem;color:var(--soft);margin:0}
-.sub,.note{color:var(--soft)}
-.verdict{background:var(--warnbg);border-left:5px solid var(--warn);border-radius:4px;padding:12px 16px;margin:14px 0}
-.verdict h2{margin:0 0 .2em;color:var(--warn)}
-.verdict ul{margin:.3em 0 0;padding-left:1.2em}
-.paper{background:#fff;border:1px solid var(--line);border-radius:8px;padding:8px}
-.paper svg{display:block;width:100%;min-width:860px;height:auto}
-.scroll{overflow-x:auto;max-width:100%}
-table{border-collapse:collapse;font-size:.92rem}
-.wide table{width:100%}
-th,td{padding:4px 14px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-th{font-weight:600;color:var(--soft);white-space:nowrap}
-td:first-child{white-space:pre}
-.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-.best{color:var(--best);font-weight:600}
-.group td{border-top:2px solid var(--line)}
-:focus-visible{outline:2px solid var(--best);outline-offset:2px}
-code{font:.88em ui-monospace,"DejaVu Sans Mono",Menlo,monospace;background:var(--card);padding:.05em .35em;
-border-radius:3px}
-)css";
 
 std::string escaped(std::string_view text) { return picture::xml_escape(text); }
 
@@ -88,7 +53,9 @@ class PageWriter {
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Replay of {} on {}</title>\n<style>",
         escaped(report_.trace), escaped(report_.machine));
-    out_ += kStyle;
+    // Text has at least a contrast of 4.5 to its ground (WCAG 2.1, 1.4.3). Plots are drawn on paper, in dark mode too.
+    out_ += '\n';
+    out_ += asset<"sched/replay.css">();
     add("</style>\n</head>\n<body>\n<header>\n<p class=\"kind\">Replay of a trace</p>\n<h1>{}</h1>\n", title);
     add("<p class=\"sub\">{} jobs &middot; {} servers, {} GPUs", report_.jobs.size(), report_.nodes, report_.gpus);
     const double load = offered_load(report_);

@@ -30,7 +30,4 @@ inline constexpr std::size_t kHeatBytes = 1U << 20;  // all heat maps together
 // The canvas, its buttons, the data for the script, and a table of the tracks for those who cannot see it.
 [[nodiscard]] std::string timeline_html(const LifeResult& life);
 
-[[nodiscard]] std::string_view style_text();   // CSS
-[[nodiscard]] std::string_view script_text();  // JavaScript
-
 }  // namespace weft::workload::page

@@ -1,11 +1,3 @@
-// The script of the page: it draws the timeline and lets it be moved. Names reach the page only as text of a canvas or
-// as textContent. When it has drawn, the page says so in attributes of its root: data-weft="ready", data-spans.
-#include "workload/life/page_parts.h"
-
-namespace weft::workload::page {
-namespace {
-
-constexpr std::string_view kScript = R"js(
 (() => {
 'use strict';
 const root = document.documentElement;
@@ -215,10 +207,3 @@ resize();
 root.dataset.spans = spans;
 root.dataset.weft = 'ready';
 })();
-)js";
-
-}  // namespace
-
-std::string_view script_text() { return kScript; }
-
-}  // namespace weft::workload::page
