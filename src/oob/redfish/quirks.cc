@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "base/asset.h"
 #include "base/diagnostic.h"
 #include "base/quantity.h"
 #include "base/source.h"
@@ -13,105 +14,6 @@
 
 namespace weft::oob {
 namespace {
-
-// Sources stand beside what they support. "gofish" is github.com/stmcginnis/gofish.
-constexpr const char* kDocument = R"yaml(
-weft_quirks: 1
-quirks:
-  # The simulator of this program: `weft oob sim`.
-  - name: weft-sim
-    vendors: [weft]
-    oem: [Weft]
-    syslog: {path: "{manager}", list: Oem/Weft/Syslog/Servers}
-    firewall: {path: "{manager}", list: Oem/Weft/Firewall/Allow}
-
-  - name: dell-idrac
-    vendors: [Dell]
-    oem: [Dell]
-    # Ids are fixed (iDRAC Redfish API guide; logs: mrlhansen/idrac_exporter). iDRAC 8 may answer 405 to a login and
-    # then takes HTTP Basic (idrac_exporter issue 132), as the client does for everyone.
-    systems: [System.Embedded.1]
-    logs: [Sel]
-    # HTTP 503 with IDRAC.2.x.RAC0218, at eight sessions (gofish issue 75, bb-Ricardo/check_redfish issue 89, PR 198).
-    session_limit: [RAC0218]
-    most_sessions: 8
-    # Attributes and their values: Dell's Ansible collection dellemc.openmanage, module idrac_attributes; IPBlocking
-    # from the iDRAC 9 user's guide ("Configuring IP filtering"): RangeMask & (peer ^ RangeAddr) must be zero. The
-    # ranges 2 to 5 came with iDRAC 9; where they are absent they are left alone.
-    syslog:
-      path: "{manager}/Attributes"
-      fields: [Attributes/SysLog.1.Server1, Attributes/SysLog.1.Server2, Attributes/SysLog.1.Server3]
-      enable: Attributes/SysLog.1.SysLogEnable
-      "on": Enabled
-      "off": Disabled
-    firewall:
-      path: "{manager}/Attributes"
-      addresses: [Attributes/IPBlocking.1.RangeAddr, Attributes/IPBlocking.1.RangeAddr2,
-        Attributes/IPBlocking.1.RangeAddr3, Attributes/IPBlocking.1.RangeAddr4, Attributes/IPBlocking.1.RangeAddr5]
-      masks: [Attributes/IPBlocking.1.RangeMask, Attributes/IPBlocking.1.RangeMask2,
-        Attributes/IPBlocking.1.RangeMask3, Attributes/IPBlocking.1.RangeMask4, Attributes/IPBlocking.1.RangeMask5]
-      switches: [Attributes/IPBlocking.1.RangeEnable, Attributes/IPBlocking.1.RangeEnable2,
-        Attributes/IPBlocking.1.RangeEnable3, Attributes/IPBlocking.1.RangeEnable4, Attributes/IPBlocking.1.RangeEnable5]
-      "on": Enabled
-      "off": Disabled
-
-  - name: supermicro
-    vendors: [Supermicro, Super Micro]
-    oem: [Supermicro]
-    logs: [Log1]
-    # Supermicro Redfish reference guide, "BMC Configuration Examples"; firmware 1.10 of generation 13 and later has a
-    # list of {ServerIP, Port} in the place of one name (gofish, oem/smc/syslog).
-    syslog:
-      path: "{manager}/Oem/Supermicro/Syslog"
-      list: SyslogServer
-      item: ServerIP
-      fields: [SyslogServer]
-      enable: EnableSyslog
-
-  - name: hpe-ilo
-    vendors: [HPE, Hewlett]
-    oem: [Hpe, Hp]
-    # The integrated management log (mrlhansen/idrac_exporter).
-    logs: [IML]
-    # ManagerNetworkProtocol, Oem.Hpe (iLO 5 and 6 REST API reference).
-    syslog:
-      path: "{network_protocol}"
-      fields: [Oem/Hpe/RemoteSyslogServer]
-      enable: Oem/Hpe/RemoteSyslogEnabled
-
-  - name: lenovo-xcc
-    vendors: [Lenovo]
-    oem: [Lenovo]
-    # Logs: mrlhansen/idrac_exporter. PATCH wants If-Match (ansible PR 56150), and some firmware refuses the very ETag
-    # it gave (community.general issue 11261); the client copes with both for everyone.
-    logs: [PlatformLog, StandardLog]
-
-  - name: ami-megarac
-    vendors: [AMI, American Megatrends, GIGABYTE, ASRockRack]
-    oem: [Ami, AMI]
-    logs: [SEL]
-    # Pages of 50 entries without a link to the next one, firmware 12.60 and 13.04 (karubits/rustdrac 0.5.2).
-    skip_page: 50
-
-  - name: nvidia-openbmc
-    vendors: [NVIDIA]
-    oem: [Nvidia]
-    # The baseboard of the GPUs (HGX_Baseboard_0) is a ComputerSystem of its own beside the host. Power cycle is not
-    # supported on GB200 and DGX H100: NVIDIA infra-controller issues 2635 and 3058.
-    systems: [DGX, System_0]
-    missing_resets: [PowerCycle]
-    logs: [SEL, EventLog]
-
-  # bmcweb has no Redfish place for remote syslog (ibm-openbmc/dev issue 1673), nor for a filter of addresses.
-  - name: openbmc
-    vendors: [OpenBMC]
-    oem: [OpenBmc]
-    systems: [system]
-    logs: [EventLog]
-
-  # What DMTF's schemas say, and no more.
-  - name: generic
-)yaml";
 
 using Setter = std::function<Status(const YamlNode&)>;
 
@@ -251,7 +153,7 @@ Result<std::vector<Quirk>> parse_quirks(const std::string& text) {
 
 const std::vector<Quirk>& all_quirks() {
   static const std::vector<Quirk> kQuirks = [] {
-    Result<std::vector<Quirk>> quirks = parse_quirks(kDocument);
+    Result<std::vector<Quirk>> quirks = parse_quirks(std::string(asset<"oob/quirks.yaml">()));
     CHECK(quirks.ok(), "the document of quirks is broken");
     return std::move(quirks).value();
   }();

@@ -1,6 +1,7 @@
 // Alertmanager: who is told what, and which alerts are only the echo of another.
 #include <fmt/format.h>
 
+#include "base/asset.h"
 #include "base/value.h"
 #include "render/core/targets.h"
 #include "render/monitoring/watch.h"
@@ -105,19 +106,6 @@ Value inhibit_rules() {
   return list;
 }
 
-// Go templates: no text of the cluster file is in them.
-constexpr std::string_view kTemplate = R"({{ define "weft.title" -}}
-[{{ .Status | toUpper }}{{ if eq .Status "firing" }} {{ .Alerts.Firing | len }}{{ end }}] {{ .CommonLabels.cluster }} {{ .GroupLabels.alertname }}{{ with .CommonLabels.fabric }} ({{ . }}){{ end }}
-{{- end }}
-{{ define "weft.text" -}}
-{{ range .Alerts -}}
-{{ .Labels.severity }}: {{ .Annotations.summary }}
-{{ .Annotations.description }}
-Runbook: {{ .Annotations.runbook }}
-{{ end }}
-{{- end }}
-)";
-
 }  // namespace
 
 bool applies_alertmanager(const RenderInput& input) { return input.cluster.spec().operations->monitoring.value; }
@@ -142,8 +130,9 @@ void render_alertmanager(const RenderInput& input, FileSink& sink) {
             .group = "prometheus",
             .stage = Stage::monitoring,
             .sources = {"fabrics", "operations"}});
+  // Go templates: no text of the cluster file is in them.
   sink.add({.path = "alertmanager/templates/weft.tmpl",
-            .content = std::string(kTemplate),
+            .content = std::string(asset<"render/monitoring/alertmanager.tmpl">()),
             .consumer = "Alertmanager",
             .install = "/etc/alertmanager/templates/weft.tmpl",
             .apply = std::string(kReload),
