@@ -94,12 +94,6 @@ std::vector<std::string> spellings(const Option& option) {
   return all;
 }
 
-std::string replaced(std::string_view text, std::string_view what, std::string_view with) {
-  std::string out(text);
-  const std::size_t at = out.find(what);
-  return at == std::string::npos ? out : out.replace(at, what.size(), with);
-}
-
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
   std::string text;
   for (const std::string& word : words) {

@@ -39,8 +39,6 @@ struct Candidates {
 [[nodiscard]] std::vector<std::string> group_names();
 // "--output" and "-o", or one of them.
 [[nodiscard]] std::vector<std::string> spellings(const Option& option);
-// `text` with the first `what` in it replaced.
-[[nodiscard]] std::string replaced(std::string_view text, std::string_view what, std::string_view with);
 [[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
 
 }  // namespace weft::cli

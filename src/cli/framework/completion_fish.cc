@@ -1,51 +1,10 @@
 #include <fmt/format.h>
 
+#include "base/asset.h"
 #include "cli/framework/completion.h"
 
 namespace weft::cli {
 namespace {
-
-// __weft_words prints the words typed so far that are neither options nor their values; __weft_at tells whether they
-// begin with a command and how many more follow.
-constexpr std::string_view kStart = R"(# fish completion for weft, made by `weft completion fish`
-function __weft_words
-    set -l tokens (commandline -opc)
-    set -l waiting 0
-    for token in $tokens[2..-1]
-        if test $waiting -eq 1
-            set waiting 0
-            continue
-        end
-        switch $token
-            case @OPTIONS@
-                set waiting 1
-            case '-*'
-            case '*'
-                echo -- $token
-        end
-    end
-end
-
-# __weft_at POSITION [WORD...]: the words are these, and POSITION (or, for '*', any number of) further ones.
-function __weft_at
-    set -l words (__weft_words)
-    set -l wanted $argv[2..-1]
-    set -l length (count $wanted)
-    set -l more (math (count $words) - $length)
-    if test $more -lt 0
-        return 1
-    end
-    if test $length -gt 0
-        set -l first $words[1..$length]
-        if test "$first" != "$wanted"
-            return 1
-        end
-    end
-    test "$argv[1]" = '*'; or test "$argv[1]" -eq $more
-end
-
-complete -c weft -f
-)";
 
 std::string shell_word(std::string_view text) {
   std::string out = "'";
@@ -56,12 +15,14 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
+// __weft_words prints the words typed so far that are neither options nor their values; __weft_at tells whether they
+// begin with a command and how many more follow.
 std::string start() {
   std::vector<std::string> options;
   for (const Option& option : options_with_value()) {
     for (const std::string& spelling : spellings(option)) options.push_back(spelling);
   }
-  return replaced(kStart, "@OPTIONS@", joined(options, " "));
+  return fill_template(asset<"cli/completion.fish">(), {{"OPTIONS", joined(options, " ")}});
 }
 
 std::string condition(std::string_view position, std::string_view command) {

@@ -1,39 +1,10 @@
 #include <fmt/format.h>
 
+#include "base/asset.h"
 #include "cli/framework/completion.h"
 
 namespace weft::cli {
 namespace {
-
-constexpr std::string_view kStart = R"(#compdef weft
-# zsh completion for weft, made by `weft completion zsh`
-_weft() {
-  local command='' waiting='' word i position=0
-  local -a offers
-)";
-
-constexpr std::string_view kWalk = R"(  for ((i = 2; i < CURRENT; i++)); do
-    word=${words[i]}
-    if [[ -n $waiting ]]; then
-      waiting=''
-      continue
-    fi
-    case $word in
-      (@OPTIONS@) waiting=$word ;;
-      (-*) ;;
-      (*)
-        case $command in
-          ('') command=$word ;;
-@GROUPS@          (*) position=$((position + 1)) ;;
-        esac
-        ;;
-    esac
-  done
-  if [[ -z $waiting && ${words[CURRENT]} == --*=* ]]; then
-    waiting=${words[CURRENT]%%=*}
-    compset -P '*='
-  fi
-)";
 
 // Inside single quotes.
 std::string shell_word(std::string_view text) {
@@ -61,25 +32,29 @@ std::string offer(const std::string& tag, const Candidates& candidates) {
   return text;
 }
 
-std::string walk() {
+std::string options_pattern() {
   std::vector<std::string> options;
   for (const Option& option : options_with_value()) {
     for (const std::string& spelling : spellings(option)) options.push_back(spelling);
   }
+  return joined(options, "|");
+}
+
+std::string group_cases() {
   std::string groups;
   for (const std::string& group : group_names()) {
     groups += fmt::format("          ({}) command+=\" $word\" ;;\n", group);
   }
-  return replaced(replaced(kWalk, "@OPTIONS@", joined(options, "|")), "@GROUPS@", groups);
+  return groups;
 }
 
 std::string values_of_options(const CompletionValues& values) {
-  std::string text = "  case $waiting in\n";
+  std::string text;
   for (const Option& option : options_with_value()) {
     const std::string body = offer("values", candidates_for(option, values));
     if (!body.empty()) text += fmt::format("    ({}) {}return ;;\n", joined(spellings(option), "|"), body);
   }
-  return text + "    (?*) return 1 ;;\n  esac\n";
+  return text;
 }
 
 std::string option_offers(const std::vector<Option>& options) {
@@ -90,19 +65,18 @@ std::string option_offers(const std::vector<Option>& options) {
   return text;
 }
 
-std::string names_of_options() {
-  std::string text = "  if [[ ${words[CURRENT]} == -* ]]; then\n    offers=(" + option_offers(global_options()) + ")\n";
-  text += "    case $command in\n";
+std::string command_options() {
+  std::string text;
   for (const Command& command : all_commands()) {
     if (command.options.empty()) continue;
     const std::string also = command.group_default ? std::string(command.group()) + "|" : std::string();
     text += fmt::format("      ({}'{}') offers+=({}) ;;\n", also, command.name, option_offers(command.options));
   }
-  return text + "    esac\n    _describe -o -t options options offers\n    return\n  fi\n";
+  return text;
 }
 
 std::string arguments(const CompletionValues& values) {
-  std::string text = "  case $command:$position in\n";
+  std::string text;
   text += fmt::format("    (:*) {};;\n", offer("commands", {first_words(), false}));
   for (const std::string& group : group_names()) {
     std::vector<Choice> words;
@@ -118,16 +92,19 @@ std::string arguments(const CompletionValues& values) {
       if (!body.empty()) text += fmt::format("    ('{}':{}) {};;\n", command.name, position, body);
     }
   }
-  return text + "  esac\n";
+  return text;
 }
 
 }  // namespace
 
 // The file serves `source` as well as a folder of $fpath, where the whole of it is the function's body.
 std::string zsh_completion(const CompletionValues& values) {
-  return std::string(kStart) + walk() + values_of_options(values) + names_of_options() + arguments(values) +
-         "}\n\nif [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then\n  _weft \"$@\"\nelse\n  compdef _weft "
-         "weft\nfi\n";
+  return fill_template(asset<"cli/completion.zsh">(), {{"OPTIONS", options_pattern()},
+                                                       {"GROUPS", group_cases()},
+                                                       {"VALUES", values_of_options(values)},
+                                                       {"GLOBAL_OPTIONS", option_offers(global_options())},
+                                                       {"COMMAND_OPTIONS", command_options()},
+                                                       {"ARGUMENTS", arguments(values)}});
 }
 
 }  // namespace weft::cli
