@@ -170,6 +170,8 @@ class Sources(unittest.TestCase):
                 names.add(f"Any/{suite}.{name}/0" if kind == "TEST_P" else f"{suite}.{name}")
         self.assertGreater(len(names), 1000)
         names |= {f"Docs.{path.stem}" for path in ROOT.glob("docs/*.md")}  # tests/docs_commands.py
+        assets = (ROOT / "tests" / "assets_test.py").read_text(encoding="utf-8")
+        names |= {f"Assets.{name}" for name in re.findall(r'^    \("(\w+)", ', assets, re.MULTILINE)}
         permitted = skips.read_permitted((ROOT / "tests" / "permitted_skips.txt").read_text(encoding="utf-8"))
         self.assertGreater(len(permitted), 20)
         for pattern, _ in permitted:
