@@ -10,9 +10,8 @@ set(WEFT_LONG_TESTS
   Dial.FlowFollowsPacketWhereItDoesNotWarn
   Document.WritesManyRowsInOneGo
   ExplainProperty.*
+  FabricGraph.CutSwitchesReallyCut
   FailureAnalysis.AHundredThousandGpus
-  FailureAnalysis.CutSwitchesReallyCut
-  FailureAnalysis.LossesAgreeWithTakingThingsAway
   FlowRepeat.BoundsLargeRingsThatMeet
   FlowRepeat.TakesEndsTogetherWhereThereAreTooMany
   Hierarchical.GrowsWithTheRanksAlone
@@ -25,6 +24,7 @@ set(WEFT_LONG_TESTS
   LeaseRandom.*
   Lifeline.AHundredThousandGpus
   LifePage.AThinnedTimelineKeepsThePageSmallAndSaysSo
+  LossMeter.AgreesWithTakingThingsAway
   Nxos.HugeRangesStayBounded
   PackBound.IsNeverBelowTheBestChoice
   Perfetto.AMillionSpans

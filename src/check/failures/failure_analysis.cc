@@ -8,6 +8,7 @@
 
 #include "base/host_range.h"
 #include "check/failures/failure_survey.h"
+#include "design/views_common.h"
 
 namespace weft::check {
 
@@ -132,7 +133,7 @@ void FailureSurvey::find_control() {
     const model::RackId rack = cluster_.device(id).rack;
     if (rack != model::kNone<model::RackId>)
       out.most_in_row = std::max(out.most_in_row, ++rows[cluster_.rack(rack).row]);
-    out.on_gpu_servers = out.on_gpu_servers || gpus_of(cluster_, id) > 0;
+    out.on_gpu_servers = out.on_gpu_servers || design::views::gpus_of(cluster_, id) > 0;
   }
   for (int feed = 0; feed < *cluster_.spec().site->feeds; ++feed) {
     const auto lost = std::count_if(out.members.begin(), out.members.end(),
@@ -216,7 +217,7 @@ void FailureSurvey::find_power() {
 void FailureSurvey::find_weakness(model::FabricKind fabric) {
   if (!cluster_.fabric(fabric).present) return;
   FabricWeakness& out = out_.weaknesses_[static_cast<std::size_t>(fabric)];
-  const FabricGraph& graph = meter_.graph(fabric);
+  const design::FabricGraph& graph = meter_.graph(fabric);
   for (const model::DeviceGroup& group : cluster_.groups()) {
     if (group.kind != model::DeviceKind::server) continue;
     for (std::uint32_t i = 0; i < group.count; ++i) {
@@ -230,7 +231,7 @@ void FailureSurvey::find_weakness(model::FabricKind fabric) {
       model::DeviceId first = model::kNone<model::DeviceId>;
       bool same = true;
       for (const model::PortId port : cluster_.ports_of(id)) {
-        if (cluster_.port(port).fabric != fabric || !ends_on_host(cluster_.cable(cluster_.cable_of(port)).role))
+        if (cluster_.port(port).fabric != fabric || !design::ends_on_host(cluster_.cable(cluster_.cable_of(port)).role))
           continue;
         const model::DeviceId at = cluster_.port(cluster_.peer_of(port)).device;
         same = same && (first == model::kNone<model::DeviceId> || first == at);
@@ -252,13 +253,13 @@ void FailureSurvey::find_weakness(model::FabricKind fabric) {
   out.cut_cables = graph.bridges();
 }
 
-void FailureSurvey::find_uplinks(const FabricGraph& graph, std::uint32_t node, FabricWeakness& out) const {
+void FailureSurvey::find_uplinks(const design::FabricGraph& graph, std::uint32_t node, FabricWeakness& out) const {
   const model::DeviceId id = graph.switches()[node];
   if (cluster_.group_of(id).tier != model::Tier::leaf) return;
   std::uint64_t all = 0;
   std::uint64_t most = 0;
   model::DeviceId upper = model::kNone<model::DeviceId>;
-  for (const Graph::Arc& arc : graph.graph().arcs(node)) {
+  for (const design::Graph::Arc& arc : graph.graph().arcs(node)) {
     const model::DeviceId other = graph.switches()[arc.to];
     if (cluster_.group_of(other).tier == model::Tier::leaf &&
         cluster_.group_of(other).fabric == cluster_.group_of(id).fabric)

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/document.h"
-#include "check/failures/loss_meter.h"
 #include "config/config_set.h"
+#include "design/loss_meter.h"
 
 namespace weft::check {
 
@@ -23,7 +23,7 @@ struct Failure {
   std::uint64_t count = 0;
   std::uint64_t harmful = 0;  // of those: take servers beyond themselves, the quorum or a storage system with them
   std::string worst;
-  Loss loss;                      // of the worst, like the rest
+  design::Loss loss;              // of the worst, like the rest
   std::int64_t members_lost = 0;  // of the control plane's quorum
   bool quorum = true;             // after any of them
   double storage_left = 100.0;    // percent of the servers of the storage system that is hit hardest

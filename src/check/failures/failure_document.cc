@@ -12,7 +12,6 @@ namespace {
 using Align = Column::Align;
 
 Cell percent(double value) {
-  if (value < 0.0) return {};
   const double rounded = std::round(value * 10.0) / 10.0;
   return {rounded, fmt::format("{:g}%", rounded)};
 }
@@ -63,8 +62,8 @@ TableSection failure_table(const model::Cluster& cluster, const FailureAnalysis&
 TableSection level_table(const model::Cluster& cluster, const FailureAnalysis& analysis) {
   TableSection table{"levels", "What is left, level by level", {}, {}};
   table.columns = {left("failure", "Failure"), left("fabric", "Fabric"), left("worst", "Worst case")};
-  for (int level = 0; level < kLevels; ++level) {
-    const std::string text(to_text(static_cast<Level>(level)));
+  for (int level = 0; level < design::kLevels; ++level) {
+    const std::string text(to_text(static_cast<design::Level>(level)));
     std::string key = text + "_left_percent";
     for (char& c : key) c = c == ' ' ? '_' : c;
     std::string title = text;
@@ -74,8 +73,9 @@ TableSection level_table(const model::Cluster& cluster, const FailureAnalysis& a
   for (const Failure& failure : analysis.failures()) {
     if (!failure.fabric || !cluster.fabric(*failure.fabric).present) continue;
     std::vector<Cell> row = {failure.kind, model::to_text(*failure.fabric), failure.worst};
-    for (const double value : failure.loss.left[static_cast<std::size_t>(*failure.fabric)])
-      row.push_back(percent(value));
+    for (const design::LevelLoss& level : failure.loss.levels[static_cast<std::size_t>(*failure.fabric)]) {
+      row.push_back(level.exists() ? percent(level.left_percent()) : Cell());
+    }
     table.rows.push_back(std::move(row));
   }
   return table;

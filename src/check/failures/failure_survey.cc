@@ -21,9 +21,9 @@ void FailureSurvey::keep(Asking asking) {
   if (asking.failure.count > 0) out_.failures_.push_back(std::move(asking.failure));
 }
 
-Loss FailureSurvey::ask(Asking& asking, const std::string& name, const Devices& failed,
-                        const std::vector<model::CableId>& cut) {
-  const Loss loss = meter_.of(failed, cut);
+design::Loss FailureSurvey::ask(Asking& asking, const std::string& name, const Devices& failed,
+                                const std::vector<model::CableId>& cut) {
+  const design::Loss loss = meter_.measure_loss(failed, cut);
   std::int64_t members = 0;
   std::vector<std::uint32_t> of_system(out_.storage_.size(), 0);
   for (const model::DeviceId id : meter_.lost()) {
@@ -44,7 +44,7 @@ Loss FailureSurvey::ask(Asking& asking, const std::string& name, const Devices& 
   ++failure.count;
   failure.quorum = failure.quorum && quorum;
   if (loss.beyond > 0 || !quorum || storage_left <= 0.0 || fabric_gone) ++failure.harmful;
-  const auto weight = [](std::int64_t lost, double storage, const Loss& of) {
+  const auto weight = [](std::int64_t lost, double storage, const design::Loss& of) {
     return std::tuple_cat(of.weight(), std::tuple(lost, -storage));
   };
   if (!asking.first &&
@@ -94,7 +94,7 @@ void FailureSurvey::rack_failures() {
   for (std::uint32_t r = 0; r < cluster_.racks().size(); ++r) {
     const model::Rack& rack = cluster_.racks()[r];
     const auto in_rack = cluster_.devices_in(static_cast<model::RackId>(r));
-    const Loss loss = ask(racks, rack.name, Devices(in_rack.begin(), in_rack.end()));
+    const design::Loss loss = ask(racks, rack.name, Devices(in_rack.begin(), in_rack.end()));
     if (loss.beyond > 0) out_.far_racks_.push_back({static_cast<model::RackId>(r), loss.beyond});
     Devices& row = by_row[rack.row];
     row.insert(row.end(), in_rack.begin(), in_rack.end());
@@ -198,7 +198,7 @@ void FailureSurvey::cable_failures(model::FabricKind fabric) {
     const model::Cable& cable = cluster_.cables()[c];
     if (cable.fabric != fabric || cable.role == model::CableRole::back_to_back || cable.role == model::CableRole::peer)
       continue;
-    const std::size_t kind = ends_on_host(cable.role) ? 0 : cable.role == model::CableRole::external ? 2 : 1;
+    const std::size_t kind = design::ends_on_host(cable.role) ? 0 : cable.role == model::CableRole::external ? 2 : 1;
     ++count[kind];
     model::CableId& best = fastest[kind];
     if (best == model::kNone<model::CableId> ||

@@ -28,7 +28,7 @@ class FailureSurvey {
   void find_storage();
   void find_power();
   void find_weakness(model::FabricKind fabric);
-  void find_uplinks(const FabricGraph& graph, std::uint32_t node, FabricWeakness& out) const;
+  void find_uplinks(const design::FabricGraph& graph, std::uint32_t node, FabricWeakness& out) const;
 
   void site_failures();
   void feed_failures();
@@ -41,7 +41,8 @@ class FailureSurvey {
   void controller_failures();
   void manager_failures();
 
-  Loss ask(Asking& asking, const std::string& name, const Devices& failed, const std::vector<model::CableId>& cut = {});
+  design::Loss ask(Asking& asking, const std::string& name, const Devices& failed,
+                   const std::vector<model::CableId>& cut = {});
   void keep(Asking asking);
   [[nodiscard]] static Asking about(std::string kind, std::optional<model::FabricKind> fabric = std::nullopt,
                                     bool single = true);
@@ -49,7 +50,7 @@ class FailureSurvey {
 
   const model::Cluster& cluster_;
   FailureAnalysis& out_;
-  LossMeter meter_;
+  design::LossMeter meter_;
   std::vector<std::int32_t> role_;
 };
 

@@ -27,14 +27,14 @@ std::string LifelineCycle::text() const { return fmt::format("{}", fmt::join(pat
 
 Lifeline::Lifeline(const model::Cluster& cluster)
     : cluster_(cluster), graph_(cluster, model::FabricKind::oob), alive_(graph_.switches().size(), true) {
-  std::vector<Graph::Edge> edges;
+  std::vector<design::Graph::Edge> edges;
   for (std::uint32_t n = 0; n < alive_.size(); ++n) {
     alive_[n] = cluster.group_of(graph_.switches()[n]).fabric == model::FabricKind::oob;
   }
-  for (const Graph::Edge& edge : graph_.graph().edges()) {
+  for (const design::Graph::Edge& edge : graph_.graph().edges()) {
     if (alive_[edge.from] && alive_[edge.to]) edges.push_back(edge);
   }
-  piece_ = cut_points(Graph::undirected(graph_.graph().nodes(), std::move(edges))).piece;
+  piece_ = cut_points(design::Graph::undirected(graph_.graph().nodes(), std::move(edges))).piece;
   find_jump_hosts();
   find_reachable();
   find_losses();
@@ -56,7 +56,7 @@ model::PortId Lifeline::port_of(model::DeviceId target) const {
   for (const model::PortId id : cluster_.ports_of(target)) {
     const model::Port& port = cluster_.port(id);
     if (port.fabric == model::FabricKind::oob && port.rail == 0 && port.cable != model::kNone<model::CableId> &&
-        ends_on_host(cluster_.cable(port.cable).role)) {
+        design::ends_on_host(cluster_.cable(port.cable).role)) {
       return id;
     }
   }
@@ -170,7 +170,7 @@ std::uint64_t Lifeline::reached_without(model::DeviceId gone) const {
   std::uint64_t ports = 0;
   for (std::size_t head = 0; head < queue.size(); ++head) {
     ports += graph_.hosts_on(queue[head]);
-    for (const Graph::Arc& arc : graph_.graph().arcs(queue[head])) enter(arc.to);
+    for (const design::Graph::Arc& arc : graph_.graph().arcs(queue[head])) enter(arc.to);
   }
   return ports;
 }
@@ -290,9 +290,9 @@ void Lifeline::find_services(std::uint32_t jump, std::uint32_t network, std::uin
 }
 
 void Lifeline::find_cycles() {
-  std::vector<Graph::Edge> edges;
+  std::vector<design::Graph::Edge> edges;
   for (const Dependency& dependency : dependencies_) edges.push_back({dependency.from, dependency.to});
-  const Graph graph = Graph::directed(static_cast<std::uint32_t>(nodes_.size()), std::move(edges));
+  const design::Graph graph = design::Graph::directed(static_cast<std::uint32_t>(nodes_.size()), std::move(edges));
   const std::vector<std::uint32_t> component = strong_components(graph);
   for (const Dependency& dependency : dependencies_) {
     if (dependency.key.empty() || component[dependency.from] != component[dependency.to]) continue;

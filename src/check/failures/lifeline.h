@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/document.h"
-#include "check/failures/fabric_graph.h"
+#include "design/fabric_graph.h"
 
 namespace weft::check {
 
@@ -86,7 +86,7 @@ class Lifeline {
             const SourceLocation& place = {});
 
   const model::Cluster& cluster_;
-  FabricGraph graph_;
+  design::FabricGraph graph_;
   std::vector<bool> alive_;  // switches of the graph that no data fabric owns
   std::vector<std::uint32_t> piece_;
   std::vector<model::DeviceId> jump_hosts_;

@@ -1,24 +1,36 @@
-#include "check/failures/loss_meter.h"
+#include "design/loss_meter.h"
 
 #include <algorithm>
+#include <utility>
 
-namespace weft::check {
+#include "design/views_common.h"
+
+namespace weft::design {
 
 std::string_view to_text(Level level) {
   static constexpr std::string_view kNames[] = {"host to leaf", "leaf to spine", "spine to core", "way out"};
   return kNames[static_cast<std::size_t>(level)];
 }
 
-std::int64_t gpus_of(const model::Cluster& cluster, model::DeviceId id) {
-  return cluster.group_of(id).kind == model::DeviceKind::server ? *cluster.server_of(id).gpus : 0;
+double LevelLoss::left_percent() const {
+  const auto all = static_cast<double>(total);
+  return exists() ? 100.0 * (all - static_cast<double>(lost)) / all : 100.0;
+}
+
+double LevelLoss::lost_percent() const {
+  return exists() ? 100.0 * static_cast<double>(lost) / static_cast<double>(total) : 0.0;
 }
 
 double Loss::left_of(model::FabricKind fabric) const {
   double least = 100.0;
-  for (const double percent : left[static_cast<std::size_t>(fabric)]) {
-    if (percent >= 0.0) least = std::min(least, percent);
-  }
+  for (const LevelLoss& level : levels[static_cast<std::size_t>(fabric)]) least = std::min(least, level.left_percent());
   return least;
+}
+
+double Loss::lost_of(model::FabricKind fabric) const {
+  double most = 0.0;
+  for (const LevelLoss& level : levels[static_cast<std::size_t>(fabric)]) most = std::max(most, level.lost_percent());
+  return most;
 }
 
 std::tuple<std::int64_t, std::int64_t, std::int64_t, double, std::int64_t> Loss::weight() const {
@@ -63,7 +75,7 @@ int LossMeter::level_of(const model::Cable& cable) const {
   }
 }
 
-Loss LossMeter::of(std::span<const model::DeviceId> failed, std::span<const model::CableId> cut) {
+Loss LossMeter::measure_loss(std::span<const model::DeviceId> failed, std::span<const model::CableId> cut) {
   ++question_;
   lost_ = {};
   hit_.clear();
@@ -73,7 +85,7 @@ Loss LossMeter::of(std::span<const model::DeviceId> failed, std::span<const mode
   for (const model::DeviceId id : failed) {
     if (cluster_.group_of(id).kind == model::DeviceKind::server) {
       ++loss.servers;
-      loss.gpus += gpus_of(cluster_, id);
+      loss.gpus += views::gpus_of(cluster_, id);
       lost_servers_.push_back(id);
     }
     for (const model::PortId port : cluster_.ports_of(id)) cut_cable(cluster_.cable_of(port));
@@ -82,10 +94,7 @@ Loss LossMeter::of(std::span<const model::DeviceId> failed, std::span<const mode
   for (std::size_t f = 0; f < model::kFabrics; ++f) cut_detached(f, failed, cut);
   for (const model::DeviceId id : hit_) judge(id, loss);
   for (std::size_t f = 0; f < model::kFabrics; ++f) {
-    for (std::size_t level = 0; level < kLevels; ++level) {
-      const auto all = static_cast<double>(total_[f][level]);
-      loss.left[f][level] = all > 0.0 ? 100.0 * (all - static_cast<double>(lost_[f][level])) / all : -1.0;
-    }
+    for (std::size_t level = 0; level < kLevels; ++level) loss.levels[f][level] = {lost_[f][level], total_[f][level]};
   }
   return loss;
 }
@@ -178,6 +187,7 @@ void LossMeter::judge(model::DeviceId host, Loss& loss) {
     const bool all = gone >= fitted_[model::index_of(host)][f];
     if (f == static_cast<std::size_t>(model::FabricKind::oob)) {
       loss.unmanaged += all ? 1 : 0;
+      loss.unmanaged_servers += all && server ? 1 : 0;
     } else {
       cut_off = cut_off || all;
       weaker = true;
@@ -187,11 +197,11 @@ void LossMeter::judge(model::DeviceId host, Loss& loss) {
   if (cut_off) {
     ++loss.servers;
     ++loss.beyond;
-    loss.gpus += gpus_of(cluster_, host);
+    loss.gpus += views::gpus_of(cluster_, host);
     lost_servers_.push_back(host);
   } else if (weaker) {
     ++loss.degraded;
   }
 }
 
-}  // namespace weft::check
+}  // namespace weft::design

@@ -7,28 +7,41 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "check/failures/fabric_graph.h"
+#include "design/fabric_graph.h"
 
-namespace weft::check {
+namespace weft::design {
 
 inline constexpr int kLevels = 4;
 enum class Level : std::uint8_t { host, leaf, spine, way_out };  // host to leaf, leaf to spine, spine to core, outside
 [[nodiscard]] std::string_view to_text(Level level);
 
+// Bandwidth of one level of a fabric, in bit/s.
+struct LevelLoss {
+  std::int64_t lost = 0;
+  std::int64_t total = 0;
+
+  [[nodiscard]] bool exists() const { return total > 0; }
+  [[nodiscard]] double left_percent() const;  // 100 where the fabric has no such level
+  [[nodiscard]] double lost_percent() const;
+};
+
 struct Loss {
   std::int64_t servers = 0;
   std::int64_t gpus = 0;
-  std::int64_t beyond = 0;     // of `servers`: those that did not fail themselves
-  std::int64_t degraded = 0;   // servers that keep some of their links to each data fabric
-  std::int64_t unmanaged = 0;  // devices still up whose out-of-band port leads nowhere
-  // Percent of the bandwidth at each level; -1 where the fabric has no such level.
-  std::array<std::array<double, kLevels>, model::kFabrics> left{};
+  std::int64_t beyond = 0;             // of `servers`: those that did not fail themselves
+  std::int64_t degraded = 0;           // servers that keep some of their links to each data fabric
+  std::int64_t unmanaged = 0;          // devices still up whose out-of-band port leads nowhere
+  std::int64_t unmanaged_servers = 0;  // of those
+  std::array<std::array<LevelLoss, kLevels>, model::kFabrics> levels{};
 
-  // At the level that is hit hardest; 100 when the fabric does not exist.
+  // At the level that is hit hardest; all is left when the fabric does not exist.
   [[nodiscard]] double left_of(model::FabricKind fabric) const;
+  [[nodiscard]] double lost_of(model::FabricKind fabric) const;
+  // Orders losses: the greater is the worse.
   [[nodiscard]] std::tuple<std::int64_t, std::int64_t, std::int64_t, double, std::int64_t> weight() const;
 };
 
@@ -36,8 +49,8 @@ class LossMeter {
  public:
   explicit LossMeter(const model::Cluster& cluster);
 
-  Loss of(std::span<const model::DeviceId> failed, std::span<const model::CableId> cut = {});
-  // Servers that the last question found lost, in no particular order.
+  Loss measure_loss(std::span<const model::DeviceId> failed, std::span<const model::CableId> cut = {});
+  // Servers that the last measure_loss() found lost, in no particular order.
   [[nodiscard]] std::span<const model::DeviceId> lost() const { return lost_servers_; }
 
   [[nodiscard]] const FabricGraph& graph(model::FabricKind fabric) const {
@@ -73,6 +86,4 @@ class LossMeter {
   std::vector<model::DeviceId> lost_servers_;
 };
 
-[[nodiscard]] std::int64_t gpus_of(const model::Cluster& cluster, model::DeviceId id);
-
-}  // namespace weft::check
+}  // namespace weft::design

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "check/failures/graph.h"
+#include "design/graph.h"
 #include "model/cluster.h"
 
-namespace weft::check {
+namespace weft::design {
 
 inline constexpr std::uint32_t kNotInGraph = 0xFFFFFFFFU;
 
@@ -49,4 +49,4 @@ class FabricGraph {
   return role == model::CableRole::host_leaf || role == model::CableRole::manager_leaf;
 }
 
-}  // namespace weft::check
+}  // namespace weft::design

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft::check {
+namespace weft::design {
 
 class Graph {
  public:
@@ -57,4 +57,4 @@ struct CutPoints {
 [[nodiscard]] std::vector<std::uint32_t> shortest_path(const Graph& graph, std::uint32_t from, std::uint32_t to,
                                                        const std::vector<bool>& usable = {});
 
-}  // namespace weft::check
+}  // namespace weft::design

@@ -1,9 +1,9 @@
-#include "check/failures/fabric_graph.h"
+#include "design/fabric_graph.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace weft::check {
+namespace weft::design {
 
 FabricGraph::FabricGraph(const model::Cluster& cluster, model::FabricKind fabric)
     : node_of_(cluster.devices().size(), kNotInGraph) {
@@ -53,4 +53,4 @@ std::vector<model::CableId> FabricGraph::bridges() const {
   return cables;
 }
 
-}  // namespace weft::check
+}  // namespace weft::design

@@ -1,4 +1,4 @@
-#include "check/failures/graph.h"
+#include "design/graph.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace weft::check {
+namespace weft::design {
 namespace {
 
 using Edges = std::vector<Graph::Edge>;
@@ -109,4 +109,4 @@ TEST(ShortestPath, GoesAroundWhatMayNotBeUsed) {
 }
 
 }  // namespace
-}  // namespace weft::check
+}  // namespace weft::design

@@ -1,8 +1,8 @@
-#include "check/failures/graph.h"
+#include "design/graph.h"
 
 #include <algorithm>
 
-namespace weft::check {
+namespace weft::design {
 namespace {
 
 constexpr std::uint32_t kUnseen = 0xFFFFFFFFU;
@@ -164,4 +164,4 @@ std::vector<std::uint32_t> shortest_path(const Graph& graph, std::uint32_t from,
   return way;
 }
 
-}  // namespace weft::check
+}  // namespace weft::design
