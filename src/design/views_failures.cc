@@ -1,15 +1,17 @@
 // What is lost when one thing fails: a power feed, a row, a rack, the leaves of a unit, a leaf, a pair of leaves, a
-// spine, a core, a plane. Each kind is told once, with its worst case. Looking at every domain of a kind walks the
-// ports of its devices only, so the whole view is a few passes over the cluster.
+// spine, a core, a plane. Each kind is told once, with its worst case. What a failure takes
+// with it is measured by loss_meter.h, which `weft failures` asks too.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/host_range.h"
+#include "design/loss_meter.h"
 #include "design/views.h"
 #include "design/views_common.h"
 
@@ -21,146 +23,6 @@ using views::right;
 using views::wide;
 
 using Devices = std::vector<model::DeviceId>;
-
-constexpr int kLevels = 3;  // host to leaf, leaf to spine, spine to core
-
-struct Loss {
-  std::int64_t servers = 0;                       // without power, or cut off from a data fabric
-  std::int64_t gpus = 0;                          // in those
-  std::int64_t degraded = 0;                      // other servers that lost some of their links
-  std::int64_t unmanaged = 0;                     // running servers whose BMC cannot be reached
-  std::array<double, model::kFabrics> percent{};  // of the bandwidth at the level of the fabric that is hit hardest
-
-  [[nodiscard]] auto weight() const {
-    const double most = *std::max_element(percent.begin(), percent.end());
-    return std::tuple(gpus, servers, degraded, most, unmanaged);
-  }
-};
-
-// Works out losses. Marks carry the number of the question instead of being cleared, so a question costs only what it
-// touches.
-class LossMeter {
- public:
-  explicit LossMeter(const model::Cluster& cluster)
-      : cluster_(cluster),
-        failed_(cluster.devices().size()),
-        touched_(cluster.devices().size()),
-        lost_(cluster.devices().size()),
-        fitted_(cluster.devices().size()),
-        cut_(cluster.cables().size()) {
-    for (const model::Cable& cable : cluster.cables()) {
-      const int level = level_of(cable);
-      if (level < 0) continue;
-      total(cable.fabric, level) += cluster.port(cable.a).speed().count();
-      if (level == 0) ++fitted_[model::index_of(cluster.port(cable.a).device)][static_cast<std::size_t>(cable.fabric)];
-    }
-  }
-
-  Loss of(const Devices& failed) {
-    ++question_;
-    cut_speed_ = {};
-    hit_.clear();
-    Loss loss;
-    for (const model::DeviceId id : failed) failed_[model::index_of(id)] = question_;
-    for (const model::DeviceId id : failed) {
-      if (cluster_.group_of(id).kind == model::DeviceKind::server) {
-        ++loss.servers;
-        loss.gpus += views::gpus_of(cluster_, id);
-      }
-      for (const model::PortId port : cluster_.ports_of(id)) cut(cluster_.cable_of(port));
-    }
-    for (const model::DeviceId id : hit_) judge(id, loss);
-    for (std::size_t f = 0; f < model::kFabrics; ++f) loss.percent[f] = worst_share(f);
-    return loss;
-  }
-
- private:
-  [[nodiscard]] int level_of(const model::Cable& cable) const {
-    switch (cable.role) {
-      case model::CableRole::host_leaf:
-        return 0;
-      case model::CableRole::oob_uplink:  // one role on both levels
-        return cluster_.group_of(cluster_.port(cable.a).device).tier == model::Tier::leaf ? 1 : 2;
-      case model::CableRole::leaf_spine:
-      case model::CableRole::oob_frontend:
-        return 1;
-      case model::CableRole::spine_core:
-        return 2;
-      default:
-        return -1;
-    }
-  }
-  std::int64_t& total(model::FabricKind fabric, int level) {
-    return total_speed_[static_cast<std::size_t>(fabric)][static_cast<std::size_t>(level)];
-  }
-
-  void cut(model::CableId id) {
-    if (id == model::kNone<model::CableId> || std::exchange(cut_[model::index_of(id)], question_) == question_) return;
-    const model::Cable& cable = cluster_.cable(id);
-    const int level = level_of(cable);
-    if (level < 0) return;
-    const model::Port& port = cluster_.port(cable.a);
-    const bool failed_host = level == 0 && failed_[model::index_of(port.device)] == question_;
-    // The management port of a switch or PDU that failed itself is no loss to the out-of-band network.
-    if (failed_host && cluster_.group_of(port.device).kind != model::DeviceKind::server) return;
-    const auto fabric = static_cast<std::size_t>(cable.fabric);
-    cut_speed_[fabric][static_cast<std::size_t>(level)] += port.speed().count();
-    const std::uint32_t host = model::index_of(port.device);
-    if (level > 0 || failed_host) return;
-    if (cluster_.group_of(port.device).kind != model::DeviceKind::server) return;
-    if (std::exchange(touched_[host], question_) != question_) {
-      lost_[host] = {};
-      hit_.push_back(port.device);
-    }
-    ++lost_[host][fabric];
-  }
-
-  // A server that still has power but lost links.
-  void judge(model::DeviceId id, Loss& loss) const {
-    bool cut_off = false;
-    bool weaker = false;
-    for (std::size_t f = 0; f < model::kFabrics; ++f) {
-      const std::uint16_t lost = lost_[model::index_of(id)][f];
-      if (lost == 0) continue;
-      const bool all = lost >= fitted_[model::index_of(id)][f];
-      if (f == static_cast<std::size_t>(model::FabricKind::oob)) {
-        loss.unmanaged += all ? 1 : 0;
-      } else {
-        cut_off = cut_off || all;
-        weaker = true;
-      }
-    }
-    if (cut_off) {
-      ++loss.servers;
-      loss.gpus += views::gpus_of(cluster_, id);
-    } else if (weaker) {
-      ++loss.degraded;
-    }
-  }
-
-  [[nodiscard]] double worst_share(std::size_t fabric) const {
-    double worst = 0.0;
-    for (std::size_t level = 0; level < kLevels; ++level) {
-      const auto all = static_cast<double>(total_speed_[fabric][level]);
-      if (all > 0.0) worst = std::max(worst, 100.0 * static_cast<double>(cut_speed_[fabric][level]) / all);
-    }
-    return worst;
-  }
-
-  using Speeds = std::array<std::array<std::int64_t, kLevels>, model::kFabrics>;
-  using Links = std::array<std::uint16_t, model::kFabrics>;
-
-  const model::Cluster& cluster_;
-  std::uint32_t question_ = 0;
-  std::vector<std::uint32_t> failed_;
-  std::vector<std::uint32_t> touched_;
-  std::vector<Links> lost_;
-  std::vector<Links> fitted_;
-  std::vector<std::uint32_t> cut_;
-  Speeds total_speed_{};
-  Speeds cut_speed_{};
-  Devices hit_;
-};
 
 // Server models that a single feed takes down, since what is not on it does not carry them.
 void note_feeds(const model::Cluster& cluster, std::vector<std::string>& notes) {
@@ -295,7 +157,7 @@ TableSection domain_table(const model::Cluster& cluster, LossMeter& meter) {
     const std::string* example = nullptr;
     std::uint64_t harmless = 0;
     for (const auto& [name, devices] : kind.domains) {
-      const Loss loss = meter.of(devices);
+      const Loss loss = meter.measure_loss(devices);
       harmless += loss.servers == 0 ? 1U : 0U;
       if (example != nullptr && loss.weight() <= worst.weight()) continue;
       worst = loss;
@@ -313,8 +175,10 @@ TableSection domain_table(const model::Cluster& cluster, LossMeter& meter) {
                              counted(worst.gpus),
                              views::percent_cell(of_gpus),
                              counted(worst.degraded)};
-    for (std::size_t f = 0; f < model::kFabrics; ++f) row.push_back(views::percent_cell(worst.percent[f]));
-    row.push_back(counted(worst.unmanaged));
+    for (int f = 0; f < model::kFabrics; ++f) {
+      row.push_back(views::percent_cell(worst.lost_of(static_cast<model::FabricKind>(f))));
+    }
+    row.push_back(counted(worst.unmanaged_servers));
     row.push_back(views::count_cell(harmless));
     table.rows.push_back(std::move(row));
   }
@@ -431,9 +295,9 @@ Document failure_domains_view(const model::Cluster& cluster) {
   TableSection storage = storage_table(cluster);
   if (!storage.rows.empty()) document.sections.emplace_back(std::move(storage));
   document.notes.emplace_back(
-      "A server is lost when it has too few power supplies left or when every link it has to a data fabric is gone; it "
-      "is degraded when it keeps some of them. A fabric's percentage is the bandwidth lost at the level that is hit "
-      "hardest (host to leaf, leaf to spine, spine to core).");
+      "A server is lost when it has too few power supplies left, or when no link joins it to the bulk of a data fabric "
+      "it is on; it is degraded when it keeps some of its links. A fabric's percentage is the bandwidth lost at the "
+      "level that is hit hardest (host to leaf, leaf to spine, spine to core, way out).");
   note_feeds(cluster, document.notes);
   add_control_plane(cluster, document);
   return document;
