@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/server_ports.h"
 
 namespace weft::model {
@@ -77,6 +79,35 @@ PortId Cluster::find_port(std::string_view full_name) const {
     if (port_name(id) == full_name.substr(colon + 1)) return id;
   }
   return kNone<PortId>;
+}
+
+const FabricSpec* Cluster::find_fabric_spec(FabricKind kind) const {
+  switch (kind) {
+    case FabricKind::backend:
+      return &*spec_.fabrics->backend;
+    case FabricKind::storage:
+      return &*spec_.fabrics->storage;
+    case FabricKind::frontend:
+      return &*spec_.fabrics->frontend;
+    case FabricKind::oob:
+      break;
+  }
+  return nullptr;
+}
+
+const FabricSpec& Cluster::data_fabric_spec(FabricKind kind) const {
+  const FabricSpec* spec = find_fabric_spec(kind);
+  CHECK(spec != nullptr, "data_fabric_spec() of the out-of-band network");
+  return *spec;
+}
+
+std::string_view Cluster::switch_os_of(const DeviceGroup& group) const {
+  if (group.kind != DeviceKind::network_switch || group.network_switch == nullptr) return {};
+  const FabricSpec* fabric = find_fabric_spec(group.fabric);
+  const std::string& wanted = fabric != nullptr ? fabric->system.value : spec_.fabrics->oob->system.value;
+  const std::vector<std::string>& able = group.network_switch->systems.value;
+  if (able.empty() || std::find(able.begin(), able.end(), wanted) != able.end()) return wanted;
+  return able.front();
 }
 
 const ServerModel& Cluster::server_of(DeviceId id) const {

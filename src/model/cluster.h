@@ -198,6 +198,14 @@ class Cluster {
   [[nodiscard]] std::span<const Unit> units() const { return units_; }
   [[nodiscard]] const FabricPlan& fabric(FabricKind kind) const { return plans_[static_cast<std::size_t>(kind)]; }
 
+  // A fabric's part of the file; null for the out-of-band network, whose spec is of another type.
+  [[nodiscard]] const FabricSpec* find_fabric_spec(FabricKind kind) const;
+  [[nodiscard]] const FabricSpec& data_fabric_spec(FabricKind kind) const;  // of any fabric but the out-of-band network
+  // The operating system that switches run, as the catalog names it ("sonic", "nxos", "mlnx-os"): the fabric's, or the
+  // first of their model where that cannot run the fabric's. Empty for what is not a switch.
+  [[nodiscard]] std::string_view switch_os_of(const DeviceGroup& group) const;
+  [[nodiscard]] std::string_view switch_os_of(DeviceId id) const { return switch_os_of(group_of(id)); }
+
   [[nodiscard]] const Device& device(DeviceId id) const { return devices_[index_of(id)]; }
   [[nodiscard]] const Port& port(PortId id) const { return ports_[index_of(id)]; }
   [[nodiscard]] const Cable& cable(CableId id) const { return cables_[index_of(id)]; }

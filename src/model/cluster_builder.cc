@@ -94,18 +94,6 @@ std::shared_ptr<const Cluster> ClusterBuilder::build() {
   return cluster_;
 }
 
-const FabricSpec& ClusterBuilder::fabric_spec(FabricKind kind) const {
-  const FabricsSpec& fabrics = spec_.fabrics.value;
-  switch (kind) {
-    case FabricKind::backend:
-      return fabrics.backend.value;
-    case FabricKind::storage:
-      return fabrics.storage.value;
-    default:
-      return fabrics.frontend.value;
-  }
-}
-
 // A device's number for addresses: its place in the group, or its row's block.
 std::uint32_t ClusterBuilder::number_of(DeviceId id) const {
   const auto found = row_number_.find(index_of(id));

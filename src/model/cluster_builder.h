@@ -204,7 +204,7 @@ class ClusterBuilder {
   DeviceId add_device(std::uint32_t group, std::string name);
   void index();
   void count_cages();
-  const FabricSpec& fabric_spec(FabricKind kind) const;
+  const FabricSpec& fabric_spec(FabricKind kind) const { return cluster_->data_fabric_spec(kind); }
   FabricPlan& plan_of(FabricKind kind) { return cluster_->plans_[static_cast<std::size_t>(kind)]; }
   bool failed() const { return diagnostics_.error_count() != errors_before_; }
   Device& dev(DeviceId id) { return cluster_->devices_[index_of(id)]; }

@@ -35,6 +35,38 @@ TEST(Cluster, ConcurrentReadersSeeOneCluster) {
   EXPECT_EQ(found.load(), 4 * 2 * cluster.ports().size());
 }
 
+TEST(Cluster, FindsTheSpecOfAFabric) {
+  const auto loaded = pod();
+  ASSERT_TRUE(loaded->cluster);
+  const Cluster& cluster = *loaded->cluster;
+  const FabricsSpec& fabrics = *cluster.spec().fabrics;
+  EXPECT_EQ(cluster.find_fabric_spec(FabricKind::backend), &*fabrics.backend);
+  EXPECT_EQ(cluster.find_fabric_spec(FabricKind::storage), &*fabrics.storage);
+  EXPECT_EQ(cluster.find_fabric_spec(FabricKind::frontend), &*fabrics.frontend);
+  EXPECT_EQ(cluster.find_fabric_spec(FabricKind::oob), nullptr);
+  EXPECT_EQ(&cluster.data_fabric_spec(FabricKind::storage), &*fabrics.storage);
+}
+
+// The fabric's system where the model runs it, else the first of the model's; no system for what is not a switch.
+TEST(Cluster, SwitchesRunWhatTheirModelCanRun) {
+  const auto loaded = load_cluster_text(
+      "cluster.yaml",
+      "weft: 1\nname: p\nsite: {rack_power: 100kW}\npools: [{name: train, server: hgx-h100, count: 8, unit: 4}]\n"
+      "fabrics:\n  backend: {leaf: sn5600, spine: arista-7060x6-64pe, system: cumulus, tiers: 2}\n"
+      "  frontend: {subnets: [10.20.0.0/16]}\n");
+  ASSERT_TRUE(loaded->cluster) << render_all(loaded->diagnostics, loaded->sources, false);
+  int spines = 0;
+  for (const DeviceGroup& group : loaded->cluster->groups()) {
+    const std::string_view system = loaded->cluster->switch_os_of(group);
+    EXPECT_EQ(system.empty(), group.kind != DeviceKind::network_switch) << group.name;
+    if (group.count > 0) EXPECT_EQ(loaded->cluster->switch_os_of(group.first), system);
+    if (group.kind != DeviceKind::network_switch || group.fabric != FabricKind::backend) continue;
+    EXPECT_EQ(system, group.tier == Tier::spine ? "eos" : "cumulus") << group.name;
+    spines += group.tier == Tier::spine ? 1 : 0;
+  }
+  EXPECT_EQ(spines, 1);
+}
+
 // The seeds' plan: rails A and B in 10.60/16 and 10.61/16, storage in 10.70/16, frontend in 10.20.50.0/24.
 TEST(Cluster, DefaultSubnetsFollowThePlan) {
   const auto loaded = pod();
