@@ -51,21 +51,6 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-std::string_view system_of(const model::Cluster& cluster, const model::DeviceGroup& group) {
-  const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
-  switch (group.fabric) {
-    case model::FabricKind::backend:
-      return *fabrics.backend->system;
-    case model::FabricKind::storage:
-      return *fabrics.storage->system;
-    case model::FabricKind::frontend:
-      return *fabrics.frontend->system;
-    case model::FabricKind::oob:
-      break;
-  }
-  return *fabrics.oob->system;
-}
-
 // SONiC numbers ports by lane through all cages: on cages of 8 lanes, Ethernet12 is the fifth lane of the second.
 std::optional<PanelPlace> by_lane(const model::SwitchModel& model, std::uint32_t number) {
   std::uint32_t cage = 0;
@@ -268,7 +253,7 @@ model::PortId port_named(const model::Cluster& cluster, model::DeviceId device, 
   }
   const model::DeviceGroup& group = cluster.group_of(device);
   if (is_management_name(name)) return management_port(cluster, device, *group.network_switch);
-  const auto where = panel_place(name, system_of(cluster, group), *group.network_switch);
+  const auto where = panel_place(name, cluster.switch_os_of(group), *group.network_switch);
   const model::PortId found = where ? port_at(cluster, device, *where) : model::kNone<model::PortId>;
   return is_split_parent(name) && !is_whole(cluster, found) ? model::kNone<model::PortId> : found;
 }

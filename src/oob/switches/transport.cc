@@ -146,26 +146,13 @@ Error unknown_system(const SwitchDevice& device) {
 
 }  // namespace
 
-std::string_view switch_system_of(const model::Cluster& cluster, model::DeviceId device) {
-  const model::DeviceGroup& group = cluster.group_of(device);
-  if (group.kind != model::DeviceKind::network_switch || group.network_switch == nullptr) return {};
-  const model::FabricsSpec& fabrics = cluster.spec().fabrics.value;
-  const model::Sourced<std::string>* wanted = &fabrics.oob->system;
-  if (group.fabric == model::FabricKind::backend) wanted = &fabrics.backend->system;
-  if (group.fabric == model::FabricKind::storage) wanted = &fabrics.storage->system;
-  if (group.fabric == model::FabricKind::frontend) wanted = &fabrics.frontend->system;
-  const std::vector<std::string>& able = group.network_switch->systems.value;
-  if (able.empty() || std::find(able.begin(), able.end(), wanted->value) != able.end()) return wanted->value;
-  return able.front();
-}
-
 std::vector<SwitchDevice> switches_among(const model::Cluster& cluster, const Inventory& inventory,
                                          const std::vector<std::uint32_t>& targets) {
   std::vector<SwitchDevice> switches;
   for (const std::uint32_t target : targets) {
     const Target& device = inventory.targets()[target];
     if (device.role != Role::network_switch || device.device == model::kNone<model::DeviceId>) continue;
-    const std::string_view system = switch_system_of(cluster, device.device);
+    const std::string_view system = cluster.switch_os_of(device.device);
     switches.push_back(
         {device.name, device.endpoint.host, device.fabric, find_switch_system(system), std::string(system)});
   }

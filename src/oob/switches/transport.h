@@ -24,8 +24,6 @@ struct SwitchDevice {
   std::string system_name{};
 };
 
-// The network operating system of a switch: what its fabric asks for if the model can run it, else the model's first.
-[[nodiscard]] std::string_view switch_system_of(const model::Cluster& cluster, model::DeviceId device);
 // The switches among `targets`, in their order; other devices are left out.
 [[nodiscard]] std::vector<SwitchDevice> switches_among(const model::Cluster& cluster, const Inventory& inventory,
                                                        const std::vector<std::uint32_t>& targets);

@@ -27,7 +27,7 @@ Labels switch_labels(const Watch& watch, const model::DeviceGroup& group, model:
           {"tier", std::string(model::to_text(group.tier))},
           {"rack", watch.rack_name(id)},
           {"unit", watch.unit_name(id)},
-          {"system", watch.system_of(group)}};
+          {"system", std::string(watch.cluster().switch_os_of(group))}};
 }
 
 // Modules of snmp_exporter that a switch answers.

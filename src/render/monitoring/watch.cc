@@ -105,15 +105,6 @@ std::uint32_t Watch::designed_sessions(model::DeviceId network_switch) const {
   return sessions;
 }
 
-const std::string& Watch::system_of(const model::DeviceGroup& group) const {
-  static const std::string kUnknown;
-  const FabricWatch& which = fabric(group.fabric);
-  const std::vector<std::string>& known = group.network_switch->systems.value;
-  // Spines may be another model than the leaves and then run what that model runs.
-  if (known.empty() || std::find(known.begin(), known.end(), which.system) != known.end()) return which.system;
-  return known.empty() ? kUnknown : known.front();
-}
-
 std::string Watch::training_pools() const {
   std::string out;
   for (const PoolPlan& pool : plan().pools()) {

@@ -98,7 +98,6 @@ class Watch {
   [[nodiscard]] std::string rack_name(model::DeviceId device) const;
   // Sessions that a switch keeps with other switches of its fabric: one a link between tiers.
   [[nodiscard]] std::uint32_t designed_sessions(model::DeviceId network_switch) const;
-  [[nodiscard]] const std::string& system_of(const model::DeviceGroup& group) const;
   // Regular expression of the training pools: "train|other"; names are of letters, digits and ._- (a dot is escaped).
   [[nodiscard]] std::string training_pools() const;
 

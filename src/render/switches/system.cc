@@ -5,31 +5,15 @@
 namespace weft::render {
 
 const model::FabricSpec* switch_fabric(const model::Cluster& cluster, model::FabricKind kind) {
-  const model::FabricsSpec& fabrics = cluster.spec().fabrics.value;
-  switch (kind) {
-    case model::FabricKind::backend:
-      return &fabrics.backend.value;
-    case model::FabricKind::storage:
-      return &fabrics.storage.value;
-    case model::FabricKind::frontend:
-      return &fabrics.frontend.value;
-    case model::FabricKind::oob:
-      return nullptr;
-  }
-  return nullptr;
+  return cluster.find_fabric_spec(kind);
 }
 
 std::string_view system_of(const model::Cluster& cluster, const model::DeviceGroup& group) {
-  if (group.kind != model::DeviceKind::network_switch || group.network_switch == nullptr) return {};
-  const model::FabricSpec* fabric = switch_fabric(cluster, group.fabric);
-  const model::Sourced<std::string>& wanted = fabric != nullptr ? fabric->system : cluster.spec().fabrics->oob->system;
-  const std::vector<std::string>& able = group.network_switch->systems.value;
-  if (able.empty() || std::find(able.begin(), able.end(), wanted.value) != able.end()) return wanted.value;
-  return able.front();
+  return cluster.switch_os_of(group);
 }
 
 std::string_view system_of(const model::Cluster& cluster, model::DeviceId device) {
-  return system_of(cluster, cluster.group_of(device));
+  return cluster.switch_os_of(device);
 }
 
 bool is_ethernet_switch_of(const model::Cluster& cluster, const model::DeviceGroup& group, std::string_view system) {
