@@ -152,18 +152,7 @@ bool is_backend(const CheckInput& input, const config::AttachmentConfig& attachm
 
 const model::FabricSpec* fabric_spec(const CheckInput& input, model::FabricKind kind) {
   if (!input.has_cluster() || !input.cluster().fabric(kind).present) return nullptr;
-  const model::FabricsSpec& fabrics = input.spec().fabrics.value;
-  switch (kind) {
-    case model::FabricKind::backend:
-      return &fabrics.backend.value;
-    case model::FabricKind::storage:
-      return &fabrics.storage.value;
-    case model::FabricKind::frontend:
-      return &fabrics.frontend.value;
-    case model::FabricKind::oob:
-      return nullptr;
-  }
-  return nullptr;
+  return input.cluster().find_fabric_spec(kind);
 }
 
 std::vector<std::string> interfaces_of(const config::AppConfig& app) {

@@ -16,21 +16,6 @@ std::string counted(std::int64_t n, std::string_view one, std::string_view many)
   return fmt::format("{} {}", n, n == 1 ? one : many);
 }
 
-const model::FabricSpec* data_fabric(const model::Spec& spec, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = *spec.fabrics;
-  switch (fabric) {
-    case model::FabricKind::backend:
-      return &*fabrics.backend;
-    case model::FabricKind::storage:
-      return &*fabrics.storage;
-    case model::FabricKind::frontend:
-      return &*fabrics.frontend;
-    case model::FabricKind::oob:
-      break;
-  }
-  return nullptr;
-}
-
 bool is_lossless(const model::QosSpec& qos, std::int64_t priority) {
   if (!*qos.lossless) return false;
   if (qos.pfc_priorities.has_value()) {
@@ -120,7 +105,7 @@ class HostComparison {
 
   void compare_mtu(const InterfaceGuess& guess, const config::HostInterface& interface, const model::Port& port,
                    const std::string& name) {
-    const model::FabricSpec* fabric = data_fabric(cluster_.spec(), port.fabric);
+    const model::FabricSpec* fabric = cluster_.find_fabric_spec(port.fabric);
     if (fabric == nullptr || interface.mtu == 0 || interface.mtu == *fabric->mtu) return;
     complete(tell(LiveKind::wrong_mtu, interface.place, name), guess, std::to_string(*fabric->mtu),
              std::to_string(interface.mtu), fmt::format("has MTU {} instead of {}", interface.mtu, *fabric->mtu));
@@ -129,7 +114,7 @@ class HostComparison {
   void compare_address(const InterfaceGuess& guess, const config::HostInterface& interface, const model::Port& port,
                        const std::string& name) {
     if (port.address.bits == 0 || port.subnet == model::kNone<model::SubnetId> || interface.state == "down") return;
-    const model::FabricSpec* fabric = data_fabric(cluster_.spec(), port.fabric);
+    const model::FabricSpec* fabric = cluster_.find_fabric_spec(port.fabric);
     if (fabric != nullptr && *fabric->bond && interface.addresses.empty()) return;  // the bond has it
     const Ipv4Prefix prefix = cluster_.subnet(port.subnet).prefix;
     const std::string planned = fmt::format("{}/{}", to_text(port.address), prefix.length);
@@ -159,7 +144,7 @@ class HostComparison {
 
   void compare_settings(const InterfaceGuess& guess, const config::HostInterface& interface) {
     if (!guess.fabric) return;
-    const model::FabricSpec* fabric = data_fabric(cluster_.spec(), *guess.fabric);
+    const model::FabricSpec* fabric = cluster_.find_fabric_spec(*guess.fabric);
     if (fabric == nullptr) return;
     const std::string name =
         guess.port == model::kNone<model::PortId> ? interface.name : cluster_.port_name(guess.port);

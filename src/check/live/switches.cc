@@ -75,11 +75,8 @@ class SwitchComparison {
   }
 
   void compare_mtu(const config::InterfaceConfig& interface, const model::Port& port, const std::string& name) {
-    const model::FabricsSpec& fabrics = *cluster_.spec().fabrics;
     if (!interface.mtu.given() || port.fabric == model::FabricKind::oob) return;
-    const model::FabricSpec& fabric = port.fabric == model::FabricKind::backend   ? *fabrics.backend
-                                      : port.fabric == model::FabricKind::storage ? *fabrics.storage
-                                                                                  : *fabrics.frontend;
+    const model::FabricSpec& fabric = cluster_.data_fabric_spec(port.fabric);
     if (*interface.mtu >= *fabric.switch_mtu || *interface.mtu < *fabric.mtu) return;  // QO081 has what hosts notice
     tell(LiveKind::configured_mtu, interface.mtu, name, std::to_string(*fabric.switch_mtu),
          std::to_string(*interface.mtu),

@@ -84,27 +84,12 @@ bool classes_fit(const model::QosSpec& qos) {
 
 }  // namespace
 
-const model::FabricSpec* fabric_spec(const model::Cluster& cluster, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
-  switch (fabric) {
-    case model::FabricKind::backend:
-      return &*fabrics.backend;
-    case model::FabricKind::storage:
-      return &*fabrics.storage;
-    case model::FabricKind::frontend:
-      return &*fabrics.frontend;
-    case model::FabricKind::oob:
-      break;
-  }
-  return nullptr;
-}
-
 std::string qos_path(model::FabricKind fabric, std::string_view key) {
   return fmt::format("fabrics.{}.qos.{}", model::to_text(fabric), key);
 }
 
 bool wants_lossless(const model::Cluster& cluster, model::FabricKind fabric) {
-  const model::FabricSpec* spec = fabric_spec(cluster, fabric);
+  const model::FabricSpec* spec = cluster.find_fabric_spec(fabric);
   return spec != nullptr && cluster.fabric(fabric).present &&
          cluster.fabric(fabric).network == model::NetworkKind::ethernet && *spec->qos->lossless &&
          classes_fit(*spec->qos);
@@ -113,7 +98,7 @@ bool wants_lossless(const model::Cluster& cluster, model::FabricKind fabric) {
 config::PortQos intent_port_qos(const model::Cluster& cluster, model::PortId port) {
   config::PortQos out;
   const model::Port& p = cluster.port(port);
-  const model::FabricSpec* spec = fabric_spec(cluster, p.fabric);
+  const model::FabricSpec* spec = cluster.find_fabric_spec(p.fabric);
   if (spec == nullptr || !classes_fit(*spec->qos) || cluster.fabric(p.fabric).network != model::NetworkKind::ethernet) {
     return out;
   }
@@ -143,7 +128,7 @@ config::PortQos intent_port_qos(const model::Cluster& cluster, model::PortId por
 config::NicConfig intent_nic(const model::Cluster& cluster, model::FabricKind fabric) {
   config::NicConfig nic;
   nic.name = fmt::format("{} NIC", model::to_text(fabric));
-  const model::FabricSpec* spec = fabric_spec(cluster, fabric);
+  const model::FabricSpec* spec = cluster.find_fabric_spec(fabric);
   if (spec == nullptr || !classes_fit(*spec->qos)) return nic;
   const model::QosSpec& qos = *spec->qos;
   nic.place = spec->qos->place;
@@ -170,7 +155,7 @@ config::Setting<int> intent_traffic_class(const model::Cluster& cluster, model::
       return config::Setting<int>(static_cast<int>(*number), value.place, "workload.environment." + name);
     }
   }
-  const model::FabricSpec* spec = fabric_spec(cluster, fabric);
+  const model::FabricSpec* spec = cluster.find_fabric_spec(fabric);
   if (spec == nullptr || !spec->qos->dscp.has_value()) return {};
   const int traffic_class = model::traffic_class_of(static_cast<int>(*spec->qos->dscp));
   return setting_from(spec->qos->dscp, traffic_class, qos_path(fabric, "dscp"));

@@ -11,8 +11,6 @@
 
 namespace weft::check {
 
-// Of a data fabric; null for out-of-band.
-[[nodiscard]] const model::FabricSpec* fabric_spec(const model::Cluster& cluster, model::FabricKind fabric);
 // "fabrics.backend.qos.dscp"
 [[nodiscard]] std::string qos_path(model::FabricKind fabric, std::string_view key);
 // The fabric is Ethernet, built, and asks for a lossless class.

@@ -51,7 +51,7 @@ void add_device(const CheckInput& input, const config::SwitchConfig& config, mod
   const model::Cluster& cluster = input.cluster();
   const model::FabricKind fabric = cluster.group_of(device).fabric;
   if (!wants_lossless(cluster, fabric)) return;
-  const std::int64_t dscp = *fabric_spec(cluster, fabric)->qos->dscp;
+  const std::int64_t dscp = *cluster.data_fabric_spec(fabric).qos->dscp;
   for (const config::InterfaceConfig& interface : config.interfaces) {
     if (interface.kind != config::InterfaceConfig::Kind::front_panel || interface.qos >= config.qos.size()) continue;
     const model::PortId id = port_of(cluster, device, interface);

@@ -26,23 +26,8 @@ bool is_management_port(const model::DeviceGroup& group,
 
 }  // namespace
 
-const model::FabricSpec* ReachModel::fabric_spec(model::FabricKind kind) const {
-  const model::FabricsSpec& fabrics = *cluster->spec().fabrics;
-  switch (kind) {
-    case model::FabricKind::backend:
-      return &*fabrics.backend;
-    case model::FabricKind::storage:
-      return &*fabrics.storage;
-    case model::FabricKind::frontend:
-      return &*fabrics.frontend;
-    case model::FabricKind::oob:
-      break;
-  }
-  return nullptr;
-}
-
 const model::Sourced<model::Name>& ReachModel::vrf_of(model::FabricKind kind) const {
-  const model::FabricSpec* spec = fabric_spec(kind);
+  const model::FabricSpec* spec = cluster->find_fabric_spec(kind);
   return spec != nullptr ? spec->vrf : cluster->spec().fabrics->oob->vrf;
 }
 
@@ -132,7 +117,7 @@ void ReachModel::add_fabrics() {
       vrfs[slot].push_back(
           add_node(fmt::format("VRF `{}`{}", vrf_of(kind)->text, suffix), static_cast<int>(slot), true));
     }
-    const model::FabricSpec* spec = fabric_spec(kind);
+    const model::FabricSpec* spec = cluster->find_fabric_spec(kind);
     if (spec == nullptr) {
       const model::OobSpec& oob = *cluster->spec().fabrics->oob;
       add_segment(kind, 0, *oob.subnet, static_cast<int>(*oob.vlan));
@@ -151,7 +136,7 @@ void ReachModel::add_spaces() {
     spaces.push_back({interval_of(segments[i].prefix), segments[i].fabric, static_cast<int>(i)});
   }
   for (const model::FabricKind kind : kAllFabrics) {
-    const model::FabricSpec* spec = fabric_spec(kind);
+    const model::FabricSpec* spec = cluster->find_fabric_spec(kind);
     if (spec == nullptr || !cluster->fabric(kind).present) continue;
     if (spec->loopbacks.has_value()) spaces.push_back({interval_of(*spec->loopbacks), kind, -1});
     if (*spec->switch_links == model::LinkAddressing::numbered && spec->switch_link_subnet.has_value()) {
@@ -245,7 +230,7 @@ void ReachModel::add_intended_gateways() {
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const ReachSegment& segment = segments[i];
     const bool guarded = segment.fabric == model::FabricKind::oob && *oob.jump_only;
-    const model::FabricSpec* spec = fabric_spec(segment.fabric);
+    const model::FabricSpec* spec = cluster->find_fabric_spec(segment.fabric);
     SourceLocation place = spec == nullptr ? (oob.subnet.place.known() ? oob.subnet.place : oob.place)
                                            : (spec->subnets.place.known() ? spec->subnets.place : spec->place);
     std::vector<const config::AclConfig*> acls;
@@ -279,7 +264,7 @@ void ReachModel::add_intended_crossings() {
   };
   for (const model::FabricKind kind :
        {model::FabricKind::backend, model::FabricKind::storage, model::FabricKind::frontend}) {
-    const model::FabricSpec& spec = *fabric_spec(kind);
+    const model::FabricSpec& spec = cluster->data_fabric_spec(kind);
     if (!cluster->fabric(kind).present) continue;
     const std::string name(model::to_text(kind));
     for (const model::FabricKind other : kAllFabrics) {

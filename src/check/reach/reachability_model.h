@@ -95,7 +95,6 @@ class ReachModel {
   // The crossing of this kind between these nodes, new or one more member of an old one.
   std::uint32_t cross(CrossingKind kind, NodeId from, NodeId to, Crossing::Member member);
   [[nodiscard]] const AddressSpace* space_of(Ipv4 address) const;
-  [[nodiscard]] const model::FabricSpec* fabric_spec(model::FabricKind kind) const;  // null for out-of-band
   [[nodiscard]] const model::Sourced<model::Name>& vrf_of(model::FabricKind kind) const;
   // The VRF node of a fabric that a device of it takes part in.
   [[nodiscard]] NodeId vrf_node(model::FabricKind kind, const model::Device* device) const;

@@ -14,12 +14,6 @@ constexpr model::FabricKind kDataFabrics[] = {model::FabricKind::backend, model:
 // Each proof walks the graph from every zone; a handful shows what there is to show.
 constexpr std::size_t kMaxProofs = 64;
 
-const model::FabricSpec& fabric_of(const CheckInput& input, model::FabricKind kind) {
-  const model::FabricsSpec& fabrics = *input.spec().fabrics;
-  if (kind == model::FabricKind::backend) return *fabrics.backend;
-  return kind == model::FabricKind::storage ? *fabrics.storage : *fabrics.frontend;
-}
-
 bool has(const CheckInput& input, model::FabricKind kind) { return input.cluster().fabric(kind).present; }
 
 bool is_ethernet(const CheckInput& input, model::FabricKind kind) {
@@ -39,7 +33,7 @@ std::vector<Labels> all_labels(const CheckInput& input) {
   std::vector<Labels> out;
   for (const model::FabricKind kind : kDataFabrics) {
     if (!is_ethernet(input, kind)) continue;
-    const model::FabricSpec& fabric = fabric_of(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     const bool rails = kind != model::FabricKind::frontend;
     out.push_back(
         {kind, &fabric.vrf, &fabric.vlan, rails ? std::max(1U, input.cluster().fabric(kind).rails) : 1U, fabric.place});
@@ -127,7 +121,7 @@ void fabrics_exchange_routes(const CheckInput& input, Report& report) {
 
 void default_route_beside_frontend(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
-    const model::FabricSpec& fabric = fabric_of(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!has(input, kind) || !*fabric.default_route) continue;
     report.at(fabric.default_route, fabric.place, std::string(model::to_text(kind)),
               fmt::format("hosts have a default route on the {} fabric", model::to_text(kind)));
@@ -135,7 +129,7 @@ void default_route_beside_frontend(const CheckInput& input, Report& report) {
 }
 
 void frontend_without_default_route(const CheckInput& input, Report& report) {
-  const model::FabricSpec& fabric = fabric_of(input, model::FabricKind::frontend);
+  const model::FabricSpec& fabric = input.cluster().data_fabric_spec(model::FabricKind::frontend);
   if (!has(input, model::FabricKind::frontend) || *fabric.default_route) return;
   report.at(fabric.default_route, fabric.place, "frontend", "hosts have no default route on the frontend");
 }
@@ -217,7 +211,7 @@ void oob_routed_to_site(const CheckInput& input, Report& report) {
 void data_fabric_linked_to_site(const CheckInput& input, Report& report) {
   const Reachability& reachability = input.reachability();
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
-    const model::FabricSpec& fabric = fabric_of(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!has(input, kind) || *fabric.external->links <= 0) continue;
     Finding& finding = report.at(fabric.external->links, fabric.place, std::string(model::to_text(kind)),
                                  fmt::format("the {} fabric has links to the site's network", model::to_text(kind)));
@@ -235,8 +229,8 @@ void data_fabric_linked_to_site(const CheckInput& input, Report& report) {
 void shared_ipv6(const CheckInput& input, Report& report) {
   for (std::size_t j = 1; j < std::size(kDataFabrics); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
-      const model::FabricSpec& a = fabric_of(input, kDataFabrics[i]);
-      const model::FabricSpec& b = fabric_of(input, kDataFabrics[j]);
+      const model::FabricSpec& a = input.cluster().data_fabric_spec(kDataFabrics[i]);
+      const model::FabricSpec& b = input.cluster().data_fabric_spec(kDataFabrics[j]);
       if (!has(input, kDataFabrics[i]) || !has(input, kDataFabrics[j])) continue;
       if (!a.ipv6.has_value() || !b.ipv6.has_value() || !overlap(*a.ipv6, *b.ipv6)) continue;
       report.at(b.ipv6, b.place, std::string(model::to_text(kDataFabrics[j])),

@@ -155,11 +155,6 @@ void jump_host_in_band(const CheckInput& input, Report& report) {
             "the only out-of-band port of the jump hosts is their BMC's: they are reached in band or not at all");
 }
 
-const model::FabricSpec& data_fabric(const CheckInput& input, int kind) {
-  const model::FabricsSpec& fabrics = *input.spec().fabrics;
-  return kind == 0 ? *fabrics.backend : kind == 1 ? *fabrics.storage : *fabrics.frontend;
-}
-
 std::string vendor_of(const CheckInput& input, const std::string& model) {
   const model::SwitchModel* found = input.cluster().catalog().switch_model(model);
   return found == nullptr ? std::string() : *found->vendor;
@@ -177,7 +172,8 @@ bool same_vendor_everywhere(const CheckInput& input) {
   for (int f = 0; f < 3; ++f) {
     if (!input.cluster().fabric(static_cast<model::FabricKind>(f)).present) continue;
     ++fabrics;
-    if (vendor_of(input, *data_fabric(input, f).leaf) != mine) return false;
+    if (vendor_of(input, *input.cluster().data_fabric_spec(static_cast<model::FabricKind>(f)).leaf) != mine)
+      return false;
   }
   return fabrics > 0 && mine != "generic";
 }
@@ -194,7 +190,7 @@ void same_system(const CheckInput& input, Report& report) {
   std::string shared;
   for (int f = 0; f < 3; ++f) {
     const auto kind = static_cast<model::FabricKind>(f);
-    const model::FabricSpec& fabric = data_fabric(input, f);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(static_cast<model::FabricKind>(f));
     if (kind == model::FabricKind::storage || !input.cluster().fabric(kind).present) continue;
     if (mine.empty() || system_of(input, fabric.system, *fabric.leaf) != mine) continue;
     shared += fmt::format("{}{}", shared.empty() ? "" : " and ", model::to_text(kind));

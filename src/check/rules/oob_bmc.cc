@@ -134,14 +134,10 @@ void no_backup(const CheckInput& input, Report& report) {
 std::string_view data_fabric_of(const CheckInput& input, const std::string& address) {
   const Result<Ipv4> ip = parse_ipv4(address);
   if (!ip.ok()) return {};
-  const model::FabricsSpec& fabrics = *input.spec().fabrics;
-  const std::pair<model::FabricKind, const model::FabricSpec*> all[] = {
-      {model::FabricKind::backend, &*fabrics.backend},
-      {model::FabricKind::storage, &*fabrics.storage},
-      {model::FabricKind::frontend, &*fabrics.frontend}};
-  for (const auto& [kind, fabric] : all) {
+  for (const model::FabricKind kind :
+       {model::FabricKind::backend, model::FabricKind::storage, model::FabricKind::frontend}) {
     if (!input.cluster().fabric(kind).present) continue;
-    for (const Ipv4Prefix& subnet : *fabric->subnets) {
+    for (const Ipv4Prefix& subnet : *input.cluster().data_fabric_spec(kind).subnets) {
       if (subnet.contains(*ip)) return model::to_text(kind);
     }
   }

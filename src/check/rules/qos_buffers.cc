@@ -159,7 +159,7 @@ void pauses_for_nothing(const CheckInput& input, Report& report) {
     const config::PortQos& qos = *port.qos;
     std::vector<int> extra;
     std::vector<std::int64_t> wanted;
-    if (input.has_cluster()) wanted = *fabric_spec(input.cluster(), port.fabric)->qos->pfc_priorities;
+    if (input.has_cluster()) wanted = *input.cluster().data_fabric_spec(port.fabric).qos->pfc_priorities;
     SourceLocation place;
     bool right_one = wanted.empty();
     for (int p = 0; p < config::kClasses; ++p) {

@@ -260,7 +260,7 @@ constexpr std::string_view kDesignGuide =
 std::vector<LosslessFabric> asked_fabrics(const CheckInput& input) {
   std::vector<LosslessFabric> out;
   for (const model::FabricKind kind : lossless_fabrics(input.cluster())) {
-    const model::FabricSpec& spec = *fabric_spec(input.cluster(), kind);
+    const model::FabricSpec& spec = input.cluster().data_fabric_spec(kind);
     out.push_back({kind, spec, *spec.qos, std::string(model::to_text(kind))});
   }
   return out;

@@ -40,7 +40,7 @@ void link_pause(const CheckInput& input, Report& report) {
 
 // What hosts of the fabric send: the cluster file's, or more where a NIC is set to more.
 std::int64_t host_mtu(const CheckInput& input, model::FabricKind fabric) {
-  std::int64_t mtu = *fabric_spec(input.cluster(), fabric)->mtu;
+  std::int64_t mtu = *input.cluster().data_fabric_spec(fabric).mtu;
   for (const config::NicConfig* nic : nics_of(input.config(), fabric)) {
     if (nic->mtu.known()) mtu = std::max(mtu, *nic->mtu);
   }
@@ -104,7 +104,7 @@ void link_shares(const CheckInput& input, Report& report) {
       continue;
     }
     if (!input.has_cluster() || sum <= 0) continue;
-    const model::QosSpec& qos = *fabric_spec(input.cluster(), port.fabric)->qos;
+    const model::QosSpec& qos = *input.cluster().data_fabric_spec(port.fabric).qos;
     const std::int64_t share = port.config->dialect == config::Dialect::sonic ? *data.weight * 100 / sum : *data.weight;
     if (!qos.bandwidth_percent.from_file() || share + 5 >= *qos.bandwidth_percent) continue;
     const std::string text = fmt::format("the lossless class is sure of {} % of a link, the cluster file asks for {} %",
@@ -153,7 +153,7 @@ void drift(const CheckInput& input, Report& report) {
   std::set<std::string> told;
   for (const LosslessPort& port : lossless_ports(input)) {
     std::vector<Difference> differences;
-    const model::QosSpec& qos = *fabric_spec(input.cluster(), port.fabric)->qos;
+    const model::QosSpec& qos = *input.cluster().data_fabric_spec(port.fabric).qos;
     compare_marking(port, qos, differences);
     compare_times(port, qos, differences);
     if (differences.empty() || !told.insert(port.name).second) continue;

@@ -97,7 +97,7 @@ std::string told(const TraceLeg& leg, const TraceStep& step) {
 // The DSCP that the cluster file means for the leg's packets, -1 without one.
 int meant_dscp(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
   if (!trace.has_fabric) return -1;
-  const model::QosSpec& qos = *fabric_spec(input.cluster(), trace.fabric)->qos;
+  const model::QosSpec& qos = *input.cluster().data_fabric_spec(trace.fabric).qos;
   return static_cast<int>(leg.notice ? *qos.cnp_dscp : *qos.dscp);
 }
 
@@ -187,7 +187,7 @@ void nic_class(const CheckInput& input, Report& report) {
     }
   }
   for (const model::FabricKind fabric : lossless_fabrics(input.cluster())) {
-    const std::int64_t dscp = *fabric_spec(input.cluster(), fabric)->qos->dscp;
+    const std::int64_t dscp = *input.cluster().data_fabric_spec(fabric).qos->dscp;
     for (const config::NicConfig* nic : nics_of(input.config(), fabric)) {
       if (!nic->tos.known() || *nic->tos / 4 == dscp || !seen.insert(nic).second) continue;
       report.add(nic->name, nic->tos.place.known() ? nic->tos.place : nic->place,

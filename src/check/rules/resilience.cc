@@ -19,13 +19,6 @@ constexpr model::FabricKind kDataFabrics[] = {model::FabricKind::backend, model:
                                               model::FabricKind::frontend};
 constexpr std::int64_t kSpinesForRoce = 4;
 
-const model::FabricSpec& fabric_spec(const CheckInput& input, model::FabricKind kind) {
-  const model::FabricsSpec& fabrics = *input.spec().fabrics;
-  return kind == model::FabricKind::backend   ? *fabrics.backend
-         : kind == model::FabricKind::storage ? *fabrics.storage
-                                              : *fabrics.frontend;
-}
-
 std::string range_of(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices) {
   std::vector<std::string> names;
   names.reserve(devices.size());
@@ -48,7 +41,7 @@ void single_spine(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : kDataFabrics) {
     const std::vector<model::DeviceId>& cut = input.failures().weakness(kind).cut_switches;
     if (cut.empty()) continue;
-    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     report.at(fabric.spines, section(input, fabric.place), std::string(model::to_text(kind)),
               fmt::format("without {} leaves of the {} fabric no longer reach each other", range_of(cluster, cut),
                           model::to_text(kind)));
@@ -58,7 +51,7 @@ void single_spine(const CheckInput& input, Report& report) {
 void few_spines(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     const model::FabricPlan& plan = input.cluster().fabric(kind);
-    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!plan.present || plan.tiers < 2 || plan.network != model::NetworkKind::ethernet || !*fabric.qos->lossless)
       continue;
     const std::uint32_t spines = spines_of(plan);
@@ -99,7 +92,7 @@ void one_leaf(const CheckInput& input, Report& report) {
     for (const model::DeviceId id : input.failures().weakness(kind).one_switch) {
       by_pool[cluster.group_of(id).pool].push_back(id);
     }
-    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     for (const auto& [pool, servers] : by_pool) {
       // A cable that the file moved is the line to change; otherwise the wiring is.
       SourceLocation place = fabric.wiring.place.known() ? fabric.wiring.place : section(input, fabric.place);
@@ -247,7 +240,7 @@ void one_ingress(const CheckInput& input, Report& report) {
 
 void one_manager(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
-    for (const model::ManagerSpec& manager : *fabric_spec(input, kind).managers) {
+    for (const model::ManagerSpec& manager : *input.cluster().data_fabric_spec(kind).managers) {
       if (*manager.count != 1) continue;
       report.at(manager.count, manager.place, manager.name->text,
                 fmt::format("`{}` alone manages the {} fabric", manager.name->text, model::to_text(kind)));
@@ -265,7 +258,7 @@ void one_login(const CheckInput& input, Report& report) {
 void slow_detection(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : kDataFabrics) {
     const model::FabricPlan& plan = input.cluster().fabric(kind);
-    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!plan.present || plan.network != model::NetworkKind::ethernet || *fabric.bfd) continue;
     report.at(fabric.bfd, section(input, fabric.place), std::string(model::to_text(kind)),
               fmt::format("the {} fabric finds a dead neighbour by BGP's hold time, not by BFD", model::to_text(kind)));
@@ -275,7 +268,7 @@ void slow_detection(const CheckInput& input, Report& report) {
 void same_seeds(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : kDataFabrics) {
     const model::FabricPlan& plan = input.cluster().fabric(kind);
-    const model::FabricSpec& fabric = fabric_spec(input, kind);
+    const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!plan.present || plan.tiers < 2 || plan.network != model::NetworkKind::ethernet || *fabric.hash_seeds) continue;
     report.at(fabric.hash_seeds, section(input, fabric.place), std::string(model::to_text(kind)),
               fmt::format("leaves and spines of the {} fabric hash alike: after a failure flows crowd on part of the "
