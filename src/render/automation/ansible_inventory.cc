@@ -287,7 +287,7 @@ void set_gateways(const model::Cluster& cluster, const PoolPlan& pool, Value& ou
     if (port.subnet == model::kNone<model::SubnetId> || !pool.one_subnet) continue;
     const model::Subnet& subnet = cluster.subnet(port.subnet);
     if (subnet.gateway == Ipv4{}) continue;
-    const std::int64_t bytes = host_fabric_spec(cluster, port.fabric).mtu.value - kIpAndIcmp;
+    const std::int64_t bytes = cluster.data_fabric_spec(port.fabric).mtu.value - kIpAndIcmp;
     gateways.put(name, Value::map({{"gateway", to_text(subnet.gateway)}, {"bytes", bytes}}));
   }
   out.set("weft_speeds", std::move(speeds));

@@ -118,8 +118,13 @@ struct VnicNames {
   std::string control;  // network control policy
 };
 
+// A VIC's port on the out-of-band network has the classes of the frontend.
+const model::FabricSpec& vnic_fabric_spec(const model::Cluster& cluster, model::FabricKind fabric) {
+  return cluster.data_fabric_spec(fabric == model::FabricKind::oob ? model::FabricKind::frontend : fabric);
+}
+
 Value quality(const RenderInput& input, const PoolPlan& pool, const std::string& name, const model::Port& port) {
-  const model::FabricSpec& fabric = host_fabric_spec(input.cluster, port.fabric);
+  const model::FabricSpec& fabric = vnic_fabric_spec(input.cluster, port.fabric);
   Value out = policy(input, pool, name + "-qos");
   out.set("mtu", fabric.mtu.value);
   out.set("trust_host_cos", true);
@@ -129,7 +134,7 @@ Value quality(const RenderInput& input, const PoolPlan& pool, const std::string&
 
 Value adapter(const RenderInput& input, const PoolPlan& pool, const std::string& name, const model::Port& port,
               FileSink& sink) {
-  const model::QosSpec& qos = host_fabric_spec(input.cluster, port.fabric).qos.value;
+  const model::QosSpec& qos = vnic_fabric_spec(input.cluster, port.fabric).qos.value;
   Value out = policy(input, pool, name + "-adapter");
   out.set("rss_settings", true);
   if (!qos.lossless.value) return out;

@@ -15,12 +15,6 @@ constexpr std::size_t kPeers = 2;
 // RoCEv2 over IPv4 is the fourth entry of a mlx5 port's GID table: two link-local ones (v1, v2), then the address's.
 constexpr std::string_view kRoceGidIndex = "3";
 
-const model::FabricSpec& spec_of(const model::Cluster& cluster, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = cluster.spec().fabrics.value;
-  if (fabric == model::FabricKind::backend) return fabrics.backend.value;
-  return fabric == model::FabricKind::storage ? fabrics.storage.value : fabrics.frontend.value;
-}
-
 RailPlan rail_plan(const model::Cluster& cluster, model::PortId id) {
   const model::Port& port = cluster.port(id);
   RailPlan rail;
@@ -116,7 +110,7 @@ void RenderPlan::plan_pools() {
 }
 
 void RenderPlan::plan_frontend() {
-  const model::FabricSpec& frontend = spec_of(cluster_, model::FabricKind::frontend);
+  const model::FabricSpec& frontend = cluster_.data_fabric_spec(model::FabricKind::frontend);
   if (!cluster_.fabric(model::FabricKind::frontend).present) return;
   const Ipv4Prefix prefix = frontend.subnets->front();
   service_addresses_ = {prefix.at(prefix.size() - prefix.size() / 8), prefix.at(prefix.size() - 2)};
@@ -177,12 +171,12 @@ std::string RenderPlan::frontend_interface(const PoolPlan& pool) const {
   for (const model::PortId id : cluster_.ports_of(pool.group->first)) {
     links += cluster_.port(id).fabric == model::FabricKind::frontend ? 1U : 0U;
   }
-  return links > 1 && spec_of(cluster_, model::FabricKind::frontend).bond.value ? "bond-fe" : "fe1";
+  return links > 1 && cluster_.data_fabric_spec(model::FabricKind::frontend).bond.value ? "bond-fe" : "fe1";
 }
 
 Environment RenderPlan::environment(const PoolPlan& pool, bool in_pod) const {
   Environment out;
-  const model::FabricSpec& backend = spec_of(cluster_, model::FabricKind::backend);
+  const model::FabricSpec& backend = cluster_.data_fabric_spec(model::FabricKind::backend);
   const bool present = !joined(pool.rails, model::FabricKind::backend).empty();
   put(out, "NCCL_DEBUG", "WARN");
   put(out, "NCCL_SOCKET_IFNAME", in_pod ? "eth0" : frontend_interface(pool));

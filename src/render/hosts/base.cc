@@ -29,8 +29,7 @@ bool is_in(const std::vector<model::DeviceId>& list, const PoolPlan& pool) {
 
 void allow(const model::Cluster& cluster, model::FabricKind fabric, LineFile& file) {
   if (!cluster.fabric(fabric).present) return;
-  for (const Ipv4Prefix& prefix : host_fabric_spec(cluster, fabric).subnets.value)
-    file.line("allow " + to_text(prefix));
+  for (const Ipv4Prefix& prefix : cluster.data_fabric_spec(fabric).subnets.value) file.line("allow " + to_text(prefix));
 }
 
 // Controllers ask the site, hosts of the frontend ask the controllers, and those that have no frontend the relays.
@@ -160,7 +159,7 @@ void add_sshd(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
     std::string rails;
     for (const model::FabricKind fabric : {model::FabricKind::backend, model::FabricKind::storage}) {
       if (!host_has_fabric(input.cluster, pool, fabric)) continue;
-      for (const Ipv4Prefix& prefix : host_fabric_spec(input.cluster, fabric).subnets.value) {
+      for (const Ipv4Prefix& prefix : input.cluster.data_fabric_spec(fabric).subnets.value) {
         rails += (rails.empty() ? "" : ",") + to_text(prefix);
       }
     }

@@ -61,12 +61,6 @@ std::uint32_t infiniband_number(const model::Cluster& cluster, const model::Port
 
 }  // namespace
 
-const model::FabricSpec& host_fabric_spec(const model::Cluster& cluster, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = cluster.spec().fabrics.value;
-  if (fabric == model::FabricKind::backend) return fabrics.backend.value;
-  return fabric == model::FabricKind::storage ? fabrics.storage.value : fabrics.frontend.value;
-}
-
 bool host_fabric_is_infiniband(const model::Cluster& cluster, model::FabricKind fabric) {
   return fabric != model::FabricKind::oob && cluster.fabric(fabric).network == model::NetworkKind::infiniband;
 }

@@ -18,7 +18,7 @@ constexpr std::int64_t kIpoibMost = 4092;
 
 std::int64_t mtu_of(const model::Cluster& cluster, const model::Port& port) {
   if (port.fabric == model::FabricKind::oob) return cluster.spec().fabrics->oob->mtu.value;
-  const std::int64_t mtu = host_fabric_spec(cluster, port.fabric).mtu.value;
+  const std::int64_t mtu = cluster.data_fabric_spec(port.fabric).mtu.value;
   if (!host_fabric_is_infiniband(cluster, port.fabric)) return mtu;
   return std::min(mtu - kIpoibHeader, kIpoibMost);
 }
@@ -39,7 +39,7 @@ Value addresses_of(const model::Cluster& cluster, model::PortId id) {
 
 // The whole of a rail: what other units' subnets of the same rail are part of.
 Ipv4Prefix rail_prefix(const model::Cluster& cluster, const model::Port& port, const model::Subnet& subnet) {
-  for (const Ipv4Prefix& prefix : host_fabric_spec(cluster, port.fabric).subnets.value) {
+  for (const Ipv4Prefix& prefix : cluster.data_fabric_spec(port.fabric).subnets.value) {
     if (prefix.contains(subnet.prefix)) return prefix;
   }
   return subnet.prefix;
@@ -78,7 +78,7 @@ void set_uplink(const model::Cluster& cluster, model::PortId id, Value& out) {
   const model::Subnet& subnet = cluster.subnet(port.subnet);
   out.set("addresses", addresses_of(cluster, id));
   const bool leaves = port.fabric == model::FabricKind::frontend
-                          ? host_fabric_spec(cluster, port.fabric).default_route.value
+                          ? cluster.data_fabric_spec(port.fabric).default_route.value
                           : cluster.spec().fabrics->oob->gateway.value != model::Whereabouts::none;
   if (leaves && subnet.gateway != Ipv4{}) {
     out.set("routes", Value::list({Value::map({{"to", "default"}, {"via", to_text(subnet.gateway)}})}));

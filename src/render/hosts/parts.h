@@ -15,8 +15,6 @@ namespace weft::render {
 inline constexpr std::string_view kHostFolder = "/etc/weft";
 inline constexpr std::string_view kHostPrograms = "/usr/local/sbin";
 
-// A fabric's part of the file. Not for the out-of-band network, which has a spec of its own.
-[[nodiscard]] const model::FabricSpec& host_fabric_spec(const model::Cluster& cluster, model::FabricKind fabric);
 [[nodiscard]] bool host_fabric_is_infiniband(const model::Cluster& cluster, model::FabricKind fabric);
 // The device of a pool with this place in it.
 [[nodiscard]] model::DeviceId host_member(const model::DeviceGroup& group, std::uint32_t index);

@@ -110,7 +110,7 @@ void marking(const model::QosSpec& qos, const std::vector<std::string>& devices,
 
 std::string script(const RenderInput& input, const PoolPlan& pool, model::FabricKind fabric,
                    const model::NicModel& nic) {
-  const model::QosSpec& qos = host_fabric_spec(input.cluster, fabric).qos.value;
+  const model::QosSpec& qos = input.cluster.data_fabric_spec(fabric).qos.value;
   LineFile file = LineFile::script(
       input.cluster, fmt::format("Classes, pause and marking of the {} ports of {}: DSCP {} is priority {}.",
                                  model::to_text(fabric), pool.name(), qos.dscp.value, qos.priority.value));
@@ -167,7 +167,7 @@ void add_nic_qos(const RenderInput& input, const PoolPlan& pool, FileSink& sink)
     const model::NicModel* nic = nic_of(input.cluster, pool, fabric);
     const bool lossless = host_has_fabric(input.cluster, pool, fabric) &&
                           !host_fabric_is_infiniband(input.cluster, fabric) &&
-                          host_fabric_spec(input.cluster, fabric).qos->lossless.value;
+                          input.cluster.data_fabric_spec(fabric).qos->lossless.value;
     if (!lossless || nic == nullptr || nic->vendor.value == "Cisco") continue;  // a VIC's classes are its profile's
     if (!unit) add_unit(input, pool, sink);                                     // known before it is enabled
     unit = true;

@@ -60,7 +60,7 @@ bool over_tcp(const model::Cluster& cluster, const model::StorageSpec& storage) 
   // NVMe over RDMA has no encryption of its own.
   return storage.security.value != model::StorageSecurity::sys ||
          (!host_fabric_is_infiniband(cluster, model::FabricKind::storage) &&
-          !host_fabric_spec(cluster, model::FabricKind::storage).qos->lossless.value);
+          !cluster.data_fabric_spec(model::FabricKind::storage).qos->lossless.value);
 }
 
 void connect(const RenderInput& input, const PoolPlan& pool, const model::StorageSpec& storage, LineFile& file) {
@@ -313,7 +313,7 @@ void add_storage_server(const RenderInput& input, const PoolPlan& pool, FileSink
     if (storage.security.value == model::StorageSecurity::tls) security = "sec=sys,xprtsec=mtls";
     for (const model::VolumeSpec& volume : storage.volumes.value) {
       std::string line = config_word("/export/" + volume.name->text);
-      for (const Ipv4Prefix& prefix : host_fabric_spec(input.cluster, model::FabricKind::storage).subnets.value) {
+      for (const Ipv4Prefix& prefix : input.cluster.data_fabric_spec(model::FabricKind::storage).subnets.value) {
         line += fmt::format(" {}({},{},root_squash,sync,no_subtree_check)", to_text(prefix),
                             host_is_read_only(volume) ? "ro" : "rw", security);
       }

@@ -189,7 +189,7 @@ void AttachmentPlan::plan_folders() {
 }
 
 Ipv4Prefix AttachmentPlan::rail_prefix(const RailPlan& rail) const {
-  const model::FabricSpec& fabric = fabric_of(input_, rail.fabric);
+  const model::FabricSpec& fabric = input_.cluster.data_fabric_spec(rail.fabric);
   const Ipv4Prefix whole = fabric.subnets.value[rail.rail];
   const auto planes = static_cast<std::uint32_t>(fabric.planes.value);
   if (planes == 1) return whole;
@@ -232,7 +232,7 @@ Value AttachmentPlan::meta_plugins(const RailPlan& rail) const {
   Value plugins = Value::list();
   // The subnet manager gives an InfiniBand partition its MTU.
   if (!on_infiniband(input_, rail.fabric)) {
-    plugins.add(Value::map({{"type", "tuning"}, {"mtu", fabric_of(input_, rail.fabric).mtu.value}}));
+    plugins.add(Value::map({{"type", "tuning"}, {"mtu", input_.cluster.data_fabric_spec(rail.fabric).mtu.value}}));
   }
   plugins.add(Value::map({{"type", "rdma"}}));
   return plugins;

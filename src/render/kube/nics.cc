@@ -39,7 +39,7 @@ Value sriov_policy(const RenderInput& input, const PoolPlan& pool, const RailPla
                            {"isRdma", nic == nullptr || nic->rdma.value},
                            {"linkType", infiniband ? "ib" : "eth"}});
   // The subnet manager sets the MTU of InfiniBand.
-  if (!infiniband) spec.set("mtu", fabric_of(input, rail.fabric).mtu.value);
+  if (!infiniband) spec.set("mtu", input.cluster.data_fabric_spec(rail.fabric).mtu.value);
   Value policy = object(kSriovApi, "SriovNetworkNodePolicy", label_name(rail.attachment + "-" + pool.name()),
                         kNetworkOperatorSpace);
   policy.set("spec", std::move(spec));
@@ -136,7 +136,8 @@ Value template_of_one(const RenderInput& input, const PoolPlan& pool, const std:
   Value settings = base_template(pool, infiniband, use == model::PortUse::backend);
   if (!infiniband) {
     const model::QosSpec& qos =
-        fabric_of(input, use == model::PortUse::backend ? model::FabricKind::backend : model::FabricKind::storage)
+        input.cluster
+            .data_fabric_spec(use == model::PortUse::backend ? model::FabricKind::backend : model::FabricKind::storage)
             .qos.value;
     settings.set("roceOptimized", roce_settings(qos));
     settings.set("rawNvConfig", cnp_parameters(qos, kind.nic->ports.value));
@@ -171,7 +172,8 @@ void add_shared_template(const RenderInput& input, const PoolPlan& pool, const s
   const model::FabricKind fabric =
       kind.uses.front() == model::PortUse::backend ? model::FabricKind::backend : model::FabricKind::storage;
   if (!infiniband)
-    settings.set("rawNvConfig", cnp_parameters(fabric_of(input, fabric).qos.value, kind.nic->ports.value));
+    settings.set("rawNvConfig",
+                 cnp_parameters(input.cluster.data_fabric_spec(fabric).qos.value, kind.nic->ports.value));
   documents.push_back(nic_template(pool, fmt::format("nic-{}-{}", type, pool.name()), type, std::move(settings)));
   if (infiniband) return;
   sink.note(fmt::format(

@@ -36,11 +36,6 @@ std::vector<Space> spaces_of(const RenderInput& input) {
   return spaces;
 }
 
-const model::FabricSpec& fabric_of(const RenderInput& input, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = input.cluster.spec().fabrics.value;
-  return fabric == model::FabricKind::backend ? fabrics.backend.value : fabrics.storage.value;
-}
-
 bool on_infiniband(const RenderInput& input, model::FabricKind fabric) {
   return input.cluster.fabric(fabric).network == model::NetworkKind::infiniband;
 }

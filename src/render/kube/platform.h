@@ -36,6 +36,5 @@ struct Space {
 };
 [[nodiscard]] std::vector<Space> spaces_of(const RenderInput& input);
 [[nodiscard]] bool on_infiniband(const RenderInput& input, model::FabricKind fabric);
-[[nodiscard]] const model::FabricSpec& fabric_of(const RenderInput& input, model::FabricKind fabric);
 
 }  // namespace weft::render::kube_platform

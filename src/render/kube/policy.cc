@@ -69,8 +69,7 @@ Value fabric_prefixes(const RenderInput& input) {
   const model::FabricsSpec& fabrics = input.cluster.spec().fabrics.value;
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     if (!input.cluster.fabric(kind).present) continue;
-    const model::FabricSpec& fabric =
-        kind == model::FabricKind::backend ? fabrics.backend.value : fabrics.storage.value;
+    const model::FabricSpec& fabric = input.cluster.data_fabric_spec(kind);
     for (const Ipv4Prefix& prefix : fabric.subnets.value) add_prefix(list, prefix);
     if (fabric.loopbacks.has_value()) add_prefix(list, fabric.loopbacks.value);
     if (fabric.switch_link_subnet.has_value()) add_prefix(list, fabric.switch_link_subnet.value);

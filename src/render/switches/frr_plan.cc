@@ -8,12 +8,6 @@
 namespace weft::render::frr {
 namespace {
 
-const model::FabricSpec& spec_of(const model::Cluster& cluster, model::FabricKind kind) {
-  const model::FabricsSpec& fabrics = cluster.spec().fabrics.value;
-  if (kind == model::FabricKind::backend) return fabrics.backend.value;
-  return kind == model::FabricKind::storage ? fabrics.storage.value : fabrics.frontend.value;
-}
-
 // "10.60.0.0/16 ge 26 le 28": prefixes of these lengths within another.
 std::string within(const std::string& prefix, int length, int shortest, int longest) {
   if (shortest == length && longest == length) return prefix;
@@ -30,7 +24,7 @@ Underlay::Underlay(const model::Cluster& cluster) : cluster_(cluster) {
     const bool flat = kind == model::FabricKind::frontend;
     // A single pair of frontend leaves bridges: there is nothing to route.
     if (!plan.present || plan.network != model::NetworkKind::ethernet || (flat && plan.tiers < 2)) continue;
-    fabrics_.push_back({kind, &spec_of(cluster, kind), &plan, flat});
+    fabrics_.push_back({kind, &cluster.data_fabric_spec(kind), &plan, flat});
   }
   leaf_of_subnet_.assign(cluster.subnets().size(), model::kNone<model::DeviceId>);
   shared_.assign(cluster.subnets().size(), false);
