@@ -284,7 +284,7 @@ std::string facts_line(const Diagram& diagram) {
   if (plan.spine_core_links > 0) {
     text += fmt::format(" · {} spine-core links", views::grouped(plan.spine_core_links));
   }
-  const auto mtu = views::settings_of(diagram.cluster->spec(), diagram.fabric).mtu;
+  const auto mtu = views::settings_of(*diagram.cluster, diagram.fabric).mtu;
   if (mtu) text += fmt::format(" · MTU {} bytes", *mtu);
   return text;
 }

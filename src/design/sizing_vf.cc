@@ -199,8 +199,7 @@ int prefix_length_for(std::int64_t hosts) {
 
 void add_addresses(const model::Cluster& cluster, const std::vector<VfPool>& pools, model::FabricKind fabric,
                    TableSection& table, std::vector<std::string>& notes) {
-  const model::FabricSpec& spec =
-      fabric == model::FabricKind::backend ? *cluster.spec().fabrics->backend : *cluster.spec().fabrics->storage;
+  const model::FabricSpec& spec = cluster.data_fabric_spec(fabric);
   const std::vector<RailAddresses> rails = rail_addresses(cluster, pools, fabric);
   for (std::size_t rail = 0; rail < rails.size(); ++rail) {
     const std::int64_t used = rails[rail].ports + rails[rail].functions;

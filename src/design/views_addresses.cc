@@ -37,7 +37,7 @@ std::vector<Cell> address_row(const model::Cluster& cluster, model::PortId id, b
     row.push_back(views::address_cell(subnet.gateway));
     row.push_back(subnet.vlan > 0 ? Cell(std::int64_t{subnet.vlan}) : Cell());
   }
-  row.push_back(views::text_cell(views::settings_of(cluster.spec(), port.fabric).vrf));
+  row.push_back(views::text_cell(views::settings_of(cluster, port.fabric).vrf));
   if (ipv6) {
     const Ipv6 address = cluster.ipv6_of(id);
     row.push_back(address == Ipv6{} ? Cell() : Cell(to_text(address)));
@@ -55,7 +55,7 @@ std::vector<Cell> loopback_row(const model::Cluster& cluster, model::DeviceId id
                            Cell(std::int64_t{32}, "/32"),
                            Cell(),
                            Cell(),
-                           views::text_cell(views::settings_of(cluster.spec(), group.fabric).vrf)};
+                           views::text_cell(views::settings_of(cluster, group.fabric).vrf)};
   if (ipv6) row.emplace_back();
   return row;
 }
@@ -116,7 +116,7 @@ Document subnets_view(const model::Cluster& cluster) {
                              to_text(subnet.prefix),
                              views::address_cell(subnet.gateway),
                              subnet.vlan > 0 ? Cell(std::int64_t{subnet.vlan}) : Cell(),
-                             views::text_cell(views::settings_of(cluster.spec(), subnet.fabric).vrf),
+                             views::text_cell(views::settings_of(cluster, subnet.fabric).vrf),
                              views::count_cell(used[s]),
                              views::count_cell(subnet.prefix.size())};
     if (ipv6) row.push_back(subnet.ipv6.length > 0 ? Cell(to_text(subnet.ipv6)) : Cell());

@@ -65,30 +65,16 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
   return fmt::format("{} {}", grouped(count), count == 1 ? one : many);
 }
 
-namespace {
-
-FabricSettings data_settings(const model::FabricSpec& spec) {
-  FabricSettings settings;
-  if (spec.mtu.has_value()) settings.mtu = *spec.mtu;
-  if (spec.vrf.has_value()) settings.vrf = spec.vrf->text;
-  return settings;
-}
-
-}  // namespace
-
-FabricSettings settings_of(const model::Spec& spec, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = *spec.fabrics;
-  switch (fabric) {
-    case model::FabricKind::backend:
-      return data_settings(*fabrics.backend);
-    case model::FabricKind::storage:
-      return data_settings(*fabrics.storage);
-    case model::FabricKind::frontend:
-      return data_settings(*fabrics.frontend);
-    case model::FabricKind::oob:
-      break;
+FabricSettings settings_of(const model::Cluster& cluster, model::FabricKind fabric) {
+  const model::FabricSpec* spec = cluster.find_fabric_spec(fabric);
+  if (spec == nullptr) {
+    const model::OobSpec& oob = *cluster.spec().fabrics->oob;
+    return FabricSettings{*oob.mtu, oob.vrf->text};
   }
-  return FabricSettings{*fabrics.oob->mtu, fabrics.oob->vrf->text};
+  FabricSettings settings;
+  if (spec->mtu.has_value()) settings.mtu = *spec->mtu;
+  if (spec->vrf.has_value()) settings.vrf = spec->vrf->text;
+  return settings;
 }
 
 std::string_view prefix_of(model::FabricKind fabric) {

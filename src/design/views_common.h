@@ -36,7 +36,7 @@ struct FabricSettings {
   std::optional<std::int64_t> mtu;
   std::string vrf;
 };
-[[nodiscard]] FabricSettings settings_of(const model::Spec& spec, model::FabricKind fabric);
+[[nodiscard]] FabricSettings settings_of(const model::Cluster& cluster, model::FabricKind fabric);
 
 [[nodiscard]] std::string_view prefix_of(model::FabricKind fabric);  // "BE", "STO", "FE", "OOB"
 [[nodiscard]] std::string unit_name(const model::Cluster& cluster, model::UnitId unit);

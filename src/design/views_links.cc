@@ -162,7 +162,7 @@ Document ports_view(const model::Cluster& cluster, std::optional<model::FabricKi
                    left("address", "Address")};
   std::array<views::FabricSettings, model::kFabrics> settings;
   for (int kind = 0; kind < model::kFabrics; ++kind) {
-    settings[static_cast<std::size_t>(kind)] = views::settings_of(cluster.spec(), static_cast<model::FabricKind>(kind));
+    settings[static_cast<std::size_t>(kind)] = views::settings_of(cluster, static_cast<model::FabricKind>(kind));
   }
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
     for (const model::PortId id : cluster.ports_of(static_cast<model::DeviceId>(d))) {

@@ -117,7 +117,7 @@ TableSection fabric_table(const model::Cluster& cluster) {
   for (const model::FabricKind kind : kAllFabrics) {
     const model::FabricPlan& plan = cluster.fabric(kind);
     if (!plan.present) continue;
-    const auto mtu = views::settings_of(cluster.spec(), kind).mtu;
+    const auto mtu = views::settings_of(cluster, kind).mtu;
     const bool uplinks = plan.leaf_spine_links > 0 && kind != model::FabricKind::oob;  // that one is sized by ports
     const bool rails = kind == model::FabricKind::backend || kind == model::FabricKind::storage;
     table.rows.push_back({model::to_text(kind),

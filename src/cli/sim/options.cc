@@ -133,12 +133,6 @@ void read_routing(OptionReader& reader, netsim::RoutingOptions& routing) {
   read_time(reader, "propagation", routing.propagation);
 }
 
-const model::FabricSpec& spec_of(const model::Cluster& cluster, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
-  if (fabric == model::FabricKind::storage) return *fabrics.storage;
-  return fabric == model::FabricKind::frontend ? *fabrics.frontend : *fabrics.backend;
-}
-
 netsim::RoutingMode mode_of(model::LoadBalancing balancing) {
   switch (balancing) {
     case model::LoadBalancing::ecmp:
@@ -294,7 +288,7 @@ class FaultReader {
 void apply_cluster(const model::Cluster& cluster, model::FabricKind fabric, SimSetup& setup) {
   netsim::TrafficClassOptions& traffic = setup.options.classes.front();
   if (fabric == model::FabricKind::oob) return netsim::use_tcp(traffic);
-  const model::FabricSpec& spec = spec_of(cluster, fabric);
+  const model::FabricSpec& spec = cluster.data_fabric_spec(fabric);
   const model::FabricPlan& plan = cluster.fabric(fabric);
   if (!plan.present || plan.host_speed.count() <= 0) return;
   setup.routing.mode = mode_of(*spec.load_balancing);

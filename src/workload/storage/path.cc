@@ -250,8 +250,7 @@ std::string widen_links(const model::Cluster& cluster, const StoragePath& path) 
 }
 
 void find_remedies(const model::Cluster& cluster, StoragePath& path) {
-  const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
-  const model::FabricSpec& fabric = path.fabric == model::FabricKind::frontend ? *fabrics.frontend : *fabrics.storage;
+  const model::FabricSpec& fabric = cluster.data_fabric_spec(path.fabric);
   const Ratio& built = cluster.fabric(path.fabric).oversubscription;
   const std::string_view name = model::to_text(path.fabric);
   path.client_remedy = widen_links(cluster, path);

@@ -12,11 +12,6 @@ namespace {
 
 using netsim::NodeId;
 
-const model::FabricSpec& spec_of(const model::Cluster& cluster, model::FabricKind fabric) {
-  const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
-  return fabric == model::FabricKind::frontend ? *fabrics.frontend : *fabrics.storage;
-}
-
 netsim::RoutingOptions routing_of(const model::FabricSpec& fabric, std::uint64_t seed) {
   netsim::RoutingOptions options;
   options.seed = seed;
@@ -220,7 +215,7 @@ Result<double> steady_rate(const netsim::SimResult& result, const Window& window
 }  // namespace
 
 Result<double> storage_rate(const model::Cluster& cluster, const StoragePath& path, const StorageTraffic& traffic) {
-  const model::FabricSpec& fabric = spec_of(cluster, path.fabric);
+  const model::FabricSpec& fabric = cluster.data_fabric_spec(path.fabric);
   const Result<netsim::Network> whole = netsim::network_of(cluster, {.fabric = path.fabric});
   if (!whole.ok()) return whole.error();
   const PortNetwork ports = by_port(cluster, *whole, *fabric.bond);
