@@ -128,25 +128,28 @@ void incomplete(const CheckInput& input, Report& report) {
 
 std::vector<Rule> rendered_rules() {
   return {
-      {"RN001",
-       Severity::error,
-       RuleNeeds::both,
-       "a rendered file is not what the cluster file means",
-       "Someone changed it by hand, or the cluster file has changed since. The next render undoes the one, and devices "
-       "do not yet have the other.",
-       "configuration drift: intended against actual",
-       "bring the change into the cluster file, or render again",
-       {"rendered/haproxy/haproxy.cfg", "balance leastconn", "balance roundrobin"},
-       drifted},
-      {"RN002",
-       Severity::error,
-       RuleNeeds::both,
-       "a rendered tree is not complete",
-       "Half of a configuration is worse than none: what refers to the missing part fails when it is applied.",
-       "a tree is complete or absent",
-       "render again",
-       {"rendered/manifest.json", "\"path\": \"haproxy/haproxy.cfg\"", "\"path\": \"haproxy/other.cfg\""},
-       incomplete},
+      {.id = "RN001",
+       .severity = Severity::error,
+       .needs = RuleNeeds::both,
+       .title = "a rendered file is not what the cluster file means",
+       .reason = "Someone changed it by hand, or the cluster file has changed since. The next render undoes the one, "
+                 "and devices do not yet have the other.",
+       .source = "configuration drift: intended against actual",
+       .fix = "bring the change into the cluster file, or render again",
+       .example = {.file = "rendered/haproxy/haproxy.cfg", .from = "balance leastconn", .to = "balance roundrobin"},
+       .run = drifted},
+      {.id = "RN002",
+       .severity = Severity::error,
+       .needs = RuleNeeds::both,
+       .title = "a rendered tree is not complete",
+       .reason =
+           "Half of a configuration is worse than none: what refers to the missing part fails when it is applied.",
+       .source = "a tree is complete or absent",
+       .fix = "render again",
+       .example = {.file = "rendered/manifest.json",
+                   .from = "\"path\": \"haproxy/haproxy.cfg\"",
+                   .to = "\"path\": \"haproxy/other.cfg\""},
+       .run = incomplete},
   };
 }
 
