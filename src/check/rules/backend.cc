@@ -22,7 +22,7 @@ const model::Sourced<std::string>* variable(const CheckInput& input, std::string
   return nullptr;
 }
 
-void oversubscribed(const CheckInput& input, Report& report) {
+void check_backend_oversubscription(const CheckInput& input, Report& report) {
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
   if (!plan.present || plan.tiers < 2) return;
   const Ratio& ratio = plan.oversubscription;
@@ -31,7 +31,7 @@ void oversubscribed(const CheckInput& input, Report& report) {
             fmt::format("leaves are oversubscribed {}; heavy all-reduce bears 2:1 at most", to_text(ratio)));
 }
 
-void shared_rails(const CheckInput& input, Report& report) {
+void check_gpus_per_backend_port(const CheckInput& input, Report& report) {
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (pool.role.value != model::PoolRole::training) continue;
     const std::int64_t rails = pool.links->backend.value;
@@ -43,19 +43,19 @@ void shared_rails(const CheckInput& input, Report& report) {
   }
 }
 
-void small_frames(const CheckInput& input, Report& report) {
+void check_backend_mtu(const CheckInput& input, Report& report) {
   if (!is_roce(input) || backend(input).mtu.value >= 8900) return;
   report.at(
       backend(input).mtu, backend(input).place, "backend",
       fmt::format("backend MTU is {} bytes; RoCE wants jumbo frames of 9000 end to end", backend(input).mtu.value));
 }
 
-void bonded(const CheckInput& input, Report& report) {
+void check_backend_bonding(const CheckInput& input, Report& report) {
   if (!input.cluster().fabric(model::FabricKind::backend).present || !backend(input).bond.value) return;
   report.at(backend(input).bond, backend(input).place, "backend", "RDMA ports of the backend are bonded with LACP");
 }
 
-void slow_ports(const CheckInput& input, Report& report) {
+void check_backend_port_speed(const CheckInput& input, Report& report) {
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
   if (!plan.present) return;
   for (const model::PoolSpec& pool : input.spec().pools.value) {
@@ -73,14 +73,14 @@ void slow_ports(const CheckInput& input, Report& report) {
   }
 }
 
-void plain_ecmp(const CheckInput& input, Report& report) {
+void check_backend_load_balancing(const CheckInput& input, Report& report) {
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
   if (!is_roce(input) || plan.tiers < 3 || backend(input).load_balancing.value != model::LoadBalancing::ecmp) return;
   report.at(backend(input).load_balancing, backend(input).place, "backend",
             "three tiers spread few, large flows by hash alone");
 }
 
-void rdma_off(const CheckInput& input, Report& report) {
+void check_rdma_enabled(const CheckInput& input, Report& report) {
   const auto complain = [&](const model::Sourced<std::string>& value, std::string_view name) {
     report.add("environment", value.place, fmt::format("`{}={}` takes collectives off RDMA", name, value.value))
         .length = static_cast<std::uint16_t>(value->size());
@@ -97,7 +97,7 @@ void rdma_off(const CheckInput& input, Report& report) {
   }
 }
 
-void rails_apart(const CheckInput& input, Report& report) {
+void check_nccl_cross_nic(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = backend(input);
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
   if (!plan.present || plan.wiring != model::Wiring::rail_only || plan.rails < 2) return;
@@ -110,7 +110,7 @@ void rails_apart(const CheckInput& input, Report& report) {
              "rails do not reach each other, but jobs are not told NCCL_CROSS_NIC=0");
 }
 
-void fixed_gid(const CheckInput& input, Report& report) {
+void check_shared_gid_index(const CheckInput& input, Report& report) {
   const auto* value = variable(input, "NCCL_IB_GID_INDEX");
   if (!is_roce(input) || value == nullptr || value->value == "-1") return;
   report.add(
@@ -120,7 +120,7 @@ void fixed_gid(const CheckInput& input, Report& report) {
           value->value));
 }
 
-void mixed_servers(const CheckInput& input, Report& report) {
+void check_gpu_models_per_pool(const CheckInput& input, Report& report) {
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (pool.role.value != model::PoolRole::training) continue;
     const model::ServerModel* usual = server_of(input.cluster(), pool);
@@ -135,7 +135,7 @@ void mixed_servers(const CheckInput& input, Report& report) {
   }
 }
 
-void laid_across(const CheckInput& input, Report& report) {
+void check_rail_cabling(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   const model::FabricPlan& plan = cluster.fabric(model::FabricKind::backend);
   if (!plan.present || (plan.wiring != model::Wiring::rail_optimized && plan.wiring != model::Wiring::rail_only))
@@ -173,7 +173,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
                  "DGX SuperPOD and Meta's training clusters build 1:1 in the first tier",
        .fix = "set `fabrics.backend.oversubscription` to 2:1 or better, or keep jobs inside one unit",
        .example = {.file = "pod16.yaml", .from = "oversubscription: 1:1\n", .to = "oversubscription: 4:1\n"},
-       .run = oversubscribed},
+       .run = check_backend_oversubscription},
       {.id = "BE002",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -183,7 +183,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .source = "requirement: 2 to 8 NICs a server, one for each GPU rail; NVIDIA DGX reference architectures",
        .fix = "use as many backend ports as the server has GPUs (`pools[].links.backend`)",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    links: {backend: 4}\n"},
-       .run = shared_rails},
+       .run = check_gpus_per_backend_port},
       {.id = "BE003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -196,7 +196,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    spines: 4\n    mtu: 9000\n",
                    .to = "    spines: 4\n    mtu: 1500\n"},
-       .run = small_frames},
+       .run = check_backend_mtu},
       {.id = "BE004",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -207,7 +207,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
            "container networking architecture for AI workloads: do not bond RDMA links, use multi-NIC in the framework",
        .fix = "set `fabrics.backend.bond: false` and let NCCL or UCX use the rails",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 4\n    bond: true\n"},
-       .run = bonded},
+       .run = check_backend_bonding},
       {.id = "BE005",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -217,7 +217,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .source = "enterprise AI architect's checklist: size the backend for the GPU count times 400GbE",
        .fix = "set `fabrics.backend.speed` to the NIC's best, or say in a suppression why not",
        .example = {.file = "pod16.yaml", .from = "    speed: 400G\n", .to = "    speed: 200G\n"},
-       .run = slow_ports},
+       .run = check_backend_port_speed},
       {.id = "BE006",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -230,7 +230,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "oversubscription: 1:1\n",
                    .to = "oversubscription: 1:1\n    tiers: 3\n"},
-       .run = plain_ecmp},
+       .run = check_backend_load_balancing},
       {.id = "BE007",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -241,7 +241,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "  elastic: true\n",
                    .to = "  elastic: true\n  environment: {NCCL_IB_DISABLE: \"1\"}\n"},
-       .run = rdma_off},
+       .run = check_rdma_enabled},
       {.id = "BE008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -251,7 +251,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .source = "NVIDIA/nccl issues 1933 and 2193; NCCL environment variables",
        .fix = "set NCCL_CROSS_NIC to 0 in `workload.environment`",
        .example = {.file = "pod16.yaml", .from = "    wiring: rail-optimized\n", .to = "    wiring: rail-only\n"},
-       .run = rails_apart},
+       .run = check_nccl_cross_nic},
       {.id = "BE009",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -265,7 +265,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "  elastic: true\n",
                    .to = "  elastic: true\n  environment: {NCCL_IB_GID_INDEX: \"3\"}\n"},
-       .run = fixed_gid},
+       .run = check_shared_gid_index},
       {.id = "BE010",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -277,7 +277,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    spares: 1\n",
                    .to = "    spares: 1\n    overrides: [{hosts: \"train[015-016]\", server: hgx-h200}]\n"},
-       .run = mixed_servers},
+       .run = check_gpu_models_per_pool},
       {.id = "BE011",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -289,7 +289,7 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "\noperations:\n",
                    .to = "\ncables:\n  - {from: \"train001:be1\", to: \"be-train-u001-leaf2:p30/1\"}\n\noperations:\n"},
-       .run = laid_across},
+       .run = check_rail_cabling},
   };
 }
 

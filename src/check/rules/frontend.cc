@@ -11,26 +11,26 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 const model::FabricSpec& frontend(const CheckInput& input) { return input.spec().fabrics->frontend.value; }
 
-void no_way_out(const CheckInput& input, Report& report) {
+void check_external_links(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = frontend(input);
   if (!input.cluster().fabric(model::FabricKind::frontend).present || fabric.external->links.value != 0) return;
   report.at(fabric.external->links, fabric.place, "frontend", "the frontend has no link to the site's network");
 }
 
-void one_way_out(const CheckInput& input, Report& report) {
+void check_external_link_redundancy(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = frontend(input);
   if (!input.cluster().fabric(model::FabricKind::frontend).present || fabric.external->links.value != 1) return;
   report.at(fabric.external->links, fabric.place, "frontend", "one link carries everything between users and cluster");
 }
 
-void jumbo_to_site(const CheckInput& input, Report& report) {
+void check_frontend_mtu(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = frontend(input);
   if (fabric.mtu.value <= 1500 || fabric.external->links.value == 0) return;
   report.at(fabric.mtu, fabric.place, "frontend",
             fmt::format("frontend MTU is {} bytes while users and the site send 1500", fabric.mtu.value));
 }
 
-void short_timeout(const CheckInput& input, Report& report) {
+void check_inference_timeout(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     if (service.timeout->count() >= 60 * kSecond) continue;
     report.at(service.timeout, service.place, service.name->text,
@@ -38,7 +38,7 @@ void short_timeout(const CheckInput& input, Report& report) {
   }
 }
 
-void round_robin(const CheckInput& input, Report& report) {
+void check_inference_balancing(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     if (service.balancing.value != model::Balancing::round_robin) continue;
     report.at(service.balancing, service.place, service.name->text,
@@ -46,7 +46,7 @@ void round_robin(const CheckInput& input, Report& report) {
   }
 }
 
-void weak_probe(const CheckInput& input, Report& report) {
+void check_readiness_probe(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     if (service.probe.value == model::Probe::http) continue;
     report.at(service.probe, service.place, service.name->text,
@@ -55,7 +55,7 @@ void weak_probe(const CheckInput& input, Report& report) {
   }
 }
 
-void not_sticky(const CheckInput& input, Report& report) {
+void check_session_affinity(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     if (service.sticky.value) continue;
     report.at(service.sticky, service.place, service.name->text,
@@ -63,7 +63,7 @@ void not_sticky(const CheckInput& input, Report& report) {
   }
 }
 
-void cannot_scale(const CheckInput& input, Report& report) {
+void check_service_scaling(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     if (service.max_replicas.value > service.min_replicas.value) continue;
     report.at(service.max_replicas, service.place, service.name->text,
@@ -83,7 +83,7 @@ std::int64_t room_for(const model::Cluster& cluster, const model::ServiceSpec& s
   return 0;
 }
 
-void too_many_replicas(const CheckInput& input, Report& report) {
+void check_service_max_replicas(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     const model::PoolSpec* pool = find_pool(input.spec(), service.pool.value);
     if (pool == nullptr) continue;
@@ -95,7 +95,7 @@ void too_many_replicas(const CheckInput& input, Report& report) {
   }
 }
 
-void on_training_pool(const CheckInput& input, Report& report) {
+void check_service_pool(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     const model::PoolSpec* pool = find_pool(input.spec(), service.pool.value);
     if (pool == nullptr || pool->role.value != model::PoolRole::training) continue;
@@ -104,7 +104,7 @@ void on_training_pool(const CheckInput& input, Report& report) {
   }
 }
 
-void preemptible_service(const CheckInput& input, Report& report) {
+void check_service_preemption(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     const model::PrioritySpec* priority = find_priority(input.spec(), service.priority);
     if (priority == nullptr || !priority->preemptible.value) continue;
@@ -114,7 +114,7 @@ void preemptible_service(const CheckInput& input, Report& report) {
   }
 }
 
-void late_scaling(const CheckInput& input, Report& report) {
+void check_service_scaling_target(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : input.spec().services.value) {
     if (service.target_percent.value <= 85) continue;
     report.at(service.target_percent, service.place, service.name->text,
@@ -136,7 +136,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "life of an AI job: submission, image pulls and monitoring run on the frontend",
        .fix = "set `fabrics.frontend.external.links`",
        .example = {.file = "pod16.yaml", .from = "external: {links: 4}", .to = "external: {links: 0}"},
-       .run = no_way_out},
+       .run = check_external_links},
       {.id = "FE002",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -145,7 +145,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "resiliency matrix: frontend; at least two links to separate switches",
        .fix = "set `fabrics.frontend.external.links` to an even number, two or more",
        .example = {.file = "pod16.yaml", .from = "external: {links: 4}", .to = "external: {links: 1}"},
-       .run = one_way_out},
+       .run = check_external_link_redundancy},
       {.id = "FE003",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -157,7 +157,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "frontend: {leaf: sn4600c,",
                    .to = "frontend: {leaf: sn4600c, mtu: 9000,"},
-       .run = jumbo_to_site},
+       .run = check_frontend_mtu},
       {.id = "FE004",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -167,7 +167,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture, load balancing: 60 to 300 s",
        .fix = "set `timeout` to 60s or more",
        .example = {.file = "pod16.yaml", .from = "timeout: 300s", .to = "timeout: 30s"},
-       .run = short_timeout},
+       .run = check_inference_timeout},
       {.id = "FE005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -177,7 +177,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture, load balancing: least connections, not round-robin",
        .fix = "set `balancing: least-connections`",
        .example = {.file = "pod16.yaml", .from = "timeout: 300s,", .to = "timeout: 300s, balancing: round-robin,"},
-       .run = round_robin},
+       .run = check_inference_balancing},
       {.id = "FE006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -186,7 +186,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture: readiness probes that call /health, not TCP",
        .fix = "set `probe: http`",
        .example = {.file = "pod16.yaml", .from = "timeout: 300s,", .to = "timeout: 300s, probe: tcp,"},
-       .run = weak_probe},
+       .run = check_readiness_probe},
       {.id = "FE007",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -195,7 +195,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture, load balancing: stickiness for stateful chat",
        .fix = "set `sticky: true`, unless requests are independent",
        .example = {.file = "pod16.yaml", .from = "timeout: 300s,", .to = "timeout: 300s, sticky: false,"},
-       .run = not_sticky},
+       .run = check_session_affinity},
       {.id = "FE008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -204,7 +204,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture: HPA on GPU utilisation or queue depth",
        .fix = "set `max_replicas` above `min_replicas`",
        .example = {.file = "pod16.yaml", .from = "max_replicas: 56,", .to = "max_replicas: 4,"},
-       .run = cannot_scale},
+       .run = check_service_scaling},
       {.id = "FE009",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -213,7 +213,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture: maxReplicas bounded by the MIG slices there are",
        .fix = "lower `max_replicas` or enlarge the pool",
        .example = {.file = "pod16.yaml", .from = "max_replicas: 56,", .to = "max_replicas: 5000,"},
-       .run = too_many_replicas},
+       .run = check_service_max_replicas},
       {.id = "FE010",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -225,7 +225,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "pool: infer, tenant: team-beta, mig: 1g.10gb,",
                    .to = "pool: train, tenant: team-beta, gpus: 1,"},
-       .run = on_training_pool},
+       .run = check_service_pool},
       {.id = "FE011",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -236,7 +236,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "     priority: inference-critical, timeout",
                    .to = "     priority: batch-low, timeout"},
-       .run = preemptible_service},
+       .run = check_service_preemption},
       {.id = "FE012",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -246,7 +246,7 @@ std::vector<Rule> frontend_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture: scale at 70 % GPU utilisation",
        .fix = "set `target_percent` to about 70",
        .example = {.file = "pod16.yaml", .from = "timeout: 300s,", .to = "timeout: 300s, target_percent: 95,"},
-       .run = late_scaling},
+       .run = check_service_scaling_target},
   };
 }
 

@@ -15,7 +15,7 @@ void for_gpu_pools(const CheckInput& input, Test test) {
   }
 }
 
-void hyper_threading(const CheckInput& input, Report& report) {
+void check_hyper_threading(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.role.value != model::PoolRole::training || !pool.bios->hyper_threading.value) return;
     report.at(pool.bios->hyper_threading, pool.place, pool.name->text,
@@ -23,7 +23,7 @@ void hyper_threading(const CheckInput& input, Report& report) {
   });
 }
 
-void no_sriov(const CheckInput& input, Report& report) {
+void check_sriov_enabled(const CheckInput& input, Report& report) {
   if (!runs_kubernetes(input.spec())) return;
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.bios->sriov.value) return;
@@ -32,7 +32,7 @@ void no_sriov(const CheckInput& input, Report& report) {
   });
 }
 
-void no_numa(const CheckInput& input, Report& report) {
+void check_numa_enabled(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.bios->numa.value) return;
     report.at(pool.bios->numa, pool.place, pool.name->text,
@@ -40,7 +40,7 @@ void no_numa(const CheckInput& input, Report& report) {
   });
 }
 
-void slow_cores(const CheckInput& input, Report& report) {
+void check_cpu_power_settings(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.bios->performance.value) return;
     report.at(pool.bios->performance, pool.place, pool.name->text,
@@ -48,7 +48,7 @@ void slow_cores(const CheckInput& input, Report& report) {
   });
 }
 
-void no_nvlink(const CheckInput& input, Report& report) {
+void check_nvlink(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     const model::ServerModel* server = server_of(input.cluster(), pool);
     if (pool.role.value != model::PoolRole::training || server == nullptr || server->gpus.value < 2) return;
@@ -59,7 +59,7 @@ void no_nvlink(const CheckInput& input, Report& report) {
   });
 }
 
-void rack_near_limit(const CheckInput& input, Report& report) {
+void check_rack_power_margin(const CheckInput& input, Report& report) {
   std::vector<std::string> names;
   double worst = 0;
   for (const model::Rack& rack : input.cluster().racks()) {
@@ -76,7 +76,7 @@ void rack_near_limit(const CheckInput& input, Report& report) {
             fmt::format("{} racks draw up to {:.0f} % of what they may ({})", names.size(), 100 * worst, range));
 }
 
-void mig_on_training(const CheckInput& input, Report& report) {
+void check_mig_on_training(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.role.value != model::PoolRole::training || pool.mig->empty()) return;
     report.at(pool.mig, pool.place, pool.name->text,
@@ -84,7 +84,7 @@ void mig_on_training(const CheckInput& input, Report& report) {
   });
 }
 
-void whole_gpus_for_inference(const CheckInput& input, Report& report) {
+void check_mig_for_inference(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     const model::ServerModel* server = server_of(input.cluster(), pool);
     if (pool.role.value != model::PoolRole::inference || server == nullptr || server->gpus.value == 0) return;
@@ -101,7 +101,7 @@ void whole_gpus_for_inference(const CheckInput& input, Report& report) {
   });
 }
 
-void sliced_twice(const CheckInput& input, Report& report) {
+void check_mig_time_slicing(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.mig->empty() || pool.time_slices.value <= 1) return;
     report.at(
@@ -110,7 +110,7 @@ void sliced_twice(const CheckInput& input, Report& report) {
   });
 }
 
-void mig_wastes(const CheckInput& input, Report& report) {
+void check_mig_plan_waste(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     const model::ServerModel* server = server_of(input.cluster(), pool);
     const model::GpuModel* gpu = server == nullptr ? nullptr : input.cluster().catalog().gpu(server->gpu.value);
@@ -127,7 +127,7 @@ void mig_wastes(const CheckInput& input, Report& report) {
   });
 }
 
-void slicing_training(const CheckInput& input, Report& report) {
+void check_training_time_slicing(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.role.value != model::PoolRole::training || pool.time_slices.value <= 1) return;
     report.at(pool.time_slices, pool.place, pool.name->text,
@@ -151,7 +151,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "    spares: 1\n",
                    .to = "    spares: 1\n    bios: {hyper_threading: true}\n"},
-       .run = hyper_threading},
+       .run = check_hyper_threading},
       {.id = "HW002",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -161,7 +161,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture, BIOS settings; container networking architecture, SR-IOV",
        .fix = "set `bios.sriov: true`",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    bios: {sriov: false}\n"},
-       .run = no_sriov},
+       .run = check_sriov_enabled},
       {.id = "HW003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -171,7 +171,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise AI architecture, BIOS settings",
        .fix = "set `bios.numa: true`",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    bios: {numa: false}\n"},
-       .run = no_numa},
+       .run = check_numa_enabled},
       {.id = "HW004",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -183,7 +183,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "    spares: 1\n",
                    .to = "    spares: 1\n    bios: {performance: false}\n"},
-       .run = slow_cores},
+       .run = check_cpu_power_settings},
       {.id = "HW005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -198,7 +198,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
                            "    taints: [\"nvidia.com/gpu=inference:NoSchedule\"]\n    time_slices: 4\n",
                    .to = "    role: training\n    server: ucs-c240-m7\n    count: 1\n"
                          "    taints: [\"nvidia.com/gpu=training:NoSchedule\"]\n"},
-       .run = no_nvlink},
+       .run = check_nvlink},
       {.id = "HW006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -208,7 +208,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .source = "operators' practice; continuous load is planned below the rating of breakers and PDUs",
        .fix = "put fewer servers into a rack (`per_rack`) or use larger PDUs",
        .example = {.file = "pod16.yaml", .from = "  pdu: pdu-35kw\n", .to = "  pdu: pdu-35kw\n  rack_power: 21kW\n"},
-       .run = rack_near_limit},
+       .run = check_rack_power_margin},
       {.id = "HW007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -217,7 +217,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .source = "NVIDIA MIG user guide; enterprise AI architecture: training nodes keep whole GPUs",
        .fix = "remove `mig` from the training pool",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    mig: {1g.10gb: 7}\n"},
-       .run = mig_on_training},
+       .run = check_mig_on_training},
       {.id = "HW008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -227,7 +227,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .source = "common mistakes of enterprise teams: ignoring MIG for inference",
        .fix = "set `mig` (or `time_slices` where the GPU has no MIG), or `gpus` of 2 and more for models that need it",
        .example = {.file = "pod16.yaml", .from = "    time_slices: 4\n", .to = "    time_slices: 1\n"},
-       .run = whole_gpus_for_inference},
+       .run = check_mig_for_inference},
       {.id = "HW009",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -238,7 +238,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "    mig: {1g.10gb: 7}\n",
                    .to = "    mig: {1g.10gb: 7}\n    time_slices: 2\n"},
-       .run = sliced_twice},
+       .run = check_mig_time_slicing},
       {.id = "HW010",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -247,7 +247,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .source = "NVIDIA MIG profiles of the H100: seven compute slices",
        .fix = "choose a mix that fills the GPU; `weft show mig` shows it",
        .example = {.file = "pod16.yaml", .from = "    mig: {1g.10gb: 7}\n", .to = "    mig: {1g.10gb: 5}\n"},
-       .run = mig_wastes},
+       .run = check_mig_plan_waste},
       {.id = "HW011",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -256,7 +256,7 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .source = "NVIDIA GPU sharing documentation: no memory isolation between time slices",
        .fix = "set `time_slices: 1` for training pools",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    time_slices: 2\n"},
-       .run = slicing_training},
+       .run = check_training_time_slicing},
   };
 }
 

@@ -58,7 +58,7 @@ std::string_view security_of(const std::vector<std::string_view>& options) {
 
 bool allows_sys(std::string_view flavours) { return flavours == "none" || contains(flavours, "sys"); }
 
-void export_by_address(const CheckInput& input, Report& report) {
+void check_nfs_export_security(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
     const Export one = export_of(entry);
     if (!allows_sys(security_of(one.options))) return;
@@ -68,7 +68,7 @@ void export_by_address(const CheckInput& input, Report& report) {
   });
 }
 
-void root_not_squashed(const CheckInput& input, Report& report) {
+void check_nfs_root_squash(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
     const Export one = export_of(entry);
     if (!has(one.options, "no_root_squash")) return;
@@ -96,7 +96,7 @@ std::optional<Ipv4Prefix> prefix_of(std::string_view client) {
 }
 
 // Clients that are not on the storage network of the cluster file.
-void exported_elsewhere(const CheckInput& input, Report& report) {
+void check_nfs_export_network(const CheckInput& input, Report& report) {
   if (!input.has_cluster() || !input.cluster().fabric(model::FabricKind::storage).present) return;
   const std::vector<Ipv4Prefix>& subnets = input.spec().fabrics->storage->subnets.value;
   each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
@@ -112,7 +112,7 @@ void exported_elsewhere(const CheckInput& input, Report& report) {
   });
 }
 
-void exported_to_all(const CheckInput& input, Report& report) {
+void check_nfs_export_clients(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
     const std::string_view client = export_of(entry).client;
     const bool whole_internet = client.find('.') != std::string_view::npos && client.ends_with("/0");
@@ -138,7 +138,7 @@ MountLine mount_of(const config::SettingsFile::Entry& entry) {
   return out;
 }
 
-void mount_in_clear(const CheckInput& input, Report& report) {
+void check_nfs_mount_encryption(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::mounts, [&](const config::SettingsFile::Entry& entry) {
     const MountLine mount = mount_of(entry);
     if (!starts_with(mount.type, "nfs") || security_of(mount.options) == "krb5p") return;
@@ -152,7 +152,7 @@ void mount_in_clear(const CheckInput& input, Report& report) {
   });
 }
 
-void dataset_for_writing(const CheckInput& input, Report& report) {
+void check_dataset_mount_mode(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::mounts, [&](const config::SettingsFile::Entry& entry) {
     const MountLine mount = mount_of(entry);
     if (!sounds_like_dataset(input, entry.key) && !sounds_like_dataset(input, mount.source)) return;
@@ -173,7 +173,7 @@ std::string option_of(const config::SettingsFile::Entry& entry, std::string_view
   return {};
 }
 
-void block_in_clear(const CheckInput& input, Report& report) {
+void check_nvme_tcp_tls(const CheckInput& input, Report& report) {
   std::map<std::string, std::pair<SourceLocation, std::vector<std::string>>> by_target;
   each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
     const bool discovery = !contains(entry.value, "connect");
@@ -189,7 +189,7 @@ void block_in_clear(const CheckInput& input, Report& report) {
   }
 }
 
-void one_path(const CheckInput& input, Report& report) {
+void check_storage_target_paths(const CheckInput& input, Report& report) {
   std::map<std::string, std::pair<SourceLocation, std::set<std::string>>> by_target;
   each_entry(input, config::SettingsFile::Kind::nvme, [&](const config::SettingsFile::Entry& entry) {
     const std::string target = option_of(entry, "--nqn", "-n");
@@ -210,7 +210,7 @@ std::size_t rails_of(const CheckInput& input) {
   return input.config().attachments.size();
 }
 
-void strict_reverse_path(const CheckInput& input, Report& report) {
+void check_reverse_path_filter(const CheckInput& input, Report& report) {
   if (rails_of(input) < 2) return;
   for (const config::SettingsFile& file : input.config().settings) {
     if (file.kind != config::SettingsFile::Kind::sysctl) continue;
@@ -226,7 +226,7 @@ void strict_reverse_path(const CheckInput& input, Report& report) {
   }
 }
 
-void arp_on_any(const CheckInput& input, Report& report) {
+void check_arp_settings(const CheckInput& input, Report& report) {
   if (rails_of(input) < 2) return;
   each_entry(input, config::SettingsFile::Kind::sysctl, [&](const config::SettingsFile::Entry& entry) {
     if (entry.key != "net.ipv4.conf.all.arp_ignore" || entry.value != "0") return;
@@ -234,7 +234,7 @@ void arp_on_any(const CheckInput& input, Report& report) {
   });
 }
 
-void no_tcp_ecn(const CheckInput& input, Report& report) {
+void check_tcp_ecn(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::sysctl, [&](const config::SettingsFile::Entry& entry) {
     if (entry.key != "net.ipv4.tcp_ecn" || entry.value != "0") return;
     report.add("tcp_ecn", entry.place, "TCP does not react to the marks that switches set");
@@ -256,7 +256,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = "running/exports",
                    .from = "10.70.224.0/24(rw,sec=krb5p,root_squash,sync)",
                    .to = "10.70.224.0/24(rw,sec=sys,root_squash,sync)"},
-       .run = export_by_address},
+       .run = check_nfs_export_security},
       {.id = "HO101",
        .severity = Severity::error,
        .needs = kConfig,
@@ -267,7 +267,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = "running/exports",
                    .from = "10.70.224.0/24(rw,sec=krb5p,root_squash,sync)",
                    .to = "10.70.224.0/24(rw,sec=krb5p,no_root_squash,sync)"},
-       .run = root_not_squashed},
+       .run = check_nfs_root_squash},
       {.id = "HO102",
        .severity = Severity::error,
        .needs = kConfig,
@@ -276,7 +276,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .source = "four-fabric hardening guide, storage: IP-based export controls",
        .fix = "name the subnets that need it",
        .example = {.file = "running/exports", .from = "10.70.224.0/24(rw", .to = "*(rw"},
-       .run = exported_to_all},
+       .run = check_nfs_export_clients},
       {.id = "HO116",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -285,7 +285,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .source = "four-fabric hardening guide, storage: no routing to frontend or backend",
        .fix = "name subnets of the storage network alone",
        .example = {.file = "running/exports", .from = "10.70.224.0/24(rw", .to = "10.20.50.0/24(rw"},
-       .run = exported_elsewhere},
+       .run = check_nfs_export_network},
       {.id = "HO103",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -294,7 +294,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .source = "four-fabric hardening guide, storage: mount -o vers=4.2,sec=krb5p",
        .fix = "mount with `sec=krb5p`",
        .example = {.file = "running/fstab", .from = "sec=krb5p,nconnect=8", .to = "sec=krb5,nconnect=8"},
-       .run = mount_in_clear},
+       .run = check_nfs_mount_encryption},
       {.id = "HO104",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -303,7 +303,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .source = "four-fabric hardening guide, storage",
        .fix = "mount it with `ro`",
        .example = {.file = "running/fstab", .from = "ro,noatime", .to = "rw,noatime"},
-       .run = dataset_for_writing},
+       .run = check_dataset_mount_mode},
       {.id = "HO105",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -314,7 +314,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = "running/nvme-connect.sh",
                    .from = "--traddr=10.71.48.2 --trsvcid=4420 --nqn=nqn.2024-01.com.example:datasets --tls",
                    .to = "--traddr=10.71.48.2 --trsvcid=4420 --nqn=nqn.2024-01.com.example:datasets"},
-       .run = block_in_clear},
+       .run = check_nvme_tcp_tls},
       {.id = "HO106",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -323,7 +323,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .source = "container networking guide, storage: each host connects to both portals",
        .fix = "connect to the portal of each rail",
        .example = {.file = "running/nvme-connect.sh", .from = "--traddr=10.71.48.2", .to = "--traddr=10.70.48.2"},
-       .run = one_path},
+       .run = check_storage_target_paths},
       {.id = "HO107",
        .severity = Severity::error,
        .needs = kConfig,
@@ -334,7 +334,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = "running/sysctl.conf",
                    .from = "net.ipv4.conf.all.rp_filter = 2",
                    .to = "net.ipv4.conf.all.rp_filter = 1"},
-       .run = strict_reverse_path},
+       .run = check_reverse_path_filter},
       {.id = "HO108",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -343,7 +343,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .source = "NVIDIA/nccl #1109; Linux ip-sysctl, arp_ignore",
        .fix = "set arp_ignore to 1 and arp_announce to 2",
        .example = {.file = "running/sysctl.conf", .from = "arp_ignore = 1", .to = "arp_ignore = 0"},
-       .run = arp_on_any},
+       .run = check_arp_settings},
       {.id = "HO109",
        .severity = Severity::note,
        .needs = kConfig,
@@ -352,7 +352,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .source = "container networking guide, node settings: net.ipv4.tcp_ecn=1",
        .fix = "set net.ipv4.tcp_ecn to 1",
        .example = {.file = "running/sysctl.conf", .from = "net.ipv4.tcp_ecn = 1", .to = "net.ipv4.tcp_ecn = 0"},
-       .run = no_tcp_ecn},
+       .run = check_tcp_ecn},
   };
 }
 

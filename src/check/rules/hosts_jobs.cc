@@ -31,7 +31,7 @@ std::size_t count_backend(const AttachmentIndex& attachments, const config::AppC
       }));
 }
 
-void no_adapters(const CheckInput& input, Report& report) {
+void check_nccl_adapters(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   const AttachmentIndex attachments(input);
   for (const config::AppConfig& app : input.config().apps) {
@@ -42,7 +42,7 @@ void no_adapters(const CheckInput& input, Report& report) {
   }
 }
 
-void bootstrap_interface(const CheckInput& input, Report& report) {
+void check_nccl_bootstrap_interface(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_training(app) || app.networks.empty()) continue;
@@ -80,7 +80,7 @@ std::vector<std::string_view> exact_adapters(std::string_view list) {
   return names;
 }
 
-void adapter_count(const CheckInput& input, Report& report) {
+void check_nccl_adapter_count(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   const AttachmentIndex attachments(input);
   const bool rails_known = fabric_spec(input, model::FabricKind::backend) != nullptr;
@@ -100,7 +100,7 @@ void adapter_count(const CheckInput& input, Report& report) {
   }
 }
 
-void mixed_gid_index(const CheckInput& input, Report& report) {
+void check_nccl_gid_index(const CheckInput& input, Report& report) {
   const config::AppConfig* first = nullptr;
   const config::Setting<std::string>* index = nullptr;
   for (const config::AppConfig& app : input.config().apps) {
@@ -138,17 +138,17 @@ void report_value(const CheckInput& input, Report& report, std::string_view name
   }
 }
 
-void rdma_off(const CheckInput& input, Report& report) {
+void check_nccl_rdma(const CheckInput& input, Report& report) {
   report_value(input, report, "NCCL_IB_DISABLE", {"1"}, "collectives go over TCP", has_network_plugin);
   report_value(input, report, "NCCL_NET", {"Socket", "socket"}, "collectives go over TCP");
 }
 
-void peer_off(const CheckInput& input, Report& report) {
+void check_nccl_peer_transfer(const CheckInput& input, Report& report) {
   report_value(input, report, "NCCL_P2P_DISABLE", {"1"}, "GPUs of a server no longer use NVLink");
   report_value(input, report, "NCCL_SHM_DISABLE", {"1"}, "GPUs of a server talk through the network");
 }
 
-void gpu_direct_off(const CheckInput& input, Report& report) {
+void check_nccl_gpudirect(const CheckInput& input, Report& report) {
   report_value(input, report, "NCCL_NET_GDR_LEVEL", {"LOC", "0"}, "every byte is copied through host memory");
 }
 
@@ -174,7 +174,7 @@ const config::AttachmentConfig* cut_off(const AttachmentIndex& attachments, cons
   return nullptr;
 }
 
-void cross_nic(const CheckInput& input, Report& report) {
+void check_nccl_cross_nic(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   const AttachmentIndex attachments(input);
   const model::FabricSpec* backend = fabric_spec(input, model::FabricKind::backend);
@@ -197,7 +197,7 @@ void cross_nic(const CheckInput& input, Report& report) {
   }
 }
 
-void sidecar(const CheckInput& input, Report& report) {
+void check_training_sidecars(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_training(app) || app.containers.size() < 2) continue;
@@ -224,7 +224,7 @@ const config::AppConfig::Variable* mesh_choice(const config::AppConfig& app) {
   return nullptr;
 }
 
-void mesh_on_training(const CheckInput& input, Report& report) {
+void check_training_service_mesh(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   const ObjectIndex objects(input.config());
   for (const config::AppConfig& app : input.config().apps) {
@@ -245,7 +245,7 @@ void mesh_on_training(const CheckInput& input, Report& report) {
   }
 }
 
-void shared_memory(const CheckInput& input, Report& report) {
+void check_training_shared_memory(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     const std::int64_t gpus = gpus_asked(app);
@@ -262,7 +262,7 @@ void shared_memory(const CheckInput& input, Report& report) {
   }
 }
 
-void writable_dataset(const CheckInput& input, Report& report) {
+void check_training_dataset_mounts(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_training(app)) continue;
@@ -291,7 +291,7 @@ ClaimUse claims_of(const CheckInput& input, const config::AppConfig& app) {
   return use;
 }
 
-void checkpoint_beside_dataset(const CheckInput& input, Report& report) {
+void check_checkpoint_claims(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   const ObjectIndex objects(input.config());
   for (const config::AppConfig& app : input.config().apps) {
@@ -314,7 +314,7 @@ void checkpoint_beside_dataset(const CheckInput& input, Report& report) {
   }
 }
 
-void privileged(const CheckInput& input, Report& report) {
+void check_privileged_gpu_pods(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.privileged.known() || !*app.privileged) continue;
@@ -322,7 +322,7 @@ void privileged(const CheckInput& input, Report& report) {
   }
 }
 
-void host_network(const CheckInput& input, Report& report) {
+void check_host_network_gpu_pods(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.host_network.known() || !*app.host_network) continue;
@@ -343,7 +343,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .source = "container networking guide, practical wiring: NCCL_IB_HCA",
        .fix = "set `NCCL_IB_HCA` to the backend's adapters",
        .example = {.file = "running/train-job.yaml", .from = "name: NCCL_IB_HCA,", .to = "name: NCCL_IB_HCA_UNSET,"},
-       .run = no_adapters},
+       .run = check_nccl_adapters},
       {.id = "HO021",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -355,7 +355,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_SOCKET_IFNAME, value: eth0",
                    .to = "name: NCCL_SOCKET_IFNAME, value: bond0"},
-       .run = bootstrap_interface},
+       .run = check_nccl_bootstrap_interface},
       {.id = "HO022",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -364,7 +364,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .source = "container networking guide, dual-rail usage: NCCL_IB_HCA maps to net1, net2",
        .fix = "list one adapter for each backend network",
        .example = {.file = "running/train-job.yaml", .from = "mlx5_6,mlx5_7", .to = "mlx5_6"},
-       .run = adapter_count},
+       .run = check_nccl_adapter_count},
       {.id = "HO023",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -374,7 +374,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .source = "NVIDIA/nccl NCCL_IB_GID_INDEX: chosen by itself since 2.21",
        .fix = "use one index everywhere, or leave it to NCCL",
        .example = {.file = "running/train.sbatch", .from = "NCCL_IB_GID_INDEX=3", .to = "NCCL_IB_GID_INDEX=1"},
-       .run = mixed_gid_index},
+       .run = check_nccl_gid_index},
       {.id = "HO024",
        .severity = Severity::error,
        .needs = kConfig,
@@ -385,7 +385,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_IB_DISABLE, value: \"0\"",
                    .to = "name: NCCL_IB_DISABLE, value: \"1\""},
-       .run = rdma_off},
+       .run = check_nccl_rdma},
       {.id = "HO025",
        .severity = Severity::error,
        .needs = kConfig,
@@ -396,7 +396,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_P2P_DISABLE, value: \"0\"",
                    .to = "name: NCCL_P2P_DISABLE, value: \"1\""},
-       .run = peer_off},
+       .run = check_nccl_peer_transfer},
       {.id = "HO026",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -407,7 +407,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_NET_GDR_LEVEL, value: PHB",
                    .to = "name: NCCL_NET_GDR_LEVEL, value: LOC"},
-       .run = gpu_direct_off},
+       .run = check_nccl_gpudirect},
       {.id = "HO027",
        .severity = Severity::error,
        .needs = kConfig,
@@ -419,7 +419,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_CROSS_NIC, value: \"0\"",
                    .to = "name: NCCL_CROSS_NIC, value: \"1\""},
-       .run = cross_nic},
+       .run = check_nccl_cross_nic},
       {.id = "HO028",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -431,7 +431,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
                    .from = "          containers:\n            - name: pytorch\n",
                    .to = "          containers:\n            - {name: logs, image: "
                          "\"registry.example.com/ai/logs:2.1\"}\n            - name: pytorch\n"},
-       .run = sidecar},
+       .run = check_training_sidecars},
       {.id = "HO029",
        .severity = Severity::error,
        .needs = kConfig,
@@ -443,7 +443,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "sidecar.istio.io/inject: \"false\"",
                    .to = "sidecar.istio.io/inject: \"true\""},
-       .run = mesh_on_training},
+       .run = check_training_service_mesh},
       {.id = "HO030",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -452,7 +452,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .source = "enterprise stack guide: emptyDir of medium Memory, 32Gi for 8 GPUs",
        .fix = "mount an emptyDir of medium Memory at /dev/shm, at least a GiB for each GPU",
        .example = {.file = "running/train-job.yaml", .from = "sizeLimit: 64Gi", .to = "sizeLimit: 64Mi"},
-       .run = shared_memory},
+       .run = check_training_shared_memory},
       {.id = "HO031",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -463,7 +463,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "mountPath: /data, readOnly: true",
                    .to = "mountPath: /data, readOnly: false"},
-       .run = writable_dataset},
+       .run = check_training_dataset_mounts},
       {.id = "HO032",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -474,7 +474,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/storage.yaml",
                    .from = "accessModes: [ReadWriteMany]\n  storageClassName: archive-nfs",
                    .to = "accessModes: [ReadWriteMany]\n  storageClassName: scratch-nvme"},
-       .run = checkpoint_beside_dataset},
+       .run = check_checkpoint_claims},
       {.id = "HO033",
        .severity = Severity::error,
        .needs = kConfig,
@@ -483,7 +483,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .source = "Kubernetes Pod Security Standards, baseline: privileged containers are disallowed",
        .fix = "drop `privileged`; add the capability IPC_LOCK if memory must be pinned",
        .example = {.file = "running/train-job.yaml", .from = "privileged: false", .to = "privileged: true"},
-       .run = privileged},
+       .run = check_privileged_gpu_pods},
       {.id = "HO034",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -495,7 +495,7 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/train-job.yaml",
                    .from = "          schedulerName: slurm-bridge-scheduler\n",
                    .to = "          schedulerName: slurm-bridge-scheduler\n          hostNetwork: true\n"},
-       .run = host_network},
+       .run = check_host_network_gpu_pods},
   };
 }
 

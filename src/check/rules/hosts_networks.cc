@@ -14,7 +14,7 @@ namespace {
 
 using config::host_text::contains;
 
-void default_route(const CheckInput& input, Report& report) {
+void check_attachment_default_route(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     for (const config::AttachmentConfig::Route& route : attachment.routes) {
       if (route.destination.length != 0) continue;
@@ -25,7 +25,7 @@ void default_route(const CheckInput& input, Report& report) {
   }
 }
 
-void attachment_mtu(const CheckInput& input, Report& report) {
+void check_attachment_mtu(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     const auto fabric = fabric_of(input, attachment);
     // A subnet of another fabric is a fault of its own, not one of size.
@@ -40,7 +40,7 @@ void attachment_mtu(const CheckInput& input, Report& report) {
   }
 }
 
-void policy_mtu(const CheckInput& input, Report& report) {
+void check_sriov_policy_mtu(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     if (!attachment.mtu.known() || !attachment.resource.known()) continue;
     const config::SriovPolicyConfig* policy = find_policy(input.config(), *attachment.resource);
@@ -58,7 +58,7 @@ bool takes_device(const config::AttachmentConfig& attachment) {
   return attachment.plugin.known() && (plugin == "sriov" || plugin == "ib-sriov" || plugin == "host-device");
 }
 
-void no_resource(const CheckInput& input, Report& report) {
+void check_attachment_resource(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     if (!takes_device(attachment) || attachment.resource.known()) continue;
     report.add(
@@ -69,7 +69,7 @@ void no_resource(const CheckInput& input, Report& report) {
   }
 }
 
-void unprovided_resource(const CheckInput& input, Report& report) {
+void check_attachment_resource_provider(const CheckInput& input, Report& report) {
   if (input.config().sriov.empty()) return;
   const auto provided = provided_resources(input.config());
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
@@ -89,7 +89,7 @@ bool requests(const config::AppConfig& app, std::string_view resource) {
          std::any_of(app.requests.begin(), app.requests.end(), is);
 }
 
-void attached_without_request(const CheckInput& input, Report& report) {
+void check_pod_device_request(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   const AttachmentIndex attachments(input);
   const auto resources = provided_resources(input.config());
@@ -108,7 +108,7 @@ void attached_without_request(const CheckInput& input, Report& report) {
   }
 }
 
-void requested_of_nobody(const CheckInput& input, Report& report) {
+void check_requested_device_provider(const CheckInput& input, Report& report) {
   if (input.config().sriov.empty()) return;
   AppFindings findings(report);
   const auto provided = provided_resources(input.config());
@@ -122,7 +122,7 @@ void requested_of_nobody(const CheckInput& input, Report& report) {
   }
 }
 
-void unknown_network(const CheckInput& input, Report& report) {
+void check_attached_networks_exist(const CheckInput& input, Report& report) {
   if (input.config().attachments.empty()) return;
   AppFindings findings(report);
   const AttachmentIndex attachments(input);
@@ -134,7 +134,7 @@ void unknown_network(const CheckInput& input, Report& report) {
   }
 }
 
-void shared_subnet(const CheckInput& input, Report& report) {
+void check_rail_subnets(const CheckInput& input, Report& report) {
   // Sorted by address, an overlap is with the one before: prefixes nest or are disjoint.
   std::vector<std::pair<const config::AttachmentConfig*, const config::Setting<Ipv4Prefix>*>> all;
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
@@ -165,7 +165,7 @@ void shared_subnet(const CheckInput& input, Report& report) {
   }
 }
 
-void subnet_outside(const CheckInput& input, Report& report) {
+void check_attachment_subnet(const CheckInput& input, Report& report) {
   if (!input.has_cluster()) return;
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     if (attachment.subnets.empty() || fabric_of(input, attachment)) continue;
@@ -176,7 +176,7 @@ void subnet_outside(const CheckInput& input, Report& report) {
   }
 }
 
-void host_local_addresses(const CheckInput& input, Report& report) {
+void check_host_local_ipam(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     if (!attachment.ipam.known() || *attachment.ipam != "host-local") continue;
     report.add(
@@ -188,7 +188,7 @@ void host_local_addresses(const CheckInput& input, Report& report) {
 
 bool is_pool(const config::KubeObject& object) { return object.kind == "IPPool" || object.kind == "CIDRPool"; }
 
-void missing_pool(const CheckInput& input, Report& report) {
+void check_address_pool_exists(const CheckInput& input, Report& report) {
   std::set<std::string_view> pools;
   for (const config::KubeObject& object : input.config().objects) {
     if (is_pool(object)) pools.insert(object.name);
@@ -212,7 +212,7 @@ std::int64_t pods_per_server(const CheckInput& input) {
   return most;
 }
 
-void too_few_functions(const CheckInput& input, Report& report) {
+void check_virtual_function_count(const CheckInput& input, Report& report) {
   const std::int64_t pods = pods_per_server(input);
   for (const config::SriovPolicyConfig& policy : input.config().sriov) {
     if (!policy.resource.known() || !policy.virtual_functions.known()) continue;
@@ -247,7 +247,7 @@ const config::AttachmentConfig* rdma_user(const CheckInput& input, const config:
   return nullptr;
 }
 
-void not_rdma(const CheckInput& input, Report& report) {
+void check_sriov_policy_rdma(const CheckInput& input, Report& report) {
   for (const config::SriovPolicyConfig& policy : input.config().sriov) {
     const config::AttachmentConfig* user = rdma_user(input, policy);
     if (user == nullptr || !policy.rdma.known() || *policy.rdma) continue;
@@ -258,7 +258,7 @@ void not_rdma(const CheckInput& input, Report& report) {
   }
 }
 
-void user_space_driver(const CheckInput& input, Report& report) {
+void check_sriov_policy_driver(const CheckInput& input, Report& report) {
   for (const config::SriovPolicyConfig& policy : input.config().sriov) {
     const config::AttachmentConfig* user = rdma_user(input, policy);
     if (user == nullptr || *policy.device_type != "vfio-pci") continue;
@@ -270,7 +270,7 @@ void user_space_driver(const CheckInput& input, Report& report) {
   }
 }
 
-void same_function_twice(const CheckInput& input, Report& report) {
+void check_sriov_policy_overlap(const CheckInput& input, Report& report) {
   std::map<std::pair<std::string, std::string>, const config::SriovPolicyConfig*> owners;  // selector and interface
   for (const config::SriovPolicyConfig& policy : input.config().sriov) {
     for (const config::Setting<std::string>& interface : policy.interfaces) {
@@ -286,7 +286,7 @@ void same_function_twice(const CheckInput& input, Report& report) {
 }
 
 // mlx5 NICs make no more functions than the firmware was told to prepare.
-void firmware_functions(const CheckInput& input, Report& report) {
+void check_firmware_function_count(const CheckInput& input, Report& report) {
   for (const config::NicConfig& nic : input.config().nics) {
     if (!nic.virtual_functions.known() || nic.node_selector.empty()) continue;
     for (const config::SriovPolicyConfig& policy : input.config().sriov) {
@@ -301,7 +301,7 @@ void firmware_functions(const CheckInput& input, Report& report) {
   }
 }
 
-void link_type(const CheckInput& input, Report& report) {
+void check_nic_link_type(const CheckInput& input, Report& report) {
   const model::FabricSpec* backend = fabric_spec(input, model::FabricKind::backend);
   if (backend == nullptr) return;
   const bool ethernet = backend->network.value == model::NetworkKind::ethernet;
@@ -331,7 +331,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/attachments.yaml",
                    .from = "{\"dst\": \"10.60.0.0/16\", \"gw\"",
                    .to = "{\"dst\": \"0.0.0.0/0\", \"gw\""},
-       .run = default_route},
+       .run = check_attachment_default_route},
       {.id = "HO002",
        .severity = Severity::error,
        .needs = kConfig,
@@ -343,7 +343,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/attachments.yaml",
                    .from = "\"mtu\": 9000, \"name\": \"mtu-2\"",
                    .to = "\"mtu\": 1500, \"name\": \"mtu-2\""},
-       .run = attachment_mtu},
+       .run = check_attachment_mtu},
       {.id = "HO003",
        .severity = Severity::error,
        .needs = kConfig,
@@ -356,7 +356,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/sriov.yaml",
                    .from = "resourceName: roce_2\n  numVfs: 4\n  mtu: 9000",
                    .to = "resourceName: roce_2\n  numVfs: 4\n  mtu: 1500"},
-       .run = policy_mtu},
+       .run = check_sriov_policy_mtu},
       {.id = "HO004",
        .severity = Severity::error,
        .needs = kConfig,
@@ -368,7 +368,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/attachments.yaml",
                    .from = "k8s.v1.cni.cncf.io/resourceName: nvidia.com/roce_3",
                    .to = "example.com/note: rail 3"},
-       .run = no_resource},
+       .run = check_attachment_resource},
       {.id = "HO005",
        .severity = Severity::error,
        .needs = kConfig,
@@ -379,7 +379,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/attachments.yaml",
                    .from = "resourceName: nvidia.com/roce_4",
                    .to = "resourceName: nvidia.com/rail_4"},
-       .run = unprovided_resource},
+       .run = check_attachment_resource_provider},
       {.id = "HO006",
        .severity = Severity::error,
        .needs = kConfig,
@@ -388,7 +388,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .source = "SR-IOV CNI and device plugin: a pod asks for as many resources as it attaches networks",
        .fix = "add the resource to the container's limits",
        .example = {.file = "running/train-job.yaml", .from = "                  nvidia.com/roce_6: \"1\"\n", .to = ""},
-       .run = attached_without_request},
+       .run = check_pod_device_request},
       {.id = "HO007",
        .severity = Severity::error,
        .needs = kConfig,
@@ -399,7 +399,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/train-job.yaml",
                    .from = "                  nvidia.com/roce_5: \"1\"\n",
                    .to = "                  nvidia.com/roce_5: \"1\"\n                  nvidia.com/roce_9: \"1\"\n"},
-       .run = requested_of_nobody},
+       .run = check_requested_device_provider},
       {.id = "HO008",
        .severity = Severity::error,
        .needs = kConfig,
@@ -411,7 +411,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
                    .from = "{\"name\": \"sto-2\", \"interface\": \"net10\"}",
                    .to = "{\"name\": \"sto-2\", \"interface\": \"net10\"},\n               {\"name\": \"sto-3\", "
                          "\"interface\": \"net11\"}"},
-       .run = unknown_network},
+       .run = check_attached_networks_exist},
       {.id = "HO009",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -423,7 +423,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
                    .from =
                        "\"range\": \"10.65.0.0/26\", \"range_start\": \"10.65.0.18\", \"range_end\": \"10.65.0.30\"",
                    .to = "\"range\": \"10.64.0.0/26\", \"range_start\": \"10.64.0.2\", \"range_end\": \"10.64.0.17\""},
-       .run = shared_subnet},
+       .run = check_rail_subnets},
       {.id = "HO010",
        .severity = Severity::error,
        .needs = kConfig,
@@ -436,7 +436,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
             .from = "\"range\": \"10.66.0.0/26\", \"range_start\": \"10.66.0.18\", \"range_end\": \"10.66.0.30\"",
             .to =
                 "\"range\": \"192.168.66.0/27\", \"range_start\": \"192.168.66.18\", \"range_end\": \"192.168.66.30\""},
-       .run = subnet_outside},
+       .run = check_attachment_subnet},
       {.id = "HO011",
        .severity = Severity::error,
        .needs = kConfig,
@@ -448,7 +448,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/attachments.yaml",
                    .from = "\"type\": \"whereabouts\", \"range\": \"10.67.0.0/26\"",
                    .to = "\"type\": \"host-local\", \"subnet\": \"10.67.0.0/26\""},
-       .run = host_local_addresses},
+       .run = check_host_local_ipam},
       {.id = "HO012",
        .severity = Severity::error,
        .needs = kConfig,
@@ -459,7 +459,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/attachments.yaml",
                    .from = "\"poolName\": \"sto-2\"",
                    .to = "\"poolName\": \"sto-9\""},
-       .run = missing_pool},
+       .run = check_address_pool_exists},
       {.id = "HO013",
        .severity = Severity::error,
        .needs = kConfig,
@@ -470,7 +470,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/sriov.yaml",
                    .from = "resourceName: roce_1\n  numVfs: 4",
                    .to = "resourceName: roce_1\n  numVfs: 0"},
-       .run = too_few_functions},
+       .run = check_virtual_function_count},
       {.id = "HO014",
        .severity = Severity::error,
        .needs = kConfig,
@@ -481,7 +481,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/sriov.yaml",
                    .from = "pfNames: [ens5np0]\n  deviceType: netdevice\n  isRdma: true",
                    .to = "pfNames: [ens5np0]\n  deviceType: netdevice\n  isRdma: false"},
-       .run = not_rdma},
+       .run = check_sriov_policy_rdma},
       {.id = "HO015",
        .severity = Severity::error,
        .needs = kConfig,
@@ -492,7 +492,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/sriov.yaml",
                    .from = "pfNames: [ens3np0]\n  deviceType: netdevice",
                    .to = "pfNames: [ens3np0]\n  deviceType: vfio-pci"},
-       .run = user_space_driver},
+       .run = check_sriov_policy_driver},
       {.id = "HO016",
        .severity = Severity::error,
        .needs = kConfig,
@@ -501,7 +501,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .source = "SR-IOV network operator: overlapping policies by priority",
        .fix = "name a physical function in one policy, or split it with `#0-3`",
        .example = {.file = "running/sriov.yaml", .from = "pfNames: [ens4np0]", .to = "pfNames: [ens3np0]"},
-       .run = same_function_twice},
+       .run = check_sriov_policy_overlap},
       {.id = "HO017",
        .severity = Severity::error,
        .needs = kConfig,
@@ -510,7 +510,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .source = "NVIDIA NIC configuration operator: numVfs sets NUM_OF_VFS",
        .fix = "raise `numVfs` of the template",
        .example = {.file = "running/nic-template.yaml", .from = "numVfs: 8", .to = "numVfs: 2"},
-       .run = firmware_functions},
+       .run = check_firmware_function_count},
       {.id = "HO018",
        .severity = Severity::error,
        .needs = kConfig,
@@ -521,7 +521,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/nic-template.yaml",
                    .from = "numVfs: 8\n    linkType: Ethernet",
                    .to = "numVfs: 8\n    linkType: Infiniband"},
-       .run = link_type},
+       .run = check_nic_link_type},
   };
 }
 

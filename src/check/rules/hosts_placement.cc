@@ -46,7 +46,7 @@ bool tolerates_pool(const config::AppConfig& app, const model::PoolSpec& pool) {
   });
 }
 
-void not_tolerated(const CheckInput& input, Report& report) {
+void check_gpu_pod_tolerations(const CheckInput& input, Report& report) {
   if (!input.has_cluster()) return;
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
@@ -77,7 +77,7 @@ bool names_resource(const config::AppConfig& app, std::string_view name) {
          std::any_of(app.requests.begin(), app.requests.end(), is);
 }
 
-void nothing_reserved(const CheckInput& input, Report& report) {
+void check_gpu_pod_requests(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!wants_gpu(app) || is_batch_script(app)) continue;
@@ -91,7 +91,7 @@ void nothing_reserved(const CheckInput& input, Report& report) {
   }
 }
 
-void pinned(const CheckInput& input, Report& report) {
+void check_gpu_pod_host_names(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!wants_gpu(app)) continue;
@@ -104,7 +104,7 @@ void pinned(const CheckInput& input, Report& report) {
   }
 }
 
-void many_constraints(const CheckInput& input, Report& report) {
+void check_gpu_pod_node_constraints(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!wants_gpu(app) || app.constraints.size() < kManyConstraints) continue;
@@ -113,7 +113,7 @@ void many_constraints(const CheckInput& input, Report& report) {
   }
 }
 
-void more_gpus_than_a_server(const CheckInput& input, Report& report) {
+void check_gpu_pod_gpu_count(const CheckInput& input, Report& report) {
   if (!input.has_cluster()) return;
   std::int64_t most = 0;
   for (const model::PoolSpec& pool : input.spec().pools.value) {
@@ -132,7 +132,7 @@ void more_gpus_than_a_server(const CheckInput& input, Report& report) {
   }
 }
 
-void larger_than_the_limit(const CheckInput& input, Report& report) {
+void check_container_limit_range(const CheckInput& input, Report& report) {
   const AppsBySpace spaces =
       apps_by_space(input.config(), [](const config::AppConfig& app) { return gpus_asked(app) > 0; });
   AppFindings findings(report);
@@ -187,7 +187,7 @@ const SourceLocation* slurm_line_for(const CheckInput& input, const std::map<std
   return nullptr;
 }
 
-void two_schedulers(const CheckInput& input, Report& report) {
+void check_gpu_owners(const CheckInput& input, Report& report) {
   if (!input.has_cluster()) return;
   const std::map<std::string, SourceLocation> hosts = slurm_gpu_hosts(input.config());
   if (hosts.empty()) return;
@@ -221,7 +221,7 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .example = {.file = "running/inference.yaml",
                    .from = "value: inference, effect",
                    .to = "value: serving, effect"},
-       .run = not_tolerated},
+       .run = check_gpu_pod_tolerations},
       {.id = "HO041",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -231,7 +231,7 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .source = "enterprise stack guide: requests and limits for cpu, memory and GPUs",
        .fix = "set requests and limits for cpu and memory",
        .example = {.file = "running/inference.yaml", .from = "              memory: 32Gi\n", .to = ""},
-       .run = nothing_reserved},
+       .run = check_gpu_pod_requests},
       {.id = "HO042",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -242,7 +242,7 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .example = {.file = "running/train-job.yaml",
                    .from = "            weft.example/pool: train\n",
                    .to = "            kubernetes.io/hostname: train001\n"},
-       .run = pinned},
+       .run = check_gpu_pod_host_names},
       {.id = "HO043",
        .severity = Severity::note,
        .needs = kConfig,
@@ -254,7 +254,7 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
                    .from = "            weft.example/pool: train\n",
                    .to = "            weft.example/pool: train\n            gpu-model: h100\n            gpu-memory: "
                          "80g\n            disk: nvme\n"},
-       .run = many_constraints},
+       .run = check_gpu_pod_node_constraints},
       {.id = "HO044",
        .severity = Severity::error,
        .needs = kConfig,
@@ -265,7 +265,7 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .example = {.file = "running/inference.yaml",
                    .from = "              nvidia.com/mig-1g.10gb: \"1\"\n",
                    .to = "              nvidia.com/mig-1g.10gb: \"1\"\n              nvidia.com/gpu: \"64\"\n"},
-       .run = more_gpus_than_a_server},
+       .run = check_gpu_pod_gpu_count},
       {.id = "HO045",
        .severity = Severity::error,
        .needs = kConfig,
@@ -276,7 +276,7 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .example = {.file = "running/policies.yaml",
                    .from = "max: {nvidia.com/gpu: \"8\"}",
                    .to = "max: {nvidia.com/gpu: \"4\"}"},
-       .run = larger_than_the_limit},
+       .run = check_container_limit_range},
       {.id = "HO046",
        .severity = Severity::error,
        .needs = kConfig,
@@ -287,7 +287,7 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .example = {.file = "running/train-job.yaml",
                    .from = "schedulerName: slurm-bridge-scheduler",
                    .to = "schedulerName: default-scheduler"},
-       .run = two_schedulers},
+       .run = check_gpu_owners},
   };
 }
 

@@ -51,7 +51,7 @@ bool denies_by_default(const config::KubeObject& policy) {
                      [](const YamlNode& type) { return type.scalar == "Ingress"; });
 }
 
-void no_default_deny(const CheckInput& input, Report& report) {
+void check_default_deny_policy(const CheckInput& input, Report& report) {
   const std::set<std::string_view> denied = spaces_with(input.config(), "NetworkPolicy", denies_by_default);
   for (const auto& [space, apps] : known_spaces(input.config(), any_app)) {
     if (denied.count(space->name) > 0) continue;
@@ -79,7 +79,7 @@ const model::Subnet* uncovered(const CheckInput& input, const Ipv4Prefix& range,
   return nullptr;
 }
 
-void egress_to_rdma(const CheckInput& input, Report& report) {
+void check_rdma_egress_policy(const CheckInput& input, Report& report) {
   if (!input.has_cluster()) return;
   for (const config::KubeObject& object : input.config().objects) {
     if (object.kind != "NetworkPolicy") continue;
@@ -110,7 +110,7 @@ bool bounds_gpus(const config::KubeObject& quota) {
   });
 }
 
-void no_quota(const CheckInput& input, Report& report) {
+void check_namespace_gpu_quota(const CheckInput& input, Report& report) {
   const std::set<std::string_view> bounded = spaces_with(input.config(), "ResourceQuota", bounds_gpus);
   for (const auto& [space, apps] : known_spaces(input.config(), gpu_app)) {
     if (bounded.count(space->name) > 0) continue;
@@ -120,7 +120,7 @@ void no_quota(const CheckInput& input, Report& report) {
   }
 }
 
-void no_limit_range(const CheckInput& input, Report& report) {
+void check_namespace_limit_range(const CheckInput& input, Report& report) {
   const std::set<std::string_view> bounded =
       spaces_with(input.config(), "LimitRange", [](const config::KubeObject&) { return true; });
   for (const auto& [space, apps] : known_spaces(input.config(), gpu_app)) {
@@ -143,7 +143,7 @@ std::map<std::string_view, Class> priority_classes(const config::ConfigSet& set)
   return out;
 }
 
-void no_priority(const CheckInput& input, Report& report) {
+void check_gpu_pod_priority(const CheckInput& input, Report& report) {
   const auto classes = priority_classes(input.config());
   if (classes.empty()) return;
   AppFindings findings(report);
@@ -160,7 +160,7 @@ void no_priority(const CheckInput& input, Report& report) {
   }
 }
 
-void inference_preempted(const CheckInput& input, Report& report) {
+void check_inference_priority(const CheckInput& input, Report& report) {
   const auto classes = priority_classes(input.config());
   const Class* highest = nullptr;
   const config::AppConfig* trainer = nullptr;
@@ -195,7 +195,7 @@ std::string_view version_of(std::string_view image) {
   return colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
 }
 
-void moving_image(const CheckInput& input, Report& report) {
+void check_image_versions(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     for (const config::Setting<std::string>& image : app.images) {
@@ -227,7 +227,7 @@ const YamlNode* action_of(const config::KubeObject& policy, const YamlNode& rule
   return policy.at("spec.validationFailureAction");
 }
 
-void unsigned_images(const CheckInput& input, Report& report) {
+void check_image_signatures(const CheckInput& input, Report& report) {
   bool any = false;
   for (const config::KubeObject& object : input.config().objects) {
     const YamlNode* rule = is_kyverno(object) ? verifying_rule(object) : nullptr;
@@ -259,7 +259,7 @@ std::map<std::string_view, const config::KubeObject*> precious_classes(const Che
   return out;
 }
 
-void deleted_with_claim(const CheckInput& input, Report& report) {
+void check_reclaim_policy(const CheckInput& input, Report& report) {
   const auto precious = precious_classes(input);
   for (const config::KubeObject& object : input.config().objects) {
     const auto used = object.kind == "StorageClass" ? precious.find(object.name) : precious.end();
@@ -273,7 +273,7 @@ void deleted_with_claim(const CheckInput& input, Report& report) {
   }
 }
 
-void bound_early(const CheckInput& input, Report& report) {
+void check_volume_binding_mode(const CheckInput& input, Report& report) {
   const auto precious = precious_classes(input);
   for (const config::KubeObject& object : input.config().objects) {
     if (object.kind != "StorageClass" || precious.count(object.name) == 0) continue;
@@ -284,7 +284,7 @@ void bound_early(const CheckInput& input, Report& report) {
   }
 }
 
-void missing_claim(const CheckInput& input, Report& report) {
+void check_claims_exist(const CheckInput& input, Report& report) {
   const ObjectIndex objects(input.config());
   std::set<std::string_view> spaces;
   for (const config::KubeObject& object : input.config().objects) {
@@ -317,7 +317,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
            {.file = "running/policies.yaml",
             .from = "  name: default-deny\n  namespace: team-beta\nspec:\n  podSelector: {}",
             .to = "  name: default-deny\n  namespace: team-beta\nspec:\n  podSelector: {matchLabels: {app: chat}}"},
-       .run = no_default_deny},
+       .run = check_default_deny_policy},
       {.id = "HO061",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -329,7 +329,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "running/policies.yaml",
                    .from = "              - 10.71.0.0/16      # storage, rail 2\n",
                    .to = ""},
-       .run = egress_to_rdma},
+       .run = check_rdma_egress_policy},
       {.id = "HO062",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -338,7 +338,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .source = "enterprise stack guide, ResourceQuotas for GPU multi-tenancy",
        .fix = "add a ResourceQuota with requests.nvidia.com/gpu",
        .example = {.file = "running/policies.yaml", .from = "    requests.nvidia.com/gpu: \"96\"\n", .to = ""},
-       .run = no_quota},
+       .run = check_namespace_gpu_quota},
       {.id = "HO063",
        .severity = Severity::note,
        .needs = kConfig,
@@ -349,7 +349,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "running/policies.yaml",
                    .from = "  name: bounds-beta\n  namespace: team-beta",
                    .to = "  name: bounds-beta\n  namespace: default"},
-       .run = no_limit_range},
+       .run = check_namespace_limit_range},
       {.id = "HO064",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -360,7 +360,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "running/train-job.yaml",
                    .from = "priorityClassName: training-high",
                    .to = "priorityClassName: training-hgih"},
-       .run = no_priority},
+       .run = check_gpu_pod_priority},
       {.id = "HO065",
        .severity = Severity::error,
        .needs = kConfig,
@@ -369,7 +369,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .source = "enterprise stack guide: inference critical above training",
        .fix = "give inference the higher value",
        .example = {.file = "running/policies.yaml", .from = "value: 1000000", .to = "value: 400000"},
-       .run = inference_preempted},
+       .run = check_inference_priority},
       {.id = "HO066",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -378,7 +378,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .source = "Kubernetes: avoid the :latest tag in production",
        .fix = "name a version, better a digest",
        .example = {.file = "running/inference.yaml", .from = "vllm-openai:0.6.3", .to = "vllm-openai:latest"},
-       .run = moving_image},
+       .run = check_image_versions},
       {.id = "HO067",
        .severity = Severity::error,
        .needs = kConfig,
@@ -389,7 +389,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "running/policies.yaml",
                    .from = "validationFailureAction: Enforce",
                    .to = "validationFailureAction: Audit"},
-       .run = unsigned_images},
+       .run = check_image_signatures},
       {.id = "HO068",
        .severity = Severity::error,
        .needs = kConfig,
@@ -400,7 +400,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "running/storage.yaml",
                    .from = "reclaimPolicy: Retain                    # checkpoints outlive their claim",
                    .to = "reclaimPolicy: Delete"},
-       .run = deleted_with_claim},
+       .run = check_reclaim_policy},
       {.id = "HO069",
        .severity = Severity::note,
        .needs = kConfig,
@@ -411,7 +411,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "running/storage.yaml",
                    .from = "tls: \"true\"}\nreclaimPolicy: Retain\nvolumeBindingMode: WaitForFirstConsumer",
                    .to = "tls: \"true\"}\nreclaimPolicy: Retain\nvolumeBindingMode: Immediate"},
-       .run = bound_early},
+       .run = check_volume_binding_mode},
       {.id = "HO070",
        .severity = Severity::error,
        .needs = kConfig,
@@ -420,7 +420,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .source = "Kubernetes: volumes",
        .fix = "correct the name",
        .example = {.file = "running/train-job.yaml", .from = "claimName: checkpoints", .to = "claimName: checkpoint"},
-       .run = missing_claim},
+       .run = check_claims_exist},
   };
 }
 

@@ -76,7 +76,7 @@ config::Setting<std::int64_t> fewest_replicas(const ObjectsBySpace& scalers, con
   return app.replicas;
 }
 
-void no_budget(const CheckInput& input, Report& report) {
+void check_disruption_budget(const CheckInput& input, Report& report) {
   if (!shows_services(input.config())) return;
   const ObjectsBySpace budgets = objects_by_space(input.config(), "PodDisruptionBudget");
   AppFindings findings(report);
@@ -86,7 +86,7 @@ void no_budget(const CheckInput& input, Report& report) {
   }
 }
 
-void budget_blocks(const CheckInput& input, Report& report) {
+void check_disruption_budget_drain(const CheckInput& input, Report& report) {
   const ObjectsBySpace budgets = objects_by_space(input.config(), "PodDisruptionBudget");
   const ObjectsBySpace scalers = objects_by_space(input.config(), "HorizontalPodAutoscaler");
   AppFindings findings(report);
@@ -107,7 +107,7 @@ void budget_blocks(const CheckInput& input, Report& report) {
   }
 }
 
-void weak_readiness(const CheckInput& input, Report& report) {
+void check_inference_readiness(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_inference(app)) continue;
@@ -120,7 +120,7 @@ void weak_readiness(const CheckInput& input, Report& report) {
   }
 }
 
-void single_replica(const CheckInput& input, Report& report) {
+void check_inference_replicas(const CheckInput& input, Report& report) {
   const ObjectsBySpace scalers = objects_by_space(input.config(), "HorizontalPodAutoscaler");
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
@@ -132,7 +132,7 @@ void single_replica(const CheckInput& input, Report& report) {
   }
 }
 
-void no_scaler(const CheckInput& input, Report& report) {
+void check_inference_autoscaler(const CheckInput& input, Report& report) {
   if (!shows_services(input.config())) return;
   const ObjectsBySpace scalers = objects_by_space(input.config(), "HorizontalPodAutoscaler");
   const ObjectsBySpace scaled = objects_by_space(input.config(), "ScaledObject");
@@ -158,7 +158,7 @@ void check_timeout(const config::KubeObject& object, const YamlNode* node, Repor
       fmt::format("{} `{}` gives up after {} s; a long answer takes longer", object.kind, object.name, *seconds));
 }
 
-void short_timeout(const CheckInput& input, Report& report) {
+void check_inference_route_timeout(const CheckInput& input, Report& report) {
   const AppsBySpace serving = apps_by_space(input.config(), is_inference);
   for (const config::KubeObject& object : input.config().objects) {
     if (serving.count(object.space) == 0) continue;
@@ -179,7 +179,7 @@ void short_timeout(const CheckInput& input, Report& report) {
   }
 }
 
-void round_robin(const CheckInput& input, Report& report) {
+void check_inference_route_balancing(const CheckInput& input, Report& report) {
   const AppsBySpace serving = apps_by_space(input.config(), is_inference);
   for (const config::KubeObject& object : input.config().objects) {
     if (serving.count(object.space) == 0 || (object.kind != "Ingress" && object.kind != "Route")) continue;
@@ -195,7 +195,7 @@ void round_robin(const CheckInput& input, Report& report) {
   }
 }
 
-void old_bgp(const CheckInput& input, Report& report) {
+void check_cilium_bgp_resource(const CheckInput& input, Report& report) {
   for (const config::KubeObject& object : input.config().objects) {
     if (object.kind != "CiliumBGPPeeringPolicy") continue;
     report.add(object.name, object.place,
@@ -218,7 +218,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/inference.yaml",
                    .from = "  minAvailable: 2\n  selector:\n    matchLabels:\n      app: chat\n",
                    .to = "  minAvailable: 2\n  selector:\n    matchLabels:\n      app: talk\n"},
-       .run = no_budget},
+       .run = check_disruption_budget},
       {.id = "HO051",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -227,7 +227,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .source = "Kubernetes: specifying a disruption budget, minAvailable equal to replicas",
        .fix = "allow at least one replica to go",
        .example = {.file = "running/inference.yaml", .from = "minAvailable: 2", .to = "minAvailable: 4"},
-       .run = budget_blocks},
+       .run = check_disruption_budget_drain},
       {.id = "HO052",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -239,7 +239,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/inference.yaml",
                    .from = "readinessProbe:\n            httpGet: {path: /health, port: 8000}",
                    .to = "readinessProbe:\n            tcpSocket: {port: 8000}"},
-       .run = weak_readiness},
+       .run = check_inference_readiness},
       {.id = "HO053",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -248,7 +248,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .source = "enterprise stack guide, resiliency matrix: multiple replicas",
        .fix = "run at least two replicas",
        .example = {.file = "running/inference.yaml", .from = "minReplicas: 4", .to = "minReplicas: 1"},
-       .run = single_replica},
+       .run = check_inference_replicas},
       {.id = "HO054",
        .severity = Severity::note,
        .needs = kConfig,
@@ -259,7 +259,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/inference.yaml",
                    .from = "kind: Deployment, name: chat}",
                    .to = "kind: Deployment, name: talk}"},
-       .run = no_scaler},
+       .run = check_inference_autoscaler},
       {.id = "HO055",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -271,7 +271,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = "running/inference.yaml",
                    .from = "proxy-read-timeout: \"300\"",
                    .to = "proxy-read-timeout: \"30\""},
-       .run = short_timeout},
+       .run = check_inference_route_timeout},
       {.id = "HO056",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -280,7 +280,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .source = "enterprise stack guide, load balancing: least-connection, not round-robin",
        .fix = "balance by load (ewma, leastconn)",
        .example = {.file = "running/inference.yaml", .from = "load-balance: ewma", .to = "load-balance: round_robin"},
-       .run = round_robin},
+       .run = check_inference_route_balancing},
       {.id = "HO057",
        .severity = Severity::error,
        .needs = kConfig,
@@ -292,7 +292,7 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
                    .from = "",
                    .to = "---\napiVersion: cilium.io/v2alpha1\nkind: CiliumBGPPeeringPolicy\nmetadata: {name: "
                          "old}\nspec: {virtualRouters: []}\n"},
-       .run = old_bgp},
+       .run = check_cilium_bgp_resource},
   };
 }
 

@@ -47,7 +47,7 @@ SourceLocation top_of(const config::SettingsFile& file) {
   return name == nullptr ? SourceLocation{file.file, 1, 1} : name->place;
 }
 
-void pinned_script(const CheckInput& input, Report& report) {
+void check_batch_script_hosts(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     const config::Setting<std::string>* option = is_batch_script(app) ? batch_option(app, "--nodelist") : nullptr;
@@ -56,7 +56,7 @@ void pinned_script(const CheckInput& input, Report& report) {
   }
 }
 
-void many_features(const CheckInput& input, Report& report) {
+void check_batch_script_feature_count(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     const config::Setting<std::string>* option = is_batch_script(app) ? batch_option(app, "--constraint") : nullptr;
@@ -67,7 +67,7 @@ void many_features(const CheckInput& input, Report& report) {
   }
 }
 
-void unknown_feature(const CheckInput& input, Report& report) {
+void check_batch_script_features_exist(const CheckInput& input, Report& report) {
   std::set<std::string> features;
   bool any = false;
   each_slurm(input, [&](const config::SettingsFile& file) {
@@ -97,7 +97,7 @@ void unknown_feature(const CheckInput& input, Report& report) {
   }
 }
 
-void no_binding(const CheckInput& input, Report& report) {
+void check_gpu_task_binding(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!asks_for_gpus(app) || batch_option(app, "--gpu-bind") != nullptr ||
@@ -118,7 +118,7 @@ void no_binding(const CheckInput& input, Report& report) {
   }
 }
 
-void not_requeued(const CheckInput& input, Report& report) {
+void check_batch_job_requeue(const CheckInput& input, Report& report) {
   bool off = false;
   SourceLocation where;
   each_slurm(input, [&](const config::SettingsFile& file) {
@@ -138,7 +138,7 @@ void not_requeued(const CheckInput& input, Report& report) {
   }
 }
 
-void select_type(const CheckInput& input, Report& report) {
+void check_slurm_select_type(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* type = file.find("selecttype");
     if (type == nullptr || type->value == "select/cons_tres" || gpu_nodes(file) == nullptr) return;
@@ -146,7 +146,7 @@ void select_type(const CheckInput& input, Report& report) {
   });
 }
 
-void gres_types(const CheckInput& input, Report& report) {
+void check_slurm_gres_types(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* nodes = gpu_nodes(file);
     const config::SettingsFile::Entry* types = file.find("grestypes");
@@ -157,7 +157,7 @@ void gres_types(const CheckInput& input, Report& report) {
   });
 }
 
-void no_topology(const CheckInput& input, Report& report) {
+void check_slurm_topology(const CheckInput& input, Report& report) {
   if (input.has_cluster() && input.cluster().fabric(model::FabricKind::backend).leaves < 2) return;
   each_slurm(input, [&](const config::SettingsFile& file) {
     if (gpu_nodes(file) == nullptr) return;
@@ -171,7 +171,7 @@ void no_topology(const CheckInput& input, Report& report) {
   });
 }
 
-void no_tokens(const CheckInput& input, Report& report) {
+void check_slurm_rest_tokens(const CheckInput& input, Report& report) {
   if (!input.has_cluster() || input.spec().security->slurm_rest.value != model::RestAuth::jwt) return;
   if (!input.spec().security->slurm_rest.place.known()) return;  // nobody said that there is a REST interface
   each_slurm(input, [&](const config::SettingsFile& file) {
@@ -183,7 +183,7 @@ void no_tokens(const CheckInput& input, Report& report) {
   });
 }
 
-void no_authentication(const CheckInput& input, Report& report) {
+void check_slurm_authentication(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* type = file.find("authtype");
     if (type == nullptr || type->value != "auth/none") return;
@@ -191,7 +191,7 @@ void no_authentication(const CheckInput& input, Report& report) {
   });
 }
 
-void no_preemption(const CheckInput& input, Report& report) {
+void check_slurm_preemption(const CheckInput& input, Report& report) {
   if (!input.has_cluster() || input.spec().priorities->size() < 2) return;
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* type = file.find("preempttype");
@@ -202,7 +202,7 @@ void no_preemption(const CheckInput& input, Report& report) {
   });
 }
 
-void limits_not_enforced(const CheckInput& input, Report& report) {
+void check_slurm_account_limits(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* storage = file.find("accountingstoragetype");
     const bool accounts = storage != nullptr && contains(storage->value, "slurmdbd");
@@ -217,7 +217,7 @@ void limits_not_enforced(const CheckInput& input, Report& report) {
   });
 }
 
-void devices_open(const CheckInput& input, Report& report) {
+void check_slurm_device_cgroup(const CheckInput& input, Report& report) {
   for (const config::SettingsFile& file : input.config().settings) {
     if (file.kind != config::SettingsFile::Kind::cgroup) continue;
     const config::SettingsFile::Entry* entry = file.find("constraindevices");
@@ -295,7 +295,7 @@ void each_gpu_line(const CheckInput& input, See see) {
   });
 }
 
-void wrong_gpu_count(const CheckInput& input, Report& report) {
+void check_slurm_gpu_count(const CheckInput& input, Report& report) {
   each_gpu_line(input, [&](const config::SettingsFile::Entry& entry, std::int64_t gpus, const NodeMismatch& found) {
     if (found.other.empty()) return;
     const std::string hosts = fold_hosts(found.other);
@@ -303,7 +303,7 @@ void wrong_gpu_count(const CheckInput& input, Report& report) {
   });
 }
 
-void unknown_hosts(const CheckInput& input, Report& report) {
+void check_slurm_node_names(const CheckInput& input, Report& report) {
   each_gpu_line(input, [&](const config::SettingsFile::Entry& entry, std::int64_t, const NodeMismatch& found) {
     if (found.absent.empty()) return;
     const std::string hosts = fold_hosts(found.absent);
@@ -326,7 +326,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/train.sbatch",
                    .from = "#SBATCH --requeue",
                    .to = "#SBATCH --nodelist=train[001-008]\n#SBATCH --requeue"},
-       .run = pinned_script},
+       .run = check_batch_script_hosts},
       {.id = "HO081",
        .severity = Severity::note,
        .needs = kConfig,
@@ -335,7 +335,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm sbatch(1), --constraint",
        .fix = "keep the feature that matters",
        .example = {.file = "running/train.sbatch", .from = "--constraint=h100", .to = "--constraint=h100&nvme&rail8"},
-       .run = many_features},
+       .run = check_batch_script_feature_count},
       {.id = "HO082",
        .severity = Severity::error,
        .needs = kConfig,
@@ -344,7 +344,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm slurm.conf(5), Features",
        .fix = "correct the feature",
        .example = {.file = "running/train.sbatch", .from = "--constraint=h100", .to = "--constraint=h200"},
-       .run = unknown_feature},
+       .run = check_batch_script_features_exist},
       {.id = "HO083",
        .severity = Severity::note,
        .needs = kConfig,
@@ -354,7 +354,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm sbatch(1), --gpu-bind",
        .fix = "add `--gpu-bind=closest`",
        .example = {.file = "running/train.sbatch", .from = "srun --gpu-bind=closest ", .to = "srun "},
-       .run = no_binding},
+       .run = check_gpu_task_binding},
       {.id = "HO084",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -363,7 +363,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm sbatch(1), --requeue; enterprise stack guide, training job resiliency",
        .fix = "add `--requeue` and resume from a checkpoint",
        .example = {.file = "running/train.sbatch", .from = "#SBATCH --requeue", .to = "#SBATCH --no-requeue"},
-       .run = not_requeued},
+       .run = check_batch_job_requeue},
       {.id = "HO085",
        .severity = Severity::error,
        .needs = kConfig,
@@ -374,7 +374,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/slurm.conf",
                    .from = "SelectType=select/cons_tres",
                    .to = "SelectType=select/linear"},
-       .run = select_type},
+       .run = check_slurm_select_type},
       {.id = "HO086",
        .severity = Severity::error,
        .needs = kConfig,
@@ -383,7 +383,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm slurm.conf(5), GresTypes",
        .fix = "set `GresTypes=gpu`",
        .example = {.file = "running/slurm.conf", .from = "GresTypes=gpu\n", .to = ""},
-       .run = gres_types},
+       .run = check_slurm_gres_types},
       {.id = "HO087",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -394,7 +394,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/slurm.conf",
                    .from = "TopologyPlugin=topology/tree",
                    .to = "TopologyPlugin=topology/default"},
-       .run = no_topology},
+       .run = check_slurm_topology},
       {.id = "HO088",
        .severity = Severity::error,
        .needs = kConfig,
@@ -403,7 +403,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "four-fabric hardening guide, Slurm: AuthAltTypes=auth/jwt",
        .fix = "set `AuthAltTypes=auth/jwt` and its key",
        .example = {.file = "running/slurm.conf", .from = "AuthAltTypes=auth/jwt\n", .to = ""},
-       .run = no_tokens},
+       .run = check_slurm_rest_tokens},
       {.id = "HO089",
        .severity = Severity::error,
        .needs = kConfig,
@@ -412,7 +412,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm slurm.conf(5), AuthType",
        .fix = "set `AuthType=auth/munge` or `auth/slurm`",
        .example = {.file = "running/slurm.conf", .from = "AuthType=auth/munge", .to = "AuthType=auth/none"},
-       .run = no_authentication},
+       .run = check_slurm_authentication},
       {.id = "HO090",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -423,7 +423,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/slurm.conf",
                    .from = "PreemptType=preempt/partition_prio",
                    .to = "PreemptType=preempt/none"},
-       .run = no_preemption},
+       .run = check_slurm_preemption},
       {.id = "HO091",
        .severity = Severity::warning,
        .needs = kConfig,
@@ -434,7 +434,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/slurm.conf",
                    .from = "AccountingStorageEnforce=associations,limits,qos",
                    .to = "AccountingStorageEnforce=associations"},
-       .run = limits_not_enforced},
+       .run = check_slurm_account_limits},
       {.id = "HO092",
        .severity = Severity::error,
        .needs = kConfig,
@@ -443,7 +443,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm cgroup.conf(5), ConstrainDevices",
        .fix = "set `ConstrainDevices=yes`",
        .example = {.file = "running/cgroup.conf", .from = "ConstrainDevices=yes", .to = "ConstrainDevices=no"},
-       .run = devices_open},
+       .run = check_slurm_device_cgroup},
       {.id = "HO093",
        .severity = Severity::error,
        .needs = kConfig,
@@ -452,7 +452,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm slurm.conf(5), Gres; NVIDIA/aicr #1858",
        .fix = "set the server's number of GPUs",
        .example = {.file = "running/slurm.conf", .from = "Gres=gpu:h100:8", .to = "Gres=gpu:h100:4"},
-       .run = wrong_gpu_count},
+       .run = check_slurm_gpu_count},
       {.id = "HO094",
        .severity = Severity::error,
        .needs = kConfig,
@@ -461,7 +461,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm slurm.conf(5), NodeName",
        .fix = "correct the host range",
        .example = {.file = "running/slurm.conf", .from = "NodeName=train[001-016]", .to = "NodeName=train[001-020]"},
-       .run = unknown_hosts},
+       .run = check_slurm_node_names},
   };
 }
 

@@ -14,35 +14,35 @@ void report_crossings(const CheckInput& input, Report& report, CrossingKind kind
 void add_path(Finding& finding, const Reachability& reachability, const ReachViolation& violation);
 
 // --- rules/isolation_design.cc
-void fabrics_exchange_routes(const CheckInput& input, Report& report);
-void default_route_beside_frontend(const CheckInput& input, Report& report);
-void frontend_without_default_route(const CheckInput& input, Report& report);
-void shared_vrf(const CheckInput& input, Report& report);
-void shared_vlan(const CheckInput& input, Report& report);
-void bmcs_open(const CheckInput& input, Report& report);
-void oob_routed_to_frontend(const CheckInput& input, Report& report);
-void oob_routed_to_site(const CheckInput& input, Report& report);
-void data_fabric_linked_to_site(const CheckInput& input, Report& report);
-void shared_ipv6(const CheckInput& input, Report& report);
+void check_route_exchange(const CheckInput& input, Report& report);
+void check_data_fabric_default_route(const CheckInput& input, Report& report);
+void check_frontend_default_route(const CheckInput& input, Report& report);
+void check_shared_vrf(const CheckInput& input, Report& report);
+void check_shared_vlan(const CheckInput& input, Report& report);
+void check_bmc_access(const CheckInput& input, Report& report);
+void check_oob_route_to_frontend(const CheckInput& input, Report& report);
+void check_oob_route_to_site(const CheckInput& input, Report& report);
+void check_data_fabric_external_links(const CheckInput& input, Report& report);
+void check_ipv6_prefix_overlap(const CheckInput& input, Report& report);
 
 // --- rules/isolation_config.cc
-void foreign_vlan(const CheckInput& input, Report& report);
-void forwarding_hosts(const CheckInput& input, Report& report);
-void forwarding_pods(const CheckInput& input, Report& report);
-void routes_between_fabrics(const CheckInput& input, Report& report);
-void vrf_leaks(const CheckInput& input, Report& report);
-void foreign_addresses(const CheckInput& input, Report& report);
-void configured_default_routes(const CheckInput& input, Report& report);
-void bgp_between_fabrics(const CheckInput& input, Report& report);
-void management_in_data_vrf(const CheckInput& input, Report& report);
-void attachment_on_wrong_fabric(const CheckInput& input, Report& report);
-void policy_on_rdma_subnet(const CheckInput& input, Report& report);
+void check_foreign_vlan(const CheckInput& input, Report& report);
+void check_host_forwarding(const CheckInput& input, Report& report);
+void check_pod_forwarding(const CheckInput& input, Report& report);
+void check_static_routes_between_fabrics(const CheckInput& input, Report& report);
+void check_vrf_route_imports(const CheckInput& input, Report& report);
+void check_interface_vrf(const CheckInput& input, Report& report);
+void check_configured_default_routes(const CheckInput& input, Report& report);
+void check_bgp_between_fabrics(const CheckInput& input, Report& report);
+void check_management_vrf(const CheckInput& input, Report& report);
+void check_attachment_fabric(const CheckInput& input, Report& report);
+void check_network_policy_on_rdma_subnet(const CheckInput& input, Report& report);
 
 // --- rules/isolation_acl.cc
-void shadowed_acl_rules(const CheckInput& input, Report& report);
-void unused_acl(const CheckInput& input, Report& report);
-void missing_acl(const CheckInput& input, Report& report);
-void oob_acl_too_wide(const CheckInput& input, Report& report);
-void oob_gateway_without_acl(const CheckInput& input, Report& report);
+void check_shadowed_acl_rules(const CheckInput& input, Report& report);
+void check_unused_acl(const CheckInput& input, Report& report);
+void check_missing_acl(const CheckInput& input, Report& report);
+void check_oob_acl_sources(const CheckInput& input, Report& report);
+void check_oob_gateway_acl(const CheckInput& input, Report& report);
 
 }  // namespace weft::check

@@ -73,7 +73,7 @@ PacketSet intruders(const CheckInput& input) {
 
 }  // namespace
 
-void shadowed_acl_rules(const CheckInput& input, Report& report) {
+void check_shadowed_acl_rules(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     for (const config::AclConfig& acl : config.acls) {
       for (const ShadowedRule& shadowed : shadowed_rules(acl)) {
@@ -89,7 +89,7 @@ void shadowed_acl_rules(const CheckInput& input, Report& report) {
   }
 }
 
-void unused_acl(const CheckInput& input, Report& report) {
+void check_unused_acl(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     if (config.dialect != config::Dialect::nxos) continue;
     const std::string_view text = input.sources().text(config.file);
@@ -106,7 +106,7 @@ void unused_acl(const CheckInput& input, Report& report) {
   }
 }
 
-void missing_acl(const CheckInput& input, Report& report) {
+void check_missing_acl(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     std::set<std::string> told;
     for (const config::InterfaceConfig& interface : config.interfaces) {
@@ -119,7 +119,7 @@ void missing_acl(const CheckInput& input, Report& report) {
   }
 }
 
-void oob_acl_too_wide(const CheckInput& input, Report& report) {
+void check_oob_acl_sources(const CheckInput& input, Report& report) {
   if (!*input.spec().fabrics->oob->jump_only) return;
   const PacketSet outside = intruders(input);
   for (const config::SwitchConfig& config : input.config().switches) {
@@ -142,7 +142,7 @@ void oob_acl_too_wide(const CheckInput& input, Report& report) {
   }
 }
 
-void oob_gateway_without_acl(const CheckInput& input, Report& report) {
+void check_oob_gateway_acl(const CheckInput& input, Report& report) {
   if (!*input.spec().fabrics->oob->jump_only) return;
   for (const config::SwitchConfig& config : input.config().switches) {
     if (!is_oob_switch(input, config)) continue;

@@ -69,7 +69,7 @@ bool touches(const ReachZone& zone, const Interval& range) {
 
 }  // namespace
 
-void foreign_vlan(const CheckInput& input, Report& report) {
+void check_foreign_vlan(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   const bool oob_on_frontend = *input.spec().fabrics->oob->uplink_to_frontend;
   std::map<std::pair<int, int>, Seen> found;  // by VLAN and the fabric of the switch
@@ -97,35 +97,35 @@ void foreign_vlan(const CheckInput& input, Report& report) {
   }
 }
 
-void forwarding_hosts(const CheckInput& input, Report& report) {
+void check_host_forwarding(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::forwarding_host, true);
 }
 
-void forwarding_pods(const CheckInput& input, Report& report) {
+void check_pod_forwarding(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::forwarding_pod, true);
 }
 
-void routes_between_fabrics(const CheckInput& input, Report& report) {
+void check_static_routes_between_fabrics(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::static_route, true);
 }
 
-void vrf_leaks(const CheckInput& input, Report& report) {
+void check_vrf_route_imports(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::vrf_import, true);
 }
 
-void foreign_addresses(const CheckInput& input, Report& report) {
+void check_interface_vrf(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::foreign_address, true);
 }
 
-void bgp_between_fabrics(const CheckInput& input, Report& report) {
+void check_bgp_between_fabrics(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::bgp_session, true);
 }
 
-void management_in_data_vrf(const CheckInput& input, Report& report) {
+void check_management_vrf(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::management_port, true);
 }
 
-void configured_default_routes(const CheckInput& input, Report& report) {
+void check_configured_default_routes(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   const std::string& frontend = input.spec().fabrics->frontend->vrf->text;
   for (const config::SwitchConfig& config : input.config().switches) {
@@ -154,7 +154,7 @@ void configured_default_routes(const CheckInput& input, Report& report) {
 }
 
 // A secondary network of pods belongs to the backend or to storage, and to one of them alone.
-void attachment_on_wrong_fabric(const CheckInput& input, Report& report) {
+void check_attachment_fabric(const CheckInput& input, Report& report) {
   const std::vector<ReachZone>& zones = input.reachability().zones();
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     std::vector<std::string> on;
@@ -176,7 +176,7 @@ void attachment_on_wrong_fabric(const CheckInput& input, Report& report) {
   }
 }
 
-void policy_on_rdma_subnet(const CheckInput& input, Report& report) {
+void check_network_policy_on_rdma_subnet(const CheckInput& input, Report& report) {
   const std::vector<ReachZone>& zones = input.reachability().zones();
   for (const config::KubeObject& object : input.config().objects) {
     if (!object.kind.ends_with("NetworkPolicy")) continue;

@@ -115,11 +115,11 @@ void report_crossings(const CheckInput& input, Report& report, CrossingKind kind
   }
 }
 
-void fabrics_exchange_routes(const CheckInput& input, Report& report) {
+void check_route_exchange(const CheckInput& input, Report& report) {
   report_crossings(input, report, CrossingKind::routes_to, false);
 }
 
-void default_route_beside_frontend(const CheckInput& input, Report& report) {
+void check_data_fabric_default_route(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!has(input, kind) || !*fabric.default_route) continue;
@@ -128,13 +128,13 @@ void default_route_beside_frontend(const CheckInput& input, Report& report) {
   }
 }
 
-void frontend_without_default_route(const CheckInput& input, Report& report) {
+void check_frontend_default_route(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = input.cluster().data_fabric_spec(model::FabricKind::frontend);
   if (!has(input, model::FabricKind::frontend) || *fabric.default_route) return;
   report.at(fabric.default_route, fabric.place, "frontend", "hosts have no default route on the frontend");
 }
 
-void shared_vrf(const CheckInput& input, Report& report) {
+void check_shared_vrf(const CheckInput& input, Report& report) {
   const std::vector<Labels> labels = all_labels(input);
   for (std::size_t j = 1; j < labels.size(); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
@@ -155,7 +155,7 @@ void shared_vrf(const CheckInput& input, Report& report) {
   }
 }
 
-void shared_vlan(const CheckInput& input, Report& report) {
+void check_shared_vlan(const CheckInput& input, Report& report) {
   const std::vector<Labels> labels = all_labels(input);
   for (std::size_t j = 1; j < labels.size(); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
@@ -173,7 +173,7 @@ void shared_vlan(const CheckInput& input, Report& report) {
   }
 }
 
-void bmcs_open(const CheckInput& input, Report& report) {
+void check_bmc_access(const CheckInput& input, Report& report) {
   const model::OobSpec& oob = *input.spec().fabrics->oob;
   if (!has(input, model::FabricKind::oob) || *oob.jump_only) return;
   const Reachability& reachability = input.reachability();
@@ -200,15 +200,15 @@ void bmcs_open(const CheckInput& input, Report& report) {
   if (path != nullptr) add_path(finding, reachability, shown);
 }
 
-void oob_routed_to_frontend(const CheckInput& input, Report& report) {
+void check_oob_route_to_frontend(const CheckInput& input, Report& report) {
   report_gateway(input, report, model::Whereabouts::frontend, "the out-of-band VRF routes to the frontend");
 }
 
-void oob_routed_to_site(const CheckInput& input, Report& report) {
+void check_oob_route_to_site(const CheckInput& input, Report& report) {
   report_gateway(input, report, model::Whereabouts::site, "the out-of-band VRF routes to the site's network");
 }
 
-void data_fabric_linked_to_site(const CheckInput& input, Report& report) {
+void check_data_fabric_external_links(const CheckInput& input, Report& report) {
   const Reachability& reachability = input.reachability();
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
@@ -226,7 +226,7 @@ void data_fabric_linked_to_site(const CheckInput& input, Report& report) {
   }
 }
 
-void shared_ipv6(const CheckInput& input, Report& report) {
+void check_ipv6_prefix_overlap(const CheckInput& input, Report& report) {
   for (std::size_t j = 1; j < std::size(kDataFabrics); ++j) {
     for (std::size_t i = 0; i < j; ++i) {
       const model::FabricSpec& a = input.cluster().data_fabric_spec(kDataFabrics[i]);

@@ -28,14 +28,14 @@ void leans(const CheckInput& input, Report& report, const model::Sourced<T>& giv
   }
 }
 
-void over_frontend(const CheckInput& input, Report& report) {
+void check_oob_uplink(const CheckInput& input, Report& report) {
   if (!*oob(input).uplink_to_frontend) return;
   leans(input, report, oob(input).uplink_to_frontend, "fabrics.oob.uplink_to_frontend",
         fmt::format("out-of-band leaves hang off the frontend: with it down, {} devices cannot be reached",
                     input.lifeline().unreachable().size()));
 }
 
-void entry_over_frontend(const CheckInput& input, Report& report) {
+void check_oob_entry(const CheckInput& input, Report& report) {
   if (*oob(input).entry != model::OobEntry::frontend) return;
   leans(input, report, oob(input).entry, "fabrics.oob.entry", "people reach the jump hosts through the frontend");
 }
@@ -46,22 +46,22 @@ void service_on_frontend(const CheckInput& input, Report& report, const model::S
   leans(input, report, where, std::string("fabrics.oob.services.") + key, std::move(message));
 }
 
-void dns_on_frontend(const CheckInput& input, Report& report) {
+void check_oob_dns(const CheckInput& input, Report& report) {
   service_on_frontend(input, report, oob(input).services->dns, "dns", "names of BMCs are resolved on the frontend");
 }
-void dhcp_on_frontend(const CheckInput& input, Report& report) {
+void check_oob_dhcp(const CheckInput& input, Report& report) {
   service_on_frontend(input, report, oob(input).services->dhcp, "dhcp",
                       "BMCs get their addresses from a service on the frontend");
 }
-void directory_on_frontend(const CheckInput& input, Report& report) {
+void check_oob_directory(const CheckInput& input, Report& report) {
   service_on_frontend(input, report, oob(input).services->directory, "directory",
                       "logins to jump hosts and BMCs are checked by a directory on the frontend");
 }
-void time_on_frontend(const CheckInput& input, Report& report) {
+void check_oob_time(const CheckInput& input, Report& report) {
   service_on_frontend(input, report, oob(input).services->time, "time", "time comes from a service on the frontend");
 }
 
-void service_out_of_reach(const CheckInput& input, Report& report) {
+void check_oob_service_reachability(const CheckInput& input, Report& report) {
   if (*oob(input).gateway != model::Whereabouts::none) return;
   const model::OobServicesSpec& services = *oob(input).services;
   const std::pair<const char*, const model::Sourced<model::Whereabouts>*> all[] = {
@@ -73,7 +73,7 @@ void service_out_of_reach(const CheckInput& input, Report& report) {
   }
 }
 
-void credentials_in_cluster(const CheckInput& input, Report& report) {
+void check_credential_location(const CheckInput& input, Report& report) {
   const model::Sourced<std::string>& credentials = oob(input).credentials;
   if (!credentials.has_value() || !kept_in_kubernetes(*credentials)) return;
   leans(input, report, credentials, "fabrics.oob.credentials",
@@ -87,14 +87,14 @@ const model::PoolSpec* jump_pool(const CheckInput& input) {
   return nullptr;
 }
 
-void no_jump_host(const CheckInput& input, Report& report) {
+void check_jump_host_exists(const CheckInput& input, Report& report) {
   if (!input.lifeline().jump_hosts().empty()) return;
   report.add("oob", section(input, input.spec().pools.place),
              fmt::format("no jump host leads to the BMCs of {} devices",
                          input.lifeline().reachable() + input.lifeline().unreachable().size()));
 }
 
-void one_jump_host(const CheckInput& input, Report& report) {
+void check_jump_host_redundancy(const CheckInput& input, Report& report) {
   const std::vector<model::DeviceId>& hosts = input.lifeline().jump_hosts();
   if (hosts.size() != 1) return;
   const model::PoolSpec& pool = *jump_pool(input);
@@ -115,7 +115,7 @@ bool jumps_in_one_rack(const CheckInput& input) {
   return input.lifeline().jump_hosts().size() > 1 && racks.size() == 1;
 }
 
-void jump_hosts_together(const CheckInput& input, Report& report) {
+void check_jump_host_racks(const CheckInput& input, Report& report) {
   if (!jumps_in_one_rack(input)) return;
   const model::PoolSpec& pool = *jump_pool(input);
   const model::RackId rack = input.cluster().device(input.lifeline().jump_hosts().front()).rack;
@@ -124,7 +124,7 @@ void jump_hosts_together(const CheckInput& input, Report& report) {
                          rack == model::kNone<model::RackId> ? "-" : input.cluster().rack(rack).name));
 }
 
-void jump_hosts_on_one_leaf(const CheckInput& input, Report& report) {
+void check_jump_host_leaves(const CheckInput& input, Report& report) {
   const std::vector<model::DeviceId>& hosts = input.lifeline().jump_hosts();
   if (hosts.size() < 2 || jumps_in_one_rack(input)) return;
   std::set<std::uint32_t> leaves;
@@ -142,7 +142,7 @@ void jump_hosts_on_one_leaf(const CheckInput& input, Report& report) {
                          input.cluster().name_of(leaf), input.lifeline().worst_loss().devices));
 }
 
-void jump_host_in_band(const CheckInput& input, Report& report) {
+void check_jump_host_oob_port(const CheckInput& input, Report& report) {
   const std::vector<model::DeviceId>& hosts = input.lifeline().jump_hosts();
   std::vector<std::string> names;
   for (const model::DeviceId id : hosts) {
@@ -178,13 +178,13 @@ bool same_vendor_everywhere(const CheckInput& input) {
   return fabrics > 0 && mine != "generic";
 }
 
-void same_vendor(const CheckInput& input, Report& report) {
+void check_vendor_diversity(const CheckInput& input, Report& report) {
   if (!same_vendor_everywhere(input)) return;
   report.at(oob(input).leaf, section(input, oob(input).place), "oob",
             fmt::format("out-of-band and data fabrics all are {}'s", vendor_of(input, *oob(input).leaf)));
 }
 
-void same_system(const CheckInput& input, Report& report) {
+void check_switch_os_diversity(const CheckInput& input, Report& report) {
   if (same_vendor_everywhere(input)) return;
   const std::string mine = system_of(input, oob(input).system, *oob(input).leaf);
   std::string shared;
@@ -201,7 +201,7 @@ void same_system(const CheckInput& input, Report& report) {
             fmt::format("out-of-band runs {} as the {} does", mine, shared));
 }
 
-void one_aggregation(const CheckInput& input, Report& report) {
+void check_oob_aggregation(const CheckInput& input, Report& report) {
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::oob);
   if (*oob(input).uplink_to_frontend || plan.leaves < 2 || (plan.spines > 1 && *oob(input).uplinks > 1)) return;
   const LifelineLoss& worst = input.lifeline().worst_loss();
@@ -214,13 +214,13 @@ void one_aggregation(const CheckInput& input, Report& report) {
                   worst.devices));
 }
 
-void no_spare_ports(const CheckInput& input, Report& report) {
+void check_oob_spare_ports(const CheckInput& input, Report& report) {
   if (*oob(input).spare_percent >= kSparePercent) return;
   report.at(oob(input).spare_percent, section(input, oob(input).place), "oob",
             fmt::format("{}% of the out-of-band ports are kept free", *oob(input).spare_percent));
 }
 
-void default_vlan(const CheckInput& input, Report& report) {
+void check_oob_vlan(const CheckInput& input, Report& report) {
   if (*oob(input).vlan != 1) return;
   report.at(oob(input).vlan, section(input, oob(input).place), "oob", "management traffic is in VLAN 1");
 }
@@ -241,7 +241,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "    vlan: 999\n",
                    .to = "    vlan: 999\n    uplink_to_frontend: true\n"},
-       .run = over_frontend},
+       .run = check_oob_uplink},
       {.id = "OB002",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -250,7 +250,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "four-fabric guide: out-of-band access by VPN or a dedicated jump host",
        .fix = "set `entry: vpn`, `cellular` or `console`",
        .example = {.file = "pod16.yaml", .from = "    entry: vpn\n", .to = "    entry: frontend\n"},
-       .run = entry_over_frontend},
+       .run = check_oob_entry},
       {.id = "OB003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -261,7 +261,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = kServices,
                    .to = "    services: {dns: frontend, dhcp: oob, directory: none, time: oob}\n"},
-       .run = dns_on_frontend},
+       .run = check_oob_dns},
       {.id = "OB004",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -272,7 +272,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = kServices,
                    .to = "    services: {dns: oob, dhcp: frontend, directory: none, time: oob}\n"},
-       .run = dhcp_on_frontend},
+       .run = check_oob_dhcp},
       {.id = "OB005",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -284,7 +284,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = kServices,
                    .to = "    services: {dns: oob, dhcp: oob, directory: frontend, time: oob}\n"},
-       .run = directory_on_frontend},
+       .run = check_oob_directory},
       {.id = "OB006",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -295,7 +295,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = kServices,
                    .to = "    services: {dns: oob, dhcp: oob, directory: none, time: frontend}\n"},
-       .run = time_on_frontend},
+       .run = check_oob_time},
       {.id = "OB007",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -306,7 +306,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = kServices,
                    .to = "    services: {dns: oob, dhcp: oob, directory: none, time: site}\n"},
-       .run = service_out_of_reach},
+       .run = check_oob_service_reachability},
       {.id = "OB008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -315,7 +315,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "recovery path independent of what it recovers",
        .fix = "keep them in a vault outside of the cluster",
        .example = {.file = "pod16.yaml", .from = "credentials: vault:oob/bmc", .to = "credentials: kubernetes:oob/bmc"},
-       .run = credentials_in_cluster},
+       .run = check_credential_location},
       {.id = "OB009",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -325,7 +325,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "four-fabric guide: access through a dedicated management jump host; NSA and CISA, Harden BMCs (2023)",
        .fix = "add a pool with `role: jump`",
        .example = {.file = "pod16.yaml", .from = "  - {name: jump, role: jump, server: jump-1u, count: 2}\n", .to = ""},
-       .run = no_jump_host},
+       .run = check_jump_host_exists},
       {.id = "OB010",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -334,7 +334,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "four-fabric guide: redundancy of the out-of-band network",
        .fix = "add a second one in another rack",
        .example = {.file = "pod16.yaml", .from = "server: jump-1u, count: 2}", .to = "server: jump-1u, count: 1}"},
-       .run = one_jump_host},
+       .run = check_jump_host_redundancy},
       {.id = "OB011",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -345,7 +345,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "server: jump-1u, count: 2}",
                    .to = "server: jump-1u, count: 2, per_rack: 2}"},
-       .run = jump_hosts_together},
+       .run = check_jump_host_racks},
       {.id = "OB012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -357,7 +357,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "",
                    .to = "\ncables:\n  - {from: \"jump001:mgmt1\", to: \"oob-leaf002:p47\"}\n"},
-       .run = jump_hosts_on_one_leaf},
+       .run = check_jump_host_leaves},
       {.id = "OB013",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -368,7 +368,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "server: jump-1u, count: 2}",
                    .to = "server: jump-1u, count: 2, links: {oob: 1}}"},
-       .run = jump_host_in_band},
+       .run = check_jump_host_oob_port},
       {.id = "OB014",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -378,7 +378,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "four-fabric guide: vendor-diverse out-of-band",
        .fix = "choose out-of-band switches of another vendor",
        .example = {.file = "pod16.yaml", .from = "    leaf: nexus-9348gc-fx3\n", .to = "    leaf: sn2201\n"},
-       .run = same_vendor},
+       .run = check_vendor_diversity},
       {.id = "OB015",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -387,7 +387,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "four-fabric guide: vendor-diverse out-of-band",
        .fix = "choose another network operating system",
        .example = {.file = "pod16.yaml", .from = "    leaf: nexus-9348gc-fx3\n", .to = "    leaf: plain-1g-48\n"},
-       .run = same_system},
+       .run = check_switch_os_diversity},
       {.id = "OB016",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -396,7 +396,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "four-fabric guide: redundancy of the out-of-band network",
        .fix = "set `uplinks: 2`",
        .example = {.file = "pod16.yaml", .from = "    vlan: 999\n", .to = "    vlan: 999\n    uplinks: 1\n"},
-       .run = one_aggregation},
+       .run = check_oob_aggregation},
       {.id = "OB017",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -406,7 +406,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "operators' practice: a tenth of the management ports spare",
        .fix = "set `spare_percent: 10`",
        .example = {.file = "pod16.yaml", .from = "spare_percent: 15 ", .to = "spare_percent: 9 "},
-       .run = no_spare_ports},
+       .run = check_oob_spare_ports},
       {.id = "OB018",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -415,7 +415,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .source = "NSA network infrastructure security guide (2023): do not use VLAN 1",
        .fix = "choose another `vlan`",
        .example = {.file = "pod16.yaml", .from = "    vlan: 999\n", .to = "    vlan: 1\n"},
-       .run = default_vlan},
+       .run = check_oob_vlan},
   };
 }
 

@@ -13,12 +13,12 @@ constexpr std::int64_t kCipherGood = 17;  // RAKP-HMAC-SHA256, HMAC-SHA256-128, 
 const model::OobSpec& oob(const CheckInput& input) { return *input.spec().fabrics->oob; }
 const model::BmcSpec& bmc(const CheckInput& input) { return *oob(input).bmc; }
 
-void no_syslog(const CheckInput& input, Report& report) {
+void check_bmc_syslog(const CheckInput& input, Report& report) {
   if (oob(input).syslog.has_value()) return;
   report.add("oob", section(input, oob(input).place), "access to BMCs and switches is logged nowhere");
 }
 
-void syslog_in_band(const CheckInput& input, Report& report) {
+void check_oob_syslog_location(const CheckInput& input, Report& report) {
   const model::Sourced<std::string>& syslog = oob(input).syslog;
   if (!syslog.has_value()) return;
   const std::string_view fabric = data_fabric_of(input, *syslog);
@@ -27,7 +27,7 @@ void syslog_in_band(const CheckInput& input, Report& report) {
             fmt::format("the log of the out-of-band network is kept on the {} ({})", fabric, *syslog));
 }
 
-void syslog_taken(const CheckInput& input, Report& report) {
+void check_syslog_address(const CheckInput& input, Report& report) {
   const model::Sourced<std::string>& syslog = oob(input).syslog;
   const Result<Ipv4> address = parse_ipv4(syslog.has_value() ? *syslog : "");
   if (!address.ok()) return;
@@ -40,7 +40,7 @@ void syslog_taken(const CheckInput& input, Report& report) {
   }
 }
 
-void no_credentials(const CheckInput& input, Report& report) {
+void check_bmc_credential_source(const CheckInput& input, Report& report) {
   if (oob(input).credentials.has_value()) return;
   report.add("oob", section(input, oob(input).place), "nothing says where the BMCs' credentials are");
 }
@@ -55,7 +55,7 @@ bool is_reference(std::string_view text) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '+'; });
 }
 
-void secret_in_file(const CheckInput& input, Report& report) {
+void check_bmc_password_in_file(const CheckInput& input, Report& report) {
   const model::Sourced<std::string>& credentials = oob(input).credentials;
   if (!credentials.has_value() || is_reference(*credentials)) return;
   report
@@ -64,18 +64,18 @@ void secret_in_file(const CheckInput& input, Report& report) {
       .length = static_cast<std::uint16_t>(std::min<std::size_t>(credentials->size(), 200));
 }
 
-void default_credentials(const CheckInput& input, Report& report) {
+void check_bmc_factory_password(const CheckInput& input, Report& report) {
   if (!*bmc(input).default_credentials) return;
   report.at(bmc(input).default_credentials, section(input, oob(input).place), "bmc",
             "some BMCs still have the maker's password");
 }
 
-void shared_password(const CheckInput& input, Report& report) {
+void check_bmc_shared_password(const CheckInput& input, Report& report) {
   if (*bmc(input).unique_passwords) return;
   report.at(bmc(input).unique_passwords, section(input, oob(input).place), "bmc", "one password opens every BMC");
 }
 
-void ipmi_on(const CheckInput& input, Report& report) {
+void check_ipmi_over_lan(const CheckInput& input, Report& report) {
   if (!*bmc(input).ipmi_over_lan) return;
   report.at(bmc(input).ipmi_over_lan, section(input, oob(input).place), "bmc", "BMCs answer IPMI over the network");
 }
@@ -85,12 +85,12 @@ bool allows(const CheckInput& input, std::int64_t suite) {
   return std::find(suites.begin(), suites.end(), suite) != suites.end();
 }
 
-void cipher_zero(const CheckInput& input, Report& report) {
+void check_ipmi_cipher_zero(const CheckInput& input, Report& report) {
   if (!allows(input, 0)) return;
   report.at(bmc(input).cipher_suites, section(input, oob(input).place), "bmc", "BMCs accept cipher suite 0");
 }
 
-void weak_cipher(const CheckInput& input, Report& report) {
+void check_ipmi_cipher_suites(const CheckInput& input, Report& report) {
   std::string weak;
   for (const std::int64_t suite : *bmc(input).cipher_suites) {
     if (suite != 0 && suite != kCipherGood) weak += fmt::format("{}{}", weak.empty() ? "" : ", ", suite);
@@ -101,29 +101,29 @@ void weak_cipher(const CheckInput& input, Report& report) {
                         weak.find(',') == std::string::npos ? "" : "s", weak, kCipherGood));
 }
 
-void tls_unchecked(const CheckInput& input, Report& report) {
+void check_bmc_certificates(const CheckInput& input, Report& report) {
   if (*bmc(input).verify_tls) return;
   report.at(bmc(input).verify_tls, section(input, oob(input).place), "bmc", "nobody checks the BMCs' certificates");
 }
 
-void no_firewall(const CheckInput& input, Report& report) {
+void check_bmc_firewall(const CheckInput& input, Report& report) {
   if (*bmc(input).firewall) return;
   report.at(bmc(input).firewall, section(input, oob(input).place), "bmc", "BMCs answer any address");
 }
 
-void host_interface(const CheckInput& input, Report& report) {
+void check_bmc_host_interface(const CheckInput& input, Report& report) {
   if (!*bmc(input).host_interface) return;
   report.at(bmc(input).host_interface, section(input, oob(input).place), "bmc",
             "the operating system of a server may talk to its BMC without restriction");
 }
 
-void firmware_unmeasured(const CheckInput& input, Report& report) {
+void check_bmc_firmware_attestation(const CheckInput& input, Report& report) {
   if (*bmc(input).firmware_measured) return;
   report.at(bmc(input).firmware_measured, section(input, oob(input).place), "bmc",
             "firmware of BMCs is not held against a list of known images");
 }
 
-void no_backup(const CheckInput& input, Report& report) {
+void check_oob_switch_backups(const CheckInput& input, Report& report) {
   if (*oob(input).config_backup) return;
   report.at(oob(input).config_backup, section(input, oob(input).place), "oob",
             "configurations of out-of-band switches are kept nowhere else");
@@ -157,7 +157,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "four-fabric hardening guide: log every access centrally",
        .fix = "set `syslog` to a server on the out-of-band network",
        .example = {.file = "pod16.yaml", .from = "    syslog: 10.128.0.10\n", .to = ""},
-       .run = no_syslog},
+       .run = check_bmc_syslog},
       {.id = "OB020",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -166,7 +166,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "four-fabric hardening guide: log every access centrally",
        .fix = "log to a server on the out-of-band network",
        .example = {.file = "pod16.yaml", .from = "    syslog: 10.128.0.10\n", .to = "    syslog: 10.20.50.5\n"},
-       .run = syslog_in_band},
+       .run = check_oob_syslog_location},
       {.id = "OB021",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -175,7 +175,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = kGuide,
        .fix = "set `credentials` to a reference such as vault:path",
        .example = {.file = "pod16.yaml", .from = "    credentials: vault:oob/bmc\n", .to = ""},
-       .run = no_credentials},
+       .run = check_bmc_credential_source},
       {.id = "OB022",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -184,7 +184,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = kGuide,
        .fix = "put a reference there (vault:path) and change the password",
        .example = {.file = "pod16.yaml", .from = "credentials: vault:oob/bmc", .to = "credentials: Calvin-2024"},
-       .run = secret_in_file},
+       .run = check_bmc_password_in_file},
       {.id = "OB023",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -196,7 +196,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "unique_passwords: true}",
                    .to = "unique_passwords: true, default_credentials: true}"},
-       .run = default_credentials},
+       .run = check_bmc_factory_password},
       {.id = "OB024",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -205,7 +205,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "CVE-2013-4786; NVIDIA infrastructure controllers rotate to a password for each BMC",
        .fix = "give every BMC a password of its own",
        .example = {.file = "pod16.yaml", .from = "unique_passwords: true", .to = "unique_passwords: false"},
-       .run = shared_password},
+       .run = check_bmc_shared_password},
       {.id = "OB025",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -215,7 +215,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "CVE-2013-4786 (IPMI 2.0 RAKP)",
        .fix = "use Redfish and set `ipmi_over_lan: false`",
        .example = {.file = "pod16.yaml", .from = "ipmi_over_lan: false", .to = "ipmi_over_lan: true"},
-       .run = ipmi_on},
+       .run = check_ipmi_over_lan},
       {.id = "OB026",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -224,7 +224,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "CVE-2013-4782 and its kin; IPMI 2.0, table 22-20",
        .fix = "allow suite 17 alone",
        .example = {.file = "pod16.yaml", .from = "cipher_suites: [17]", .to = "cipher_suites: [0, 17]"},
-       .run = cipher_zero},
+       .run = check_ipmi_cipher_zero},
       {.id = "OB027",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -234,7 +234,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "IPMI 2.0 errata 7, suite 17; Canonical MAAS warns of any other",
        .fix = "allow suite 17 alone",
        .example = {.file = "pod16.yaml", .from = "cipher_suites: [17]", .to = "cipher_suites: [3, 17]"},
-       .run = weak_cipher},
+       .run = check_ipmi_cipher_suites},
       {.id = "OB028",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -245,7 +245,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "unique_passwords: true}",
                    .to = "unique_passwords: true, verify_tls: false}"},
-       .run = tls_unchecked},
+       .run = check_bmc_certificates},
       {.id = "OB029",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -258,7 +258,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "unique_passwords: true}",
                    .to = "unique_passwords: true, firewall: false}"},
-       .run = no_firewall},
+       .run = check_bmc_firewall},
       {.id = "OB030",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -270,7 +270,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "unique_passwords: true}",
                    .to = "unique_passwords: true, host_interface: true}"},
-       .run = host_interface},
+       .run = check_bmc_host_interface},
       {.id = "OB031",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -282,7 +282,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
                    .from = kBmc,
                    .to = "    bmc: {ipmi_over_lan: false, cipher_suites: [17], unique_passwords: true, "
                          "firmware_measured: false}\n"},
-       .run = firmware_unmeasured},
+       .run = check_bmc_firmware_attestation},
       {.id = "OB032",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -291,7 +291,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "four-fabric guide: back up out-of-band switch configurations",
        .fix = "set `config_backup: true`",
        .example = {.file = "pod16.yaml", .from = "    config_backup: true\n", .to = "    config_backup: false\n"},
-       .run = no_backup},
+       .run = check_oob_switch_backups},
       {.id = "OB039",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -300,7 +300,7 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .source = "address plan of the cluster (`weft show addresses --fabric oob`)",
        .fix = "choose an address that the plan leaves free",
        .example = {.file = "pod16.yaml", .from = "    syslog: 10.128.0.10\n", .to = "    syslog: 10.128.0.16\n"},
-       .run = syslog_taken},
+       .run = check_syslog_address},
   };
 }
 

@@ -25,7 +25,7 @@ SourceLocation start_of(const config::SwitchConfig& config) {
   return SourceLocation{config.file, 1, 1};
 }
 
-void telnet(const CheckInput& input, Report& report) {
+void check_telnet_enabled(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     const config::Setting<bool>& setting = config.management.telnet;
     if (!setting.given() || !*setting) continue;
@@ -33,7 +33,7 @@ void telnet(const CheckInput& input, Report& report) {
   }
 }
 
-void factory_users(const CheckInput& input, Report& report) {
+void check_factory_accounts(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     for (const config::Setting<std::string>& user : config.management.default_users) {
       report.add(subject_of(input, config), user.place, fmt::format("account `{}` looks factory-made", *user));
@@ -41,7 +41,7 @@ void factory_users(const CheckInput& input, Report& report) {
   }
 }
 
-void guessable_community(const CheckInput& input, Report& report) {
+void check_snmp_community(const CheckInput& input, Report& report) {
   static constexpr std::array<std::string_view, 5> kGuessed = {"public", "private", "cisco", "admin", "community"};
   for (const config::SwitchConfig& config : input.config().switches) {
     for (const config::Setting<std::string>& community : config.management.snmp_communities) {
@@ -51,7 +51,7 @@ void guessable_community(const CheckInput& input, Report& report) {
   }
 }
 
-void unlogged_switch(const CheckInput& input, Report& report) {
+void check_switch_syslog(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     if (!config.management.syslog.empty()) continue;
     report.add(subject_of(input, config), start_of(config), "the switch logs to nobody");
@@ -59,7 +59,7 @@ void unlogged_switch(const CheckInput& input, Report& report) {
 }
 
 // NX-OS falls back to local accounts by itself when no server answers.
-void no_local_login(const CheckInput& input, Report& report) {
+void check_local_login(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     const std::vector<config::Setting<std::string>>& methods = config.management.aaa_methods;
     if (methods.empty() || config.dialect == config::Dialect::nxos) continue;
@@ -72,7 +72,7 @@ void no_local_login(const CheckInput& input, Report& report) {
 }
 
 // What the switch asks while it is being rescued must not be on the far side of what it carries.
-void asks_in_band(const CheckInput& input, Report& report) {
+void check_switch_service_addresses(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     const config::ManagementConfig& management = config.management;
     const std::pair<const char*, const std::vector<config::Setting<std::string>>*> all[] = {
@@ -103,7 +103,7 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
        .source = "NSA network infrastructure security guide (2023)",
        .fix = "use SSH: `no feature telnet`",
        .example = {.file = "running/oob-leaf001.cfg", .from = "", .to = "\nfeature telnet\n"},
-       .run = telnet},
+       .run = check_telnet_enabled},
       {.id = "OB034",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -114,7 +114,7 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "\nusername cisco password 0 cisco role network-admin\n"},
-       .run = factory_users},
+       .run = check_factory_accounts},
       {.id = "OB035",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -125,7 +125,7 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "\nsnmp-server community public group network-operator\n"},
-       .run = guessable_community},
+       .run = check_snmp_community},
       {.id = "OB036",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -134,7 +134,7 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
        .source = "four-fabric hardening guide: log every access centrally",
        .fix = "add a syslog server on the out-of-band network",
        .example = {.file = "running/oob-leaf001.cfg", .from = "logging server", .to = "no logging console\n!"},
-       .run = unlogged_switch},
+       .run = check_switch_syslog},
       {.id = "OB037",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -145,7 +145,7 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/be-spine001.json",
                    .from = "\"DEVICE_METADATA\": {",
                    .to = "\"AAA\": {\"authentication\": {\"login\": \"tacacs+\"}},\n  \"DEVICE_METADATA\": {"},
-       .run = no_local_login},
+       .run = check_local_login},
       {.id = "OB038",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -154,7 +154,7 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
        .source = "recovery path independent of what it recovers",
        .fix = "use servers on the out-of-band network",
        .example = {.file = "running/oob-leaf001.cfg", .from = "", .to = "\nntp server 10.20.50.5 use-vrf oob\n"},
-       .run = asks_in_band},
+       .run = check_switch_service_addresses},
   };
 }
 

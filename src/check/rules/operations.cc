@@ -12,29 +12,29 @@ namespace {
 
 const model::OperationsSpec& operations(const CheckInput& input) { return input.spec().operations.value; }
 
-void by_hand(const CheckInput& input, Report& report) {
+void check_manual_configuration(const CheckInput& input, Report& report) {
   if (operations(input).configuration.value == model::Handling::automatic) return;
   report.at(operations(input).configuration, operations(input).place, "operations",
             fmt::format("{} devices are configured by hand", input.cluster().devices().size()));
 }
 
-void people_repair(const CheckInput& input, Report& report) {
+void check_manual_repair(const CheckInput& input, Report& report) {
   if (operations(input).remediation.value == model::Handling::automatic) return;
   report.at(operations(input).remediation, operations(input).place, "operations",
             "ill nodes are found and drained by people");
 }
 
-void unwatched(const CheckInput& input, Report& report) {
+void check_monitoring(const CheckInput& input, Report& report) {
   if (operations(input).monitoring.value) return;
   report.at(operations(input).monitoring, operations(input).place, "operations", "nothing is monitored");
 }
 
-void gpus_unwatched(const CheckInput& input, Report& report) {
+void check_gpu_monitoring(const CheckInput& input, Report& report) {
   if (operations(input).gpu_metrics.value || input.cluster().gpu_count() == 0) return;
   report.at(operations(input).gpu_metrics, operations(input).place, "operations", "GPU health is not measured");
 }
 
-void recovery_untested(const CheckInput& input, Report& report) {
+void check_recovery_test(const CheckInput& input, Report& report) {
   bool training = false;
   for (const model::PoolSpec& pool : input.spec().pools.value)
     training = training || pool.role.value == model::PoolRole::training;
@@ -50,7 +50,7 @@ const model::Sourced<model::ChecklistState>* item(const CheckInput& input, std::
   return nullptr;
 }
 
-void gpus_first(const CheckInput& input, Report& report) {
+void check_procurement_order(const CheckInput& input, Report& report) {
   const model::Sourced<model::ChecklistState>* gpus = item(input, "procurement.gpus");
   const model::Sourced<model::ChecklistState>* switches = item(input, "procurement.switches");
   if (gpus == nullptr || gpus->value != model::ChecklistState::done) return;
@@ -58,7 +58,7 @@ void gpus_first(const CheckInput& input, Report& report) {
   report.add("procurement", gpus->place, "GPUs are ordered and switches are not");
 }
 
-void wrong_mix(const CheckInput& input, Report& report) {
+void check_pool_mix(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& work = input.spec().workload.value;
   if (!work.inference_percent.from_file() && !work.training_percent.from_file()) return;
   std::int64_t inference = 0;
@@ -85,7 +85,7 @@ void wrong_mix(const CheckInput& input, Report& report) {
 }
 
 // Equal complaints about one file are one finding: a slip in a template repeats for every port.
-void unreadable_lines(const CheckInput& input, Report& report) {
+void check_unreadable_config_lines(const CheckInput& input, Report& report) {
   struct Group {
     Diagnostic first;
     std::size_t count = 0;
@@ -152,7 +152,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .source = "common mistakes of enterprise teams: manual day-2 operations; infrastructure as code from day one",
        .fix = "set `operations.configuration: automatic` and use what `weft render` writes",
        .example = {.file = "pod16.yaml", .from = "configuration: automatic", .to = "configuration: manual"},
-       .run = by_hand},
+       .run = check_manual_configuration},
       {.id = "OP005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -161,7 +161,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .source = "common mistakes of enterprise teams: manual day-2 operations; automated health scoring and draining",
        .fix = "set `operations.remediation: automatic`",
        .example = {.file = "pod16.yaml", .from = "remediation: automatic", .to = "remediation: manual"},
-       .run = people_repair},
+       .run = check_manual_repair},
       {.id = "OP006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -170,7 +170,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .source = "enterprise AI architect's checklist, phase 5: observability",
        .fix = "set `operations.monitoring: true`",
        .example = {.file = "pod16.yaml", .from = "monitoring: true", .to = "monitoring: false"},
-       .run = unwatched},
+       .run = check_monitoring},
       {.id = "OP007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -179,7 +179,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .source = "enterprise AI architecture, critical DCGM metrics",
        .fix = "set `operations.gpu_metrics: true`",
        .example = {.file = "pod16.yaml", .from = "gpu_metrics: true", .to = "gpu_metrics: false"},
-       .run = gpus_unwatched},
+       .run = check_gpu_monitoring},
       {.id = "OP008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -190,7 +190,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "checkpoint_recovery_tested: true",
                    .to = "checkpoint_recovery_tested: false"},
-       .run = recovery_untested},
+       .run = check_recovery_test},
       {.id = "OP009",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -199,7 +199,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .source = "common mistakes of enterprise teams: buying GPUs before designing the network",
        .fix = "order the switches now; `weft show bom` lists what to buy, in order",
        .example = {.file = "pod16.yaml", .from = "", .to = "\nchecklist: {procurement.gpus: done}\n"},
-       .run = gpus_first},
+       .run = check_procurement_order},
       {.id = "OP010",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -211,7 +211,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "  training_percent: 80\n  inference_percent: 20\n",
                    .to = "  training_percent: 30\n  inference_percent: 70\n"},
-       .run = wrong_mix},
+       .run = check_pool_mix},
       {.id = "OP011",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -223,7 +223,7 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/be-train-u001-leaf1.json",
                    .from = "\"POLL_INTERVAL\": \"200\"",
                    .to = "\"POLL_INTERVAL\": \"800\""},
-       .run = unreadable_lines},
+       .run = check_unreadable_config_lines},
   };
 }
 

@@ -60,7 +60,7 @@ void short_groups(const CheckInput& input, Function function) {
   }
 }
 
-void headroom_short(const CheckInput& input, Report& report) {
+void check_configured_headroom(const CheckInput& input, Report& report) {
   Grouped lines;
   short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const Need& need) {
     if (!other_generation(port, need, *group.xoff).empty()) return;
@@ -72,7 +72,7 @@ void headroom_short(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void headroom_of_another_chip(const CheckInput& input, Report& report) {
+void check_headroom_generation(const CheckInput& input, Report& report) {
   Grouped lines;
   short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const Need& need) {
     const std::string_view other = other_generation(port, need, *group.xoff);
@@ -84,7 +84,7 @@ void headroom_of_another_chip(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void size_against_parts(const CheckInput& input, Report& report) {
+void check_buffer_profile_size(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     // Only on Spectrum does the size hold xon and xoff; SONiC's profiles for other chips keep the headroom apart
@@ -110,7 +110,7 @@ void size_against_parts(const CheckInput& input, Report& report) {
 }
 
 // Ingress pools, shared headroom and what every lossless group reserves, against the chip.
-void beyond_the_chip(const CheckInput& input, Report& report) {
+void check_configured_buffer_total(const CheckInput& input, Report& report) {
   std::map<std::pair<const config::SwitchConfig*, model::DeviceId>, Bytes> reserved;
   for (const LosslessPort& port : lossless_ports(input)) {
     Bytes& sum = reserved[{port.config, port.device}];
@@ -141,7 +141,7 @@ void beyond_the_chip(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void cable_longer_than_said(const CheckInput& input, Report& report) {
+void check_configured_cable_length(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<Length>& said = port.interface->cable_length;
@@ -153,7 +153,7 @@ void cable_longer_than_said(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void pauses_for_nothing(const CheckInput& input, Report& report) {
+void check_configured_pfc_priorities(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::PortQos& qos = *port.qos;
@@ -194,7 +194,7 @@ bool marks(const config::QueueQos* queue) {
   return queue != nullptr && is_on(queue->ecn) && queue->ecn_min.known() && queue->ecn_max.known();
 }
 
-void thresholds_reversed(const CheckInput& input, Report& report) {
+void check_ecn_threshold_order(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
@@ -227,7 +227,7 @@ std::optional<Bytes> pause_point(const LosslessPort& port) {
   return first;
 }
 
-void marks_after_pausing(const CheckInput& input, Report& report) {
+void check_configured_ecn_before_pfc(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
@@ -240,7 +240,7 @@ void marks_after_pausing(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void thresholds_against_speed(const CheckInput& input, Report& report) {
+void check_configured_ecn_thresholds(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
@@ -260,7 +260,7 @@ void thresholds_against_speed(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void hardly_marks(const CheckInput& input, Report& report) {
+void check_configured_marking_probability(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
@@ -273,7 +273,7 @@ void hardly_marks(const CheckInput& input, Report& report) {
 
 // --- watchdog
 
-void watchdog_hasty(const CheckInput& input, Report& report) {
+void check_configured_watchdog_time(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::WatchdogQos& watchdog = port.qos->watchdog;
@@ -289,7 +289,7 @@ void watchdog_hasty(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void watchdog_lets_through(const CheckInput& input, Report& report) {
+void check_configured_watchdog_action(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::WatchdogQos& watchdog = port.qos->watchdog;
@@ -318,7 +318,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
                            "\"258048\", \"xon\": \"19456\", \"xoff\": \"238592\"",
                    .to = "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": "
                          "\"219456\", \"xon\": \"19456\", \"xoff\": \"200000\""},
-       .run = headroom_short},
+       .run = check_configured_headroom},
       {.id = "QO061",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -332,7 +332,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
                            "\"258048\", \"xon\": \"19456\", \"xoff\": \"238592\"",
                    .to = "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": "
                          "\"97280\", \"xon\": \"19456\", \"xoff\": \"77824\""},
-       .run = headroom_of_another_chip},
+       .run = check_headroom_generation},
       {.id = "QO062",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -347,7 +347,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
                            "\"258048\", \"xon\": \"19456\", \"xoff\": \"238592\"",
                    .to = "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": "
                          "\"238592\", \"xon\": \"19456\", \"xoff\": \"238592\""},
-       .run = size_against_parts},
+       .run = check_buffer_profile_size},
       {.id = "QO063",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
@@ -361,7 +361,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
             .from =
                 "\"ingress_lossless_pool\": {\"type\": \"ingress\", \"mode\": \"dynamic\", \"size\": \"131072000\"}",
             .to = "\"ingress_lossless_pool\": {\"type\": \"ingress\", \"mode\": \"dynamic\", \"size\": \"159000000\"}"},
-       .run = beyond_the_chip},
+       .run = check_configured_buffer_total},
       {.id = "QO064",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -370,7 +370,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .source = "sonic-swss buffer_headroom_mellanox.lua: bytes on cable = 2 x length x speed / propagation",
        .fix = "set CABLE_LENGTH to the cable's, rounded up",
        .example = {.file = kLeaf, .from = "\"Ethernet0\": \"10m\"", .to = "\"Ethernet0\": \"3m\""},
-       .run = cable_longer_than_said},
+       .run = check_configured_cable_length},
       {.id = "QO065",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -386,7 +386,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
                     "\"ROCE\", \"pfc_to_queue_map\": \"ROCE\", \"pfc_to_pg_map\": \"ROCE\", \"pfc_enable\": \"3\"",
             .to = "\"Ethernet0\": {\"dscp_to_tc_map\": \"ROCE\", \"tc_to_pg_map\": \"ROCE\", \"tc_to_queue_map\": "
                   "\"ROCE\", \"pfc_to_queue_map\": \"ROCE\", \"pfc_to_pg_map\": \"ROCE\", \"pfc_enable\": \"3,4\""},
-       .run = pauses_for_nothing},
+       .run = check_configured_pfc_priorities},
       {.id = "QO066",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -398,7 +398,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running-nexus/be-train-u001-leaf1.cfg",
                    .from = "minimum-threshold 800 kbytes",
                    .to = "minimum-threshold 3300 kbytes"},
-       .run = thresholds_reversed},
+       .run = check_ecn_threshold_order},
       {.id = "QO067",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -410,7 +410,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kLeaf,
                    .from = "\"xoff\": \"238592\", \"dynamic_th\": \"0\"",
                    .to = "\"xoff\": \"238592\", \"dynamic_th\": \"-6\""},
-       .run = marks_after_pausing},
+       .run = check_configured_ecn_before_pfc},
       {.id = "QO068",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -423,7 +423,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kLeaf,
                    .from = "\"green_min_threshold\": \"800000\", \"green_max_threshold\": \"3200000\"",
                    .to = "\"green_min_threshold\": \"10000\", \"green_max_threshold\": \"40000\""},
-       .run = thresholds_against_speed},
+       .run = check_configured_ecn_thresholds},
       {.id = "QO069",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -434,7 +434,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kLeaf,
                    .from = "\"green_drop_probability\": \"20\"",
                    .to = "\"green_drop_probability\": \"1\""},
-       .run = hardly_marks},
+       .run = check_configured_marking_probability},
       {.id = "QO071",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -447,7 +447,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kLeaf,
                    .from = "\"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"400\"",
                    .to = "\"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"200\""},
-       .run = watchdog_hasty},
+       .run = check_configured_watchdog_time},
       {.id = "QO072",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -459,7 +459,7 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kLeaf,
                    .from = "\"Ethernet0\": {\"action\": \"drop\"",
                    .to = "\"Ethernet0\": {\"action\": \"forward\""},
-       .run = watchdog_lets_through},
+       .run = check_configured_watchdog_action},
   };
 }
 

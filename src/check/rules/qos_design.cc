@@ -32,7 +32,7 @@ const LosslessFabric* backend_of(const std::vector<LosslessFabric>& fabrics) {
   return fabrics.empty() || fabrics[0].kind != model::FabricKind::backend ? nullptr : &fabrics[0];
 }
 
-void job_marking(const CheckInput& input, Report& report) {
+void check_job_traffic_class(const CheckInput& input, Report& report) {
   const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
@@ -46,7 +46,7 @@ void job_marking(const CheckInput& input, Report& report) {
   }
 }
 
-void job_without_ect(const CheckInput& input, Report& report) {
+void check_job_ecn_bits(const CheckInput& input, Report& report) {
   const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
@@ -58,7 +58,7 @@ void job_without_ect(const CheckInput& input, Report& report) {
   }
 }
 
-void job_control_messages(const CheckInput& input, Report& report) {
+void check_job_control_class(const CheckInput& input, Report& report) {
   const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   const model::Sourced<std::string>* variable = job_variable(input, "NCCL_IB_FIFO_TC");
@@ -70,7 +70,7 @@ void job_control_messages(const CheckInput& input, Report& report) {
              fmt::format("`NCCL_IB_FIFO_TC` {} marks DSCP {}, which is best effort on the backend", *value, dscp));
 }
 
-void trust_pcp(const CheckInput& input, Report& report) {
+void check_fabric_trust_mode(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.qos.trust == model::TrustMode::dscp) continue;
     report.at(fabric.qos.trust, place_of(fabric), fabric.name,
@@ -87,7 +87,7 @@ const model::SwitchModel* lossy_model(const CheckInput& input, model::FabricKind
   return nullptr;
 }
 
-void nothing_pauses(const CheckInput& input, Report& report) {
+void check_lossless_class_pfc(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     const std::vector<std::int64_t>& list = *qos.pfc_priorities;
@@ -106,7 +106,7 @@ void nothing_pauses(const CheckInput& input, Report& report) {
   }
 }
 
-void pfc_negotiated(const CheckInput& input, Report& report) {
+void check_pfc_negotiation(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.qos.pfc != model::PfcMode::automatic) continue;
     report.at(fabric.qos.pfc, place_of(fabric), fabric.name,
@@ -142,7 +142,7 @@ Reserved most_reserved(const CheckInput& input, const LosslessFabric& fabric) {
   return out;
 }
 
-void too_many_priorities(const CheckInput& input, Report& report) {
+void check_pfc_priority_count(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     std::vector<std::int64_t> extra;
@@ -156,7 +156,7 @@ void too_many_priorities(const CheckInput& input, Report& report) {
   }
 }
 
-void headroom_beyond_buffer(const CheckInput& input, Report& report) {
+void check_headroom_share(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const Reserved reserved = most_reserved(input, fabric);
     if (!reserved.too_much()) continue;
@@ -168,7 +168,7 @@ void headroom_beyond_buffer(const CheckInput& input, Report& report) {
   }
 }
 
-void notices_paused(const CheckInput& input, Report& report) {
+void check_cnp_priority(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     const std::vector<std::int64_t>& list = *qos.pfc_priorities;
@@ -179,7 +179,7 @@ void notices_paused(const CheckInput& input, Report& report) {
   }
 }
 
-void notices_marked_as_data(const CheckInput& input, Report& report) {
+void check_cnp_marking(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.qos.cnp_dscp != *fabric.qos.dscp) continue;
     report.at(fabric.qos.cnp_dscp, place_of(fabric), fabric.name,
@@ -187,7 +187,7 @@ void notices_marked_as_data(const CheckInput& input, Report& report) {
   }
 }
 
-void global_pause(const CheckInput& input, Report& report) {
+void check_global_pause(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (!*fabric.qos.global_pause) continue;
     report.at(fabric.qos.global_pause, place_of(fabric), fabric.name,
@@ -195,7 +195,7 @@ void global_pause(const CheckInput& input, Report& report) {
   }
 }
 
-void shared_class(const CheckInput& input, Report& report) {
+void check_shared_lossless_class(const CheckInput& input, Report& report) {
   const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
   if (fabrics.size() < 2 || fabrics[1].kind != model::FabricKind::storage) return;
   const model::QosSpec& a = fabrics[0].qos;
@@ -207,13 +207,13 @@ void shared_class(const CheckInput& input, Report& report) {
       fmt::format("backend and storage share {} {}", by_dscp ? "DSCP" : "priority", by_dscp ? *a.dscp : *a.priority));
 }
 
-void lossless_frontend(const CheckInput& input, Report& report) {
+void check_frontend_lossless_class(const CheckInput& input, Report& report) {
   const model::FabricSpec& frontend = *input.spec().fabrics->frontend;
   if (!input.cluster().fabric(model::FabricKind::frontend).present || !*frontend.qos->lossless) return;
   report.at(frontend.qos->lossless, frontend.place, "frontend", "the frontend has a lossless class");
 }
 
-void priority_against_dscp(const CheckInput& input, Report& report) {
+void check_dscp_priority_mapping(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (*qos.dscp / 8 != *qos.priority) {
@@ -228,7 +228,7 @@ void priority_against_dscp(const CheckInput& input, Report& report) {
   }
 }
 
-void lossless_share(const CheckInput& input, Report& report) {
+void check_lossless_bandwidth_share(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const std::int64_t percent = *fabric.qos.bandwidth_percent;
     if (percent >= 30 && percent <= 95) continue;
@@ -240,7 +240,7 @@ void lossless_share(const CheckInput& input, Report& report) {
   }
 }
 
-void switch_frames_too_small(const CheckInput& input, Report& report) {
+void check_fabric_switch_mtu(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.spec.switch_mtu >= *fabric.spec.mtu) continue;
     report.at(fabric.spec.switch_mtu, fabric.spec.place, fabric.name,
@@ -298,7 +298,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = kElastic,
                    .to = "  elastic: true\n  environment: {NCCL_IB_TC: \"0\"}\n"},
-       .run = job_marking},
+       .run = check_job_traffic_class},
       {.id = "QO002",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -310,7 +310,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = kElastic,
                    .to = "  elastic: true\n  environment: {NCCL_IB_TC: \"104\"}\n"},
-       .run = job_without_ect},
+       .run = check_job_ecn_bits},
       {.id = "QO003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -322,7 +322,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = kElastic,
                    .to = "  elastic: true\n  environment: {NCCL_IB_FIFO_TC: \"66\"}\n"},
-       .run = job_control_messages},
+       .run = check_job_control_class},
       {.id = "QO004",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -334,7 +334,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
            {.file = "pod16.yaml",
             .from = kBackendQos,
             .to = "    qos: {priority: 3, dscp: 26, cnp_priority: 6, cnp_dscp: 48, ecn_percent: 20, trust: pcp}\n"},
-       .run = trust_pcp},
+       .run = check_fabric_trust_mode},
       {.id = "QO005",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -347,7 +347,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc: off, cnp_priority: 6,"},
-       .run = nothing_pauses},
+       .run = check_lossless_class_pfc},
       {.id = "QO006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -359,7 +359,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc: auto, cnp_priority: 6,"},
-       .run = pfc_negotiated},
+       .run = check_pfc_negotiation},
       {.id = "QO007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -371,7 +371,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc_priorities: [4, 5], cnp_priority: 6,"},
-       .run = too_many_priorities},
+       .run = check_pfc_priority_count},
       {.id = "QO008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -384,7 +384,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
                    .from = "wiring: rail-optimized, oversubscription: 1:1}",
                    .to =
                        "wiring: rail-optimized, oversubscription: 1:1, qos: {pfc_priorities: [0, 1, 2, 3, 4, 5, 7]}}"},
-       .run = headroom_beyond_buffer},
+       .run = check_headroom_share},
       {.id = "QO009",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -397,7 +397,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc_priorities: [4, 6], cnp_priority: 6,"},
-       .run = notices_paused},
+       .run = check_cnp_priority},
       {.id = "QO010",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -408,7 +408,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "cnp_dscp: 48, ecn_percent: 20",
                    .to = "cnp_dscp: 26, ecn_percent: 20"},
-       .run = notices_marked_as_data},
+       .run = check_cnp_marking},
       {.id = "QO011",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -420,7 +420,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, global_pause: true, cnp_priority: 6,"},
-       .run = global_pause},
+       .run = check_global_pause},
       {.id = "QO019",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -430,7 +430,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .source = kDesignGuide,
        .fix = "give storage a DSCP and priority of its own, for example 34 and 4",
        .example = {.file = "pod16.yaml", .from = "priority: 4, dscp: 34,", .to = "priority: 3, dscp: 26,"},
-       .run = shared_class},
+       .run = check_shared_lossless_class},
       {.id = "QO020",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -443,7 +443,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "frontend: {leaf: sn4600c,",
                    .to = "frontend: {leaf: sn4600c, qos: {lossless: true},"},
-       .run = lossless_frontend},
+       .run = check_frontend_lossless_class},
       {.id = "QO021",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -453,7 +453,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .source = "NVIDIA mlnx_qos manual: default dscp2prio is DSCP / 8; IEEE 802.1Qbb",
        .fix = "choose `dscp` so that dscp / 8 is `priority`, and `cnp_dscp` likewise",
        .example = {.file = "pod16.yaml", .from = "dscp: 26, cnp_priority: 6", .to = "dscp: 42, cnp_priority: 6"},
-       .run = priority_against_dscp},
+       .run = check_dscp_priority_mapping},
       {.id = "QO022",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -463,7 +463,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .source = "IEEE 802.1Qaz; Cumulus RoCE default 50 %",
        .fix = "set `qos.bandwidth_percent` between 30 and 95",
        .example = {.file = "pod16.yaml", .from = "bandwidth_percent: 60", .to = "bandwidth_percent: 10"},
-       .run = lossless_share},
+       .run = check_lossless_bandwidth_share},
       {.id = "QO023",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -475,7 +475,7 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "    system: cumulus\n    mtu: 9000\n",
                    .to = "    system: cumulus\n    mtu: 9000\n    switch_mtu: 4200\n"},
-       .run = switch_frames_too_small},
+       .run = check_fabric_switch_mtu},
   };
 }
 

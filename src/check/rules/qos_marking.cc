@@ -10,7 +10,7 @@ namespace weft::check {
 
 namespace {
 
-void watchdog_missing(const CheckInput& input, Report& report) {
+void check_watchdog_enabled(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.qos.pfc_watchdog) continue;
     report.at(fabric.qos.pfc_watchdog, place_of(fabric), fabric.name,
@@ -18,7 +18,7 @@ void watchdog_missing(const CheckInput& input, Report& report) {
   }
 }
 
-void watchdog_blind(const CheckInput& input, Report& report) {
+void check_watchdog_poll_interval(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (!*qos.pfc_watchdog || !qos.watchdog_poll.has_value()) continue;
@@ -42,7 +42,7 @@ std::int64_t most_ports(const CheckInput& input, model::FabricKind kind) {
   return static_cast<std::int64_t>(most);
 }
 
-void watchdog_hasty(const CheckInput& input, Report& report) {
+void check_watchdog_detection_time(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (!*qos.pfc_watchdog || !qos.watchdog_detection.has_value()) continue;
@@ -56,7 +56,7 @@ void watchdog_hasty(const CheckInput& input, Report& report) {
   }
 }
 
-void watchdog_lets_through(const CheckInput& input, Report& report) {
+void check_watchdog_action(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (!*fabric.qos.pfc_watchdog || *fabric.qos.watchdog_action == model::WatchdogAction::drop) continue;
     report.at(fabric.qos.watchdog_action, place_of(fabric), fabric.name,
@@ -64,7 +64,7 @@ void watchdog_lets_through(const CheckInput& input, Report& report) {
   }
 }
 
-void no_ecn(const CheckInput& input, Report& report) {
+void check_lossless_class_ecn(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.qos.ecn) continue;
     report.at(fabric.qos.ecn, place_of(fabric), fabric.name,
@@ -72,7 +72,7 @@ void no_ecn(const CheckInput& input, Report& report) {
   }
 }
 
-void ecn_out_of_proportion(const CheckInput& input, Report& report) {
+void check_ecn_thresholds(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (!*qos.ecn || (!qos.ecn_min.has_value() && !qos.ecn_max.has_value())) continue;
@@ -93,7 +93,7 @@ void ecn_out_of_proportion(const CheckInput& input, Report& report) {
   }
 }
 
-void ecn_hardly_marks(const CheckInput& input, Report& report) {
+void check_ecn_marking_probability(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (!*fabric.qos.ecn || *fabric.qos.ecn_percent >= 5) continue;
     report.at(fabric.qos.ecn_percent, place_of(fabric), fabric.name,
@@ -117,7 +117,7 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc_watchdog: false, cnp_priority: 6,"},
-       .run = watchdog_missing},
+       .run = check_watchdog_enabled},
       {.id = "QO013",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -129,7 +129,7 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, watchdog_poll: 900ms, watchdog_detection: 800ms, cnp_priority: 6,"},
-       .run = watchdog_blind},
+       .run = check_watchdog_poll_interval},
       {.id = "QO014",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -142,7 +142,7 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, watchdog_detection: 200ms, cnp_priority: 6,"},
-       .run = watchdog_hasty},
+       .run = check_watchdog_detection_time},
       {.id = "QO015",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -154,7 +154,7 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, watchdog_action: alert, cnp_priority: 6,"},
-       .run = watchdog_lets_through},
+       .run = check_watchdog_action},
       {.id = "QO016",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -166,7 +166,7 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, ecn: false, cnp_priority: 6,"},
-       .run = no_ecn},
+       .run = check_lossless_class_ecn},
       {.id = "QO017",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -179,7 +179,7 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, ecn_min: 7000, ecn_max: 50000, cnp_priority: 6,"},
-       .run = ecn_out_of_proportion},
+       .run = check_ecn_thresholds},
       {.id = "QO018",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -188,7 +188,7 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .source = "published settings: 5 % (SONiC), 10 to 30 % (Huawei), 20 % (HPCC), 100 % (Cumulus, Juniper)",
        .fix = "set `qos.ecn_percent` to 5 or more",
        .example = {.file = "pod16.yaml", .from = "ecn_percent: 20", .to = "ecn_percent: 1"},
-       .run = ecn_hardly_marks},
+       .run = check_ecn_marking_probability},
   };
 }
 

@@ -20,7 +20,7 @@ SourceLocation line_of(const LosslessPort& port, const SourceLocation& place) {
   return place.known() ? place : port.interface->place;
 }
 
-void link_pause(const CheckInput& input, Report& report) {
+void check_configured_global_pause(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<bool>& pause = port.interface->global_pause;
@@ -47,7 +47,7 @@ std::int64_t host_mtu(const CheckInput& input, model::FabricKind fabric) {
   return mtu;
 }
 
-void frames_too_small(const CheckInput& input, Report& report) {
+void check_configured_port_mtu(const CheckInput& input, Report& report) {
   Grouped lines;
   std::set<std::pair<const config::SwitchConfig*, model::DeviceId>> seen;
   std::map<model::FabricKind, std::int64_t> wanted_by;
@@ -72,7 +72,7 @@ void frames_too_small(const CheckInput& input, Report& report) {
 }
 
 // 200G and faster is PAM4 on every lane that weft's catalogue knows, and PAM4 needs RS(544,514): IEEE 802.3bs, 802.3ck.
-void no_error_correction(const CheckInput& input, Report& report) {
+void check_configured_fec(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<std::string>& fec = port.interface->fec;
@@ -86,7 +86,7 @@ void no_error_correction(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void link_shares(const CheckInput& input, Report& report) {
+void check_configured_link_shares(const CheckInput& input, Report& report) {
   Grouped lines;
   std::set<std::pair<std::string, const config::PortQos*>> seen;
   for (const LosslessPort& port : lossless_ports(input)) {
@@ -148,7 +148,7 @@ void compare_marking(const LosslessPort& port, const model::QosSpec& qos, std::v
 }
 
 // What runs but was not asked for, though it would work: nobody planned it, and the next rollout undoes it.
-void drift(const CheckInput& input, Report& report) {
+void check_qos_drift(const CheckInput& input, Report& report) {
   Grouped lines;
   std::set<std::string> told;
   for (const LosslessPort& port : lossless_ports(input)) {
@@ -184,7 +184,7 @@ bool works(const LosslessPort& port) {
   return port.queue >= 0 && is_on(port.qos->queues[static_cast<std::size_t>(port.queue)].ecn);
 }
 
-void ports_differ(const CheckInput& input, Report& report) {
+void check_port_qos_consistency(const CheckInput& input, Report& report) {
   const std::vector<LosslessPort> ports = lossless_ports(input);
   // device, towards servers or switches, speed
   std::map<std::tuple<std::string, bool, BitRate>, std::map<std::string, std::vector<const LosslessPort*>>> kinds;
@@ -209,7 +209,7 @@ void ports_differ(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void lossless_frontend(const CheckInput& input, Report& report) {
+void check_lossy_fabric_pfc(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   Grouped lines;
   for (const config::SwitchConfig& config : input.config().switches) {
@@ -249,7 +249,7 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "running/nic-template.yaml",
                    .from = "pauseFrames: {enabled: false}\n        ecn: {enabled: true, priority: 3}",
                    .to = "pauseFrames: {enabled: true}\n        ecn: {enabled: true, priority: 3}"},
-       .run = link_pause},
+       .run = check_configured_global_pause},
       {.id = "QO081",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
@@ -261,7 +261,7 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = kLeaf,
                    .from = "\"description\": \"train001 be1\", \"speed\": \"400000\", \"mtu\": \"9216\"",
                    .to = "\"description\": \"train001 be1\", \"speed\": \"400000\", \"mtu\": \"4200\""},
-       .run = frames_too_small},
+       .run = check_configured_port_mtu},
       {.id = "QO082",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -274,7 +274,7 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
            {.file = kLeaf,
             .from = "\"description\": \"train001 be1\", \"speed\": \"400000\", \"mtu\": \"9216\", \"fec\": \"rs\"",
             .to = "\"description\": \"train001 be1\", \"speed\": \"400000\", \"mtu\": \"9216\", \"fec\": \"none\""},
-       .run = no_error_correction},
+       .run = check_configured_fec},
       {.id = "QO083",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -286,7 +286,7 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = kLeaf,
                    .from = "\"rdma\": {\"type\": \"DWRR\", \"weight\": \"60\"}",
                    .to = "\"rdma\": {\"type\": \"DWRR\", \"weight\": \"20\"}"},
-       .run = link_shares},
+       .run = check_configured_link_shares},
       {.id = "QO084",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -297,7 +297,7 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = kLeaf,
                    .from = "\"green_drop_probability\": \"20\"",
                    .to = "\"green_drop_probability\": \"50\""},
-       .run = drift},
+       .run = check_qos_drift},
       {.id = "QO085",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -316,7 +316,7 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
                        "\"2400000\", \"green_drop_probability\": \"20\"}\n  },\n  \"QUEUE\": {\n    \"Ethernet0|0\": "
                        "{\"scheduler\": \"best_effort\"},\n    \"Ethernet0|1\": {\"scheduler\": \"background\"},\n    "
                        "\"Ethernet0|3\": {\"scheduler\": \"rdma\", \"wred_profile\": \"EARLY\"}"},
-       .run = ports_differ},
+       .run = check_port_qos_consistency},
       {.id = "QO086",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -331,7 +331,7 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
                    .to = "policy-map type network-qos LOSSLESS\n  class type network-qos c-8q-nq3\n    mtu 9216\n    "
                          "pause pfc-cos 3\nsystem qos\n  service-policy type network-qos LOSSLESS\ninterface "
                          "Ethernet1/1\n  priority-flow-control mode on\n"},
-       .run = lossless_frontend},
+       .run = check_lossy_fabric_pfc},
   };
 }
 

@@ -38,7 +38,7 @@ void for_ports(const CheckInput& input, Test test) {
   }
 }
 
-void pauses_nothing(const CheckInput& input, Report& report) {
+void check_pfc_without_pausing_class(const CheckInput& input, Report& report) {
   Grouped lines;
   const std::set<const config::InterfaceConfig*> known = traced(input);
   for_ports(input, [&](const config::SwitchConfig& config, const config::InterfaceConfig& interface,
@@ -51,7 +51,7 @@ void pauses_nothing(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void watchdog_off(const CheckInput& input, Report& report) {
+void check_configured_watchdog_enabled(const CheckInput& input, Report& report) {
   Grouped lines;
   const std::set<const config::InterfaceConfig*> known = traced(input);
   for_ports(input, [&](const config::SwitchConfig& config, const config::InterfaceConfig& interface,
@@ -64,7 +64,7 @@ void watchdog_off(const CheckInput& input, Report& report) {
 }
 
 // Marking that begins at an empty queue, or ends where no queue ever gets.
-void thresholds_out_of_reach(const CheckInput& input, Report& report) {
+void check_ecn_threshold_reach(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     if (port.queue < 0 || port.speed.count() == 0) continue;
@@ -84,7 +84,7 @@ void thresholds_out_of_reach(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-void watchdog_slow(const CheckInput& input, Report& report) {
+void check_configured_watchdog_speed(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<Duration>& detection = port.qos->watchdog.detection;
@@ -99,7 +99,7 @@ void watchdog_slow(const CheckInput& input, Report& report) {
 }
 
 // Traffic that nobody marked must be droppable: it has no congestion control of its own and pauses everyone else.
-void unmarked_is_lossless(const CheckInput& input, Report& report) {
+void check_unmarked_traffic_class(const CheckInput& input, Report& report) {
   Grouped lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<int>& entry = port.qos->dscp_to_class[0];
@@ -127,7 +127,7 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "interface Ethernet1/48\n  priority-flow-control mode on\n"},
-       .run = pauses_nothing},
+       .run = check_pfc_without_pausing_class},
       {.id = "QO091",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -140,7 +140,7 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "interface Ethernet1/48\n  priority-flow-control watch-dog-interval off\n"},
-       .run = watchdog_off},
+       .run = check_configured_watchdog_enabled},
       {.id = "QO093",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -153,7 +153,7 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/be-train-u001-leaf1.json",
                    .from = "\"green_min_threshold\": \"800000\"",
                    .to = "\"green_min_threshold\": \"0\""},
-       .run = thresholds_out_of_reach},
+       .run = check_ecn_threshold_reach},
       {.id = "QO094",
        .severity = Severity::note,
        .needs = RuleNeeds::config,
@@ -164,7 +164,7 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
                    .from = "qos pfc-watchdog robustness 2",
                    .to = "qos pfc-watchdog robustness 40"},
-       .run = watchdog_slow},
+       .run = check_configured_watchdog_speed},
       {.id = "QO095",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -176,7 +176,7 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
                    .from = "dscp 34 switch-priority 4",
                    .to = "dscp 0,34 switch-priority 4"},
-       .run = unmarked_is_lossless},
+       .run = check_unmarked_traffic_class},
   };
 }
 

@@ -174,10 +174,10 @@ void report_class(const CheckInput& input, Report& report, Blamed wanted) {
   reporter.report(report);
 }
 
-void job_class(const CheckInput& input, Report& report) { report_class(input, report, Blamed::job); }
+void check_traced_job_class(const CheckInput& input, Report& report) { report_class(input, report, Blamed::job); }
 
 // The NIC's own default, also where jobs do better: anything else that runs there rides it.
-void nic_class(const CheckInput& input, Report& report) {
+void check_traced_nic_class(const CheckInput& input, Report& report) {
   report_class(input, report, Blamed::nic);
   if (!input.has_cluster()) return;
   std::set<const config::NicConfig*> seen;
@@ -197,9 +197,11 @@ void nic_class(const CheckInput& input, Report& report) {
   }
 }
 
-void switch_class(const CheckInput& input, Report& report) { report_class(input, report, Blamed::network); }
+void check_traced_switch_class(const CheckInput& input, Report& report) {
+  report_class(input, report, Blamed::network);
+}
 
-void direction(const CheckInput& input, Report& report) {
+void check_traced_direction(const CheckInput& input, Report& report) {
   Reporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
     if (!one_way(trace)) continue;
@@ -216,7 +218,7 @@ bool rdma_over_ethernet(const CheckInput& input) {
   return !nics_of(input.config(), model::FabricKind::backend).empty() || !input.config().switches.empty();
 }
 
-void job_unmarked(const CheckInput& input, Report& report) {
+void check_traced_job_marking(const CheckInput& input, Report& report) {
   if (!rdma_over_ethernet(input)) return;
   const std::vector<const config::NicConfig*> nics = nics_of(input.config(), model::FabricKind::backend);
   const bool covered = !nics.empty() && std::all_of(nics.begin(), nics.end(), [](const config::NicConfig* nic) {
@@ -244,7 +246,7 @@ void job_unmarked(const CheckInput& input, Report& report) {
   }
 }
 
-void control_messages(const CheckInput& input, Report& report) {
+void check_traced_control_class(const CheckInput& input, Report& report) {
   if (!input.has_cluster() || !wants_lossless(input.cluster(), model::FabricKind::backend)) return;
   const model::QosSpec& qos = *input.spec().fabrics->backend->qos;
   for (const config::AppConfig& app : input.config().apps) {
@@ -259,19 +261,31 @@ void control_messages(const CheckInput& input, Report& report) {
   }
 }
 
-void no_ect(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::not_ecn_capable}); }
-void nic_trust(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::nic_trust}); }
-void nic_pfc(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::nic_without_pfc}); }
-void switch_trust(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::switch_trust}); }
-void port_maps(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::port_without_maps}); }
-void no_headroom(const CheckInput& input, Report& report) {
+void check_traced_ecn_bits(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::not_ecn_capable});
+}
+void check_traced_nic_trust(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::nic_trust});
+}
+void check_traced_nic_pfc(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::nic_without_pfc});
+}
+void check_traced_switch_trust(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::switch_trust});
+}
+void check_traced_class_maps(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::port_without_maps});
+}
+void check_traced_headroom(const CheckInput& input, Report& report) {
   report_causes(input, report, {Cause::group_map, Cause::group_without_headroom});
 }
-void pfc_off(const CheckInput& input, Report& report) {
+void check_traced_pfc(const CheckInput& input, Report& report) {
   report_causes(input, report, {Cause::pfc_off, Cause::queue_not_paused});
 }
-void mismatch(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::priority_mismatch}); }
-void rewritten(const CheckInput& input, Report& report) {
+void check_traced_pfc_mismatch(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::priority_mismatch});
+}
+void check_traced_dscp_rewrite(const CheckInput& input, Report& report) {
   Reporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
     for (const TraceLeg& leg : trace.legs) {
@@ -296,7 +310,7 @@ void report_ports(const CheckInput& input, Report& report, Judge judge) {
   lines.report(report);
 }
 
-void ecn_off(const CheckInput& input, Report& report) {
+void check_traced_ecn(const CheckInput& input, Report& report) {
   report_steps(input, report, Cause::ecn_off);
   report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, Grouped& lines) {
     const config::Setting<bool>& ecn = port.qos->queues[static_cast<std::size_t>(port.queue)].ecn;
@@ -306,7 +320,7 @@ void ecn_off(const CheckInput& input, Report& report) {
   });
 }
 
-void watchdog_off(const CheckInput& input, Report& report) {
+void check_traced_watchdog(const CheckInput& input, Report& report) {
   report_steps(input, report, Cause::watchdog_off);
   report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, Grouped& lines) {
     const config::Setting<bool>& watchdog = port.qos->watchdog.on;
@@ -314,13 +328,21 @@ void watchdog_off(const CheckInput& input, Report& report) {
     lines.add(port.name, pauses, "the port pauses, and nothing ends a pause that never ends");
   });
 }
-void pfc_automatic(const CheckInput& input, Report& report) { report_steps(input, report, Cause::pfc_automatic); }
-void data_strict(const CheckInput& input, Report& report) { report_steps(input, report, Cause::data_strict); }
-void nic_ecn(const CheckInput& input, Report& report) { report_steps(input, report, Cause::nic_without_ecn); }
-void notice_lossless(const CheckInput& input, Report& report) {
+void check_traced_pfc_negotiation(const CheckInput& input, Report& report) {
+  report_steps(input, report, Cause::pfc_automatic);
+}
+void check_traced_strict_priority(const CheckInput& input, Report& report) {
+  report_steps(input, report, Cause::data_strict);
+}
+void check_traced_nic_ecn(const CheckInput& input, Report& report) {
+  report_steps(input, report, Cause::nic_without_ecn);
+}
+void check_traced_cnp_class(const CheckInput& input, Report& report) {
   report_causes(input, report, {Cause::notice_lossless, Cause::notice_with_data});
 }
-void notice_waits(const CheckInput& input, Report& report) { report_causes(input, report, {Cause::notice_not_strict}); }
+void check_traced_cnp_queue(const CheckInput& input, Report& report) {
+  report_causes(input, report, {Cause::notice_not_strict});
+}
 
 }  // namespace
 
@@ -343,7 +365,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .fix = "set NCCL_IB_TC (UCX_IB_TRAFFIC_CLASS) to four times the lossless DSCP plus 2, or map its DSCP to the "
               "lossless class on every switch of the way",
        .example = {.file = kJob, .from = kJobClass, .to = "                - {name: NCCL_IB_TC, value: \"66\"}\n"},
-       .run = job_class},
+       .run = check_traced_job_class},
       {.id = "QO031",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -353,7 +375,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "Mellanox/nic-configuration-operator README: roceOptimized defaults to ToS 0; NVIDIA/nccl #2383",
        .fix = "set `qos.tos` to four times the lossless DSCP plus 2, 106 for DSCP 26",
        .example = {.file = kNic, .from = "tos: 106 ", .to = "tos: 98 "},
-       .run = nic_class},
+       .run = check_traced_nic_class},
       {.id = "QO032",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -363,7 +385,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "sonic-net/sonic-buildimage qos_config.j2: DSCP 3 and 4 lossless, 26 in class 1",
        .fix = "map the DSCP to the lossless class on this switch",
        .example = {.file = kLeaf, .from = "\"26\": \"3\"", .to = "\"26\": \"1\""},
-       .run = switch_class},
+       .run = check_traced_switch_class},
       {.id = "QO033",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -373,7 +395,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "NVIDIA/nccl src/transport/net_ib: NCCL_IB_TC defaults to 0; NVIDIA/nccl #2383",
        .fix = "set NCCL_IB_TC in the job's environment or in nccl.conf",
        .example = {.file = kJob, .from = kJobClass, .to = ""},
-       .run = job_unmarked},
+       .run = check_traced_job_marking},
       {.id = "QO034",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -383,7 +405,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "RFC 3168 section 5; NCCL_IB_TC 106 = 26 x 4 + 2",
        .fix = "add 2 to the traffic class",
        .example = {.file = kJob, .from = kJobClass, .to = "                - {name: NCCL_IB_TC, value: \"104\"}\n"},
-       .run = no_ect},
+       .run = check_traced_ecn_bits},
       {.id = "QO035",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -395,7 +417,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = kNic,
                    .from = "trust: dscp\n        pfc: \"0,0,0,1,0,0,0,0\"",
                    .to = "trust: pcp\n        pfc: \"0,0,0,1,0,0,0,0\""},
-       .run = nic_trust},
+       .run = check_traced_nic_trust},
       {.id = "QO036",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -405,7 +427,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "IEEE 802.1Qbb; Mellanox/nic-configuration-operator, `qos.pfc`",
        .fix = "enable PFC on the NIC for the priority that the data's DSCP means, DSCP / 8",
        .example = {.file = kNic, .from = "pfc: \"0,0,0,1,0,0,0,0\"", .to = "pfc: \"0,0,0,0,0,0,0,0\""},
-       .run = nic_pfc},
+       .run = check_traced_nic_pfc},
       {.id = "QO037",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -416,7 +438,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
                    .from = "",
                    .to = "nv set qos mapping default-global trust l2\n"},
-       .run = switch_trust},
+       .run = check_traced_switch_trust},
       {.id = "QO038",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -427,7 +449,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
            "sonic-net/sonic-mgmt #25442: `config interface pfc priority` silently fails without a PORT_QOS_MAP entry",
        .fix = "bind the same maps to every port of the fabric",
        .example = {.file = kLeaf, .from = "\"Ethernet0\": {\"dscp_to_tc_map\": \"ROCE\", ", .to = "\"Ethernet0\": {"},
-       .run = port_maps},
+       .run = check_traced_class_maps},
       {.id = "QO039",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -439,7 +461,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = kLeaf,
                    .from = "\"Ethernet0|3\": {\"profile\": \"pg_lossless_400000_10m_profile\"}",
                    .to = "\"Ethernet0|3\": {\"profile\": \"ingress_lossy_profile\"}"},
-       .run = no_headroom},
+       .run = check_traced_headroom},
       {.id = "QO040",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -449,7 +471,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "IEEE 802.1Qbb; SONiC PORT_QOS_MAP pfc_enable",
        .fix = "enable PFC on the priority of the lossless class, for its group and its queue",
        .example = {.file = kLeaf, .from = "\"ROCE\": {\"3\": \"3\"}", .to = "\"ROCE\": {\"3\": \"0\"}"},
-       .run = pfc_off},
+       .run = check_traced_pfc},
       {.id = "QO041",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -459,7 +481,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "IEEE 802.1Qbb: a pause frame names the priority",
        .fix = "use one priority for the class on every NIC and switch",
        .example = {.file = kNexus, .from = "pause pfc-cos 3", .to = "pause pfc-cos 4"},
-       .run = mismatch},
+       .run = check_traced_pfc_mismatch},
       {.id = "QO042",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -472,7 +494,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
                    .from = "",
                    .to = "policy-map type qos OTHER-IN\n  class RDMA\n    set qos-group 0\n  class CNP\n    set "
                          "qos-group 6\ninterface Ethernet1/2\n  service-policy type qos input OTHER-IN\n"},
-       .run = direction},
+       .run = check_traced_direction},
       {.id = "QO043",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -485,7 +507,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
                    .from = "",
                    .to = "nv set qos remark default-global rewrite l3\nnv set qos remark default-global "
                          "switch-priority 4 dscp 36\n"},
-       .run = rewritten},
+       .run = check_traced_dscp_rewrite},
       {.id = "QO044",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -496,7 +518,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = kLeaf,
                    .from = "\"Ethernet0|3\": {\"scheduler\": \"rdma\", \"wred_profile\": \"ROCE_ECN\"}",
                    .to = "\"Ethernet0|3\": {\"scheduler\": \"rdma\"}"},
-       .run = ecn_off},
+       .run = check_traced_ecn},
       {.id = "QO045",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -509,7 +531,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
                    .from = "    \"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"400\", "
                            "\"restoration_time\": \"400\"},\n",
                    .to = ""},
-       .run = watchdog_off},
+       .run = check_traced_watchdog},
       {.id = "QO046",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -519,7 +541,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "AI networking from the ground up: leaving PFC in auto means occasional packet drops",
        .fix = "set priority-flow-control mode on",
        .example = {.file = kNexus, .from = "", .to = "interface Ethernet1/1\n  priority-flow-control mode auto\n"},
-       .run = pfc_automatic},
+       .run = check_traced_pfc_negotiation},
       {.id = "QO047",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
@@ -533,7 +555,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
            {.file = kNic,
             .from = "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"48\"}",
             .to = "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"26\"}"},
-       .run = notice_lossless},
+       .run = check_traced_cnp_class},
       {.id = "QO048",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -546,7 +568,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
            {.file = kNic,
             .from = "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"48\"}",
             .to = "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"4\"}"},
-       .run = notice_waits},
+       .run = check_traced_cnp_queue},
       {.id = "QO049",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -558,7 +580,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .example = {.file = kLeaf,
                    .from = "\"rdma\": {\"type\": \"DWRR\", \"weight\": \"60\"}",
                    .to = "\"rdma\": {\"type\": \"STRICT\"}"},
-       .run = data_strict},
+       .run = check_traced_strict_priority},
       {.id = "QO050",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
@@ -568,7 +590,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .source = "DCQCN (SIGCOMM 2015); nic-configuration-operator `qos.ecn`",
        .fix = "enable ECN on the NIC for the priority of the lossless class",
        .example = {.file = kNic, .from = kNicEcn, .to = "ecn: {enabled: false, priority: 3}\n"},
-       .run = nic_ecn},
+       .run = check_traced_nic_ecn},
       {.id = "QO051",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -581,7 +603,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
                    .from = kJobClass,
                    .to = "                - {name: NCCL_IB_TC, value: \"106\"}\n                - {name: "
                          "NCCL_IB_FIFO_TC, value: \"2\"}\n"},
-       .run = control_messages},
+       .run = check_traced_control_class},
   };
 }
 

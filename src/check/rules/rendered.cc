@@ -84,7 +84,7 @@ Result<render::Manifest> manifest_of(const CheckInput& input, const config::Conf
   return render::read_manifest(input.sources().text(tree.manifest), input.sources().path(tree.manifest));
 }
 
-void drifted(const CheckInput& input, Report& report) {
+void check_rendered_drift(const CheckInput& input, Report& report) {
   if (input.config().trees.empty()) return;
   const render::RenderPlan plan(input.cluster());
   for (const config::ConfigSet::Tree& tree : input.config().trees) {
@@ -104,7 +104,7 @@ void drifted(const CheckInput& input, Report& report) {
   }
 }
 
-void incomplete(const CheckInput& input, Report& report) {
+void check_rendered_completeness(const CheckInput& input, Report& report) {
   for (const config::ConfigSet::Tree& tree : input.config().trees) {
     const Result<render::Manifest> manifest = manifest_of(input, tree);
     if (!manifest.ok()) {
@@ -137,7 +137,7 @@ std::vector<Rule> rendered_rules() {
        .source = "configuration drift: intended against actual",
        .fix = "bring the change into the cluster file, or render again",
        .example = {.file = "rendered/haproxy/haproxy.cfg", .from = "balance leastconn", .to = "balance roundrobin"},
-       .run = drifted},
+       .run = check_rendered_drift},
       {.id = "RN002",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
@@ -149,7 +149,7 @@ std::vector<Rule> rendered_rules() {
        .example = {.file = "rendered/manifest.json",
                    .from = "\"path\": \"haproxy/haproxy.cfg\"",
                    .to = "\"path\": \"haproxy/other.cfg\""},
-       .run = incomplete},
+       .run = check_rendered_completeness},
   };
 }
 

@@ -36,7 +36,7 @@ std::string range_of(const model::Cluster& cluster, const std::vector<model::Rac
 // Spines of one plane: planes do not stand in for each other where a port belongs to one.
 std::uint32_t spines_of(const model::FabricPlan& plan) { return plan.spines / std::max(plan.planes, 1U); }
 
-void single_spine(const CheckInput& input, Report& report) {
+void check_single_spine(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   for (const model::FabricKind kind : kDataFabrics) {
     const std::vector<model::DeviceId>& cut = input.failures().weakness(kind).cut_switches;
@@ -48,7 +48,7 @@ void single_spine(const CheckInput& input, Report& report) {
   }
 }
 
-void few_spines(const CheckInput& input, Report& report) {
+void check_spine_count(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     const model::FabricPlan& plan = input.cluster().fabric(kind);
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
@@ -63,7 +63,7 @@ void few_spines(const CheckInput& input, Report& report) {
   }
 }
 
-void one_link(const CheckInput& input, Report& report) {
+void check_server_link_count(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   for (const model::FabricKind kind : kDataFabrics) {
     std::map<int, std::vector<model::DeviceId>> by_pool;
@@ -85,7 +85,7 @@ void one_link(const CheckInput& input, Report& report) {
   }
 }
 
-void one_leaf(const CheckInput& input, Report& report) {
+void check_server_leaf_count(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   for (const model::FabricKind kind : kDataFabrics) {
     std::map<int, std::vector<model::DeviceId>> by_pool;
@@ -108,7 +108,7 @@ void one_leaf(const CheckInput& input, Report& report) {
   }
 }
 
-void far_rack(const CheckInput& input, Report& report) {
+void check_rack_dependents(const CheckInput& input, Report& report) {
   const std::vector<FarRack>& racks = input.failures().far_racks();
   if (racks.empty()) return;
   std::vector<model::RackId> ids;
@@ -129,13 +129,13 @@ void far_rack(const CheckInput& input, Report& report) {
           input.cluster().rack(worst.rack).name, worst.servers));
 }
 
-void one_feed(const CheckInput& input, Report& report) {
+void check_feed_count(const CheckInput& input, Report& report) {
   const model::SiteSpec& site = *input.spec().site;
   if (*site.feeds != 1) return;
   report.at(site.feeds, section(input, site.place), "site", "the whole site hangs on one power feed");
 }
 
-void feed_takes_servers(const CheckInput& input, Report& report) {
+void check_feed_dependents(const CheckInput& input, Report& report) {
   const model::SiteSpec& site = *input.spec().site;
   if (*site.feeds < 2) return;
   for (const PowerWeakness& weak : input.failures().power().weak) {
@@ -149,7 +149,7 @@ void feed_takes_servers(const CheckInput& input, Report& report) {
   }
 }
 
-void rack_on_one_feed(const CheckInput& input, Report& report) {
+void check_rack_feed_count(const CheckInput& input, Report& report) {
   const model::SiteSpec& site = *input.spec().site;
   const std::vector<model::RackId>& racks = input.failures().power().one_feed;
   std::map<int, std::vector<model::RackId>> by_pool;
@@ -174,7 +174,7 @@ Power left_after_feed(const CheckInput& input, const model::Rack& rack) {
 }
 
 // A rack's limit follows from its PDUs with one feed lost unless the file sets it; only then can it promise too much.
-void overload_after_feed(const CheckInput& input, Report& report) {
+void check_pdu_load_after_feed_loss(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   std::vector<model::RackId> racks;
   for (const model::RackId id : input.failures().power().overloaded) {
@@ -195,7 +195,7 @@ void overload_after_feed(const CheckInput& input, Report& report) {
 
 bool has_control(const CheckInput& input) { return !input.failures().control().members.empty(); }
 
-void few_members(const CheckInput& input, Report& report) {
+void check_etcd_member_count(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = *input.spec().control_plane;
   if (!has_control(input) || *control.etcd_members >= 3) return;
   report.at(control.etcd_members, section(input, control.place), "control-plane",
@@ -203,7 +203,7 @@ void few_members(const CheckInput& input, Report& report) {
                         *control.etcd_members == 1 ? "" : "s"));
 }
 
-void members_in_one_rack(const CheckInput& input, Report& report) {
+void check_etcd_racks(const CheckInput& input, Report& report) {
   const ControlAnalysis& control = input.failures().control();
   if (control.members.size() < 3 || control.on_gpu_servers || control.survives(control.most_in_rack)) return;
   const model::SiteSpec& site = *input.spec().site;
@@ -217,7 +217,7 @@ void members_in_one_rack(const CheckInput& input, Report& report) {
                   control.members.size(), input.cluster().rack(control.worst_rack).name, control.quorum));
 }
 
-void members_on_gpus(const CheckInput& input, Report& report) {
+void check_etcd_servers(const CheckInput& input, Report& report) {
   const ControlAnalysis& control = input.failures().control();
   if (!control.on_gpu_servers) return;
   const model::ControlPlaneSpec& spec = *input.spec().control_plane;
@@ -225,21 +225,21 @@ void members_on_gpus(const CheckInput& input, Report& report) {
             fmt::format("etcd runs on GPU servers of pool `{}`", *spec.pool));
 }
 
-void no_api_limits(const CheckInput& input, Report& report) {
+void check_api_limits(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = *input.spec().control_plane;
   if (*control.api_limits || !runs_kubernetes(input.spec())) return;
   report.at(control.api_limits, section(input, control.place), "control-plane",
             "the API server takes any number of requests");
 }
 
-void one_ingress(const CheckInput& input, Report& report) {
+void check_ingress_replicas(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = *input.spec().control_plane;
   if (*control.ingress_replicas >= 2 || !runs_kubernetes(input.spec())) return;
   report.at(control.ingress_replicas, section(input, control.place), "control-plane",
             fmt::format("{} ingress replica{}", *control.ingress_replicas, *control.ingress_replicas == 1 ? "" : "s"));
 }
 
-void one_manager(const CheckInput& input, Report& report) {
+void check_fabric_manager_count(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     for (const model::ManagerSpec& manager : *input.cluster().data_fabric_spec(kind).managers) {
       if (*manager.count != 1) continue;
@@ -249,14 +249,14 @@ void one_manager(const CheckInput& input, Report& report) {
   }
 }
 
-void one_login(const CheckInput& input, Report& report) {
+void check_login_server_count(const CheckInput& input, Report& report) {
   for (const model::PoolSpec& pool : *input.spec().pools) {
     if (*pool.role != model::PoolRole::login || *pool.count != 1) continue;
     report.at(pool.count, pool.place, pool.name->text, "one login server for all users");
   }
 }
 
-void slow_detection(const CheckInput& input, Report& report) {
+void check_failure_detection(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : kDataFabrics) {
     const model::FabricPlan& plan = input.cluster().fabric(kind);
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
@@ -266,7 +266,7 @@ void slow_detection(const CheckInput& input, Report& report) {
   }
 }
 
-void same_seeds(const CheckInput& input, Report& report) {
+void check_hash_seeds(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : kDataFabrics) {
     const model::FabricPlan& plan = input.cluster().fabric(kind);
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
@@ -290,7 +290,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: single switch failure, at least two spines with ECMP",
        .fix = "set `spines` to 4 or more (2 at the least)",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 1\n"},
-       .run = single_spine},
+       .run = check_single_spine},
       {.id = "RE002",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -300,7 +300,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "Juniper JVD for AI data centres: a minimum of 4 spines in each fabric",
        .fix = "set `spines: 4`",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 2\n"},
-       .run = few_spines},
+       .run = check_spine_count},
       {.id = "RE003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -311,7 +311,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .example = {.file = "pod16.yaml",
                    .from = "server: login-1u, count: 2}",
                    .to = "server: login-1u, count: 2, links: {frontend: 1}}"},
-       .run = one_link},
+       .run = check_server_link_count},
       {.id = "RE004",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -322,7 +322,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .example = {.file = "pod16.yaml",
                    .from = "",
                    .to = "\ncables:\n  - {from: \"login001:fe2\", to: \"fe-leaf001a:p50\"}\n"},
-       .run = one_leaf},
+       .run = check_server_leaf_count},
       {.id = "RE005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -335,7 +335,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .example = {.file = "pod16.yaml",
                    .from = "  service_rack_pdus: 3\n",
                    .to = "  service_rack_pdus: 3\n  switches: row\n"},
-       .run = far_rack},
+       .run = check_rack_dependents},
       {.id = "RE006",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -344,7 +344,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: power unit failure, dual supplies and N+1 PDUs",
        .fix = "bring in a second feed (`site.feeds`)",
        .example = {.file = "pod16.yaml", .from = "  feeds: 3 ", .to = "  feeds: 1 "},
-       .run = one_feed},
+       .run = check_feed_count},
       {.id = "RE007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -354,7 +354,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "catalogue: supplies fitted and needed, as vendors state them (4+2 and 5+1, not 3+3)",
        .fix = "use three feeds, servers with N+N supplies, or accept it with a suppression",
        .example = {.file = "pod16.yaml", .from = "  feeds: 3 ", .to = "  feeds: 2 "},
-       .run = feed_takes_servers},
+       .run = check_feed_dependents},
       {.id = "RE008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -363,7 +363,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: dual supplies and N+1 PDUs in each rack",
        .fix = "give each rack a PDU for every feed",
        .example = {.file = "pod16.yaml", .from = "  service_rack_pdus: 3\n", .to = "  service_rack_pdus: 1\n"},
-       .run = rack_on_one_feed},
+       .run = check_rack_feed_count},
       {.id = "RE009",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -373,7 +373,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "NFPA 70 and vendors' practice: size each PDU for the load with one feed lost",
        .fix = "larger or more PDUs, fewer servers a rack, or no `rack_power` beyond what is left",
        .example = {.file = "pod16.yaml", .from = "  pdu: pdu-35kw\n", .to = "  pdu: pdu-7kw-1ph\n  rack_power: 40kW\n"},
-       .run = overload_after_feed},
+       .run = check_pdu_load_after_feed_loss},
       {.id = "RE010",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -383,7 +383,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
            "resiliency matrix: three etcd members in separate fault domains; etcd documentation, failure tolerance",
        .fix = "set `control_plane.etcd_members: 3`",
        .example = {.file = "pod16.yaml", .from = "etcd_members: 3", .to = "etcd_members: 1"},
-       .run = few_members},
+       .run = check_etcd_member_count},
       {.id = "RE011",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -394,7 +394,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .example = {.file = "pod16.yaml",
                    .from = "  service_rack_pdus: 3\n",
                    .to = "  service_rack_pdus: 3\n  service_racks: 2\n"},
-       .run = members_in_one_rack},
+       .run = check_etcd_racks},
       {.id = "RE012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -404,7 +404,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: separate pool for the control plane; etcd documentation, disks",
        .fix = "give it a pool with `role: infrastructure`",
        .example = {.file = "pod16.yaml", .from = "pool: infra, etcd_members", .to = "pool: infer, etcd_members"},
-       .run = members_on_gpus},
+       .run = check_etcd_servers},
       {.id = "RE013",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -416,7 +416,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .example = {.file = "pod16.yaml",
                    .from = "ingress_replicas: 2}",
                    .to = "ingress_replicas: 2, api_limits: false}"},
-       .run = no_api_limits},
+       .run = check_api_limits},
       {.id = "RE014",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -425,7 +425,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: ingress pod crash, several replicas and a disruption budget",
        .fix = "set `control_plane.ingress_replicas: 2` or more",
        .example = {.file = "pod16.yaml", .from = "ingress_replicas: 2}", .to = "ingress_replicas: 1}"},
-       .run = one_ingress},
+       .run = check_ingress_replicas},
       {.id = "RE015",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -437,7 +437,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
                    .from = "    spines: 4\n",
                    .to =
                        "    spines: 4\n    managers: [{name: fm, server: ufm-appliance-ndr, count: 1, speed: 400G}]\n"},
-       .run = one_manager},
+       .run = check_fabric_manager_count},
       {.id = "RE016",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -446,7 +446,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "life of an AI job: submission starts on a login node",
        .fix = "add a second login server",
        .example = {.file = "pod16.yaml", .from = "server: login-1u, count: 2}", .to = "server: login-1u, count: 1}"},
-       .run = one_login},
+       .run = check_login_server_count},
       {.id = "RE017",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -456,7 +456,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: ECMP reroutes in less than 1 s; RFC 5880",
        .fix = "set `bfd: true`",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 4\n    bfd: false\n"},
-       .run = slow_detection},
+       .run = check_failure_detection},
       {.id = "RE018",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -466,7 +466,7 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .source = "vendors' ECMP guides: seed by tier; RDMA over Ethernet at scale (SIGCOMM 2024)",
        .fix = "set `hash_seeds: true`",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 4\n    hash_seeds: false\n"},
-       .run = same_seeds},
+       .run = check_hash_seeds},
   };
 }
 

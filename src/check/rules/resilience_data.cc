@@ -24,7 +24,7 @@ void each_volume(const CheckInput& input, model::VolumePurpose purpose, Visit vi
   }
 }
 
-void one_controller(const CheckInput& input, Report& report) {
+void check_storage_controllers(const CheckInput& input, Report& report) {
   for (const StorageAnalysis& storage : input.failures().storage()) {
     if (storage.controllers != 1) continue;
     report.at(storage.system->pool, storage.system->place, storage.system->name->text,
@@ -33,7 +33,7 @@ void one_controller(const CheckInput& input, Report& report) {
   }
 }
 
-void storage_in_one_rack(const CheckInput& input, Report& report) {
+void check_storage_racks(const CheckInput& input, Report& report) {
   for (const StorageAnalysis& storage : input.failures().storage()) {
     if (storage.racks != 1) continue;
     report.at(storage.system->pool, storage.system->place, storage.system->name->text,
@@ -42,7 +42,7 @@ void storage_in_one_rack(const CheckInput& input, Report& report) {
   }
 }
 
-void no_checkpoint_copy(const CheckInput& input, Report& report) {
+void check_checkpoint_copies(const CheckInput& input, Report& report) {
   each_volume(input, model::VolumePurpose::checkpoint, [&](const model::StorageSpec&, const model::VolumeSpec& volume) {
     if (*volume.replicas > 1 || volume.replicate_to.has_value()) return;
     report.at(volume.name, volume.place, volume.name->text,
@@ -50,7 +50,7 @@ void no_checkpoint_copy(const CheckInput& input, Report& report) {
   });
 }
 
-void checkpoint_copy_beside(const CheckInput& input, Report& report) {
+void check_checkpoint_copy_system(const CheckInput& input, Report& report) {
   each_volume(
       input, model::VolumePurpose::checkpoint, [&](const model::StorageSpec& system, const model::VolumeSpec& volume) {
         if (*volume.replicas < 2 || volume.replicate_to.has_value()) return;
@@ -60,7 +60,7 @@ void checkpoint_copy_beside(const CheckInput& input, Report& report) {
       });
 }
 
-void copy_on_same_servers(const CheckInput& input, Report& report) {
+void check_copy_servers(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : *input.spec().storage) {
     for (const model::VolumeSpec& volume : *system.volumes) {
       if (!volume.replicate_to.has_value()) continue;
@@ -74,7 +74,7 @@ void copy_on_same_servers(const CheckInput& input, Report& report) {
   }
 }
 
-void no_snapshots(const CheckInput& input, Report& report) {
+void check_dataset_snapshots(const CheckInput& input, Report& report) {
   each_volume(input, model::VolumePurpose::dataset, [&](const model::StorageSpec&, const model::VolumeSpec& volume) {
     if (volume.snapshots.has_value()) return;
     report.at(volume.name, volume.place, volume.name->text,
@@ -82,7 +82,7 @@ void no_snapshots(const CheckInput& input, Report& report) {
   });
 }
 
-void no_dataset_copy(const CheckInput& input, Report& report) {
+void check_dataset_copies(const CheckInput& input, Report& report) {
   each_volume(input, model::VolumePurpose::dataset,
               [&](const model::StorageSpec& system, const model::VolumeSpec& volume) {
                 if (volume.replicate_to.has_value()) return;
@@ -91,7 +91,7 @@ void no_dataset_copy(const CheckInput& input, Report& report) {
               });
 }
 
-void checkpoints_beside_data(const CheckInput& input, Report& report) {
+void check_checkpoint_system(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : *input.spec().storage) {
     const model::VolumeSpec* data = nullptr;
     const model::VolumeSpec* checkpoint = nullptr;
@@ -106,7 +106,7 @@ void checkpoints_beside_data(const CheckInput& input, Report& report) {
   }
 }
 
-void no_spares(const CheckInput& input, Report& report) {
+void check_spare_servers(const CheckInput& input, Report& report) {
   for (const model::PoolSpec& pool : *input.spec().pools) {
     if (*pool.role != model::PoolRole::training || *pool.count < 2 || *pool.spares > 0) continue;
     report.at(pool.spares, pool.place, pool.name->text,
@@ -121,19 +121,19 @@ bool trains(const CheckInput& input) {
                      [](const model::PoolSpec& p) { return *p.role == model::PoolRole::training; });
 }
 
-void not_elastic(const CheckInput& input, Report& report) {
+void check_elastic_training(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& workload = *input.spec().workload;
   if (*workload.elastic || !trains(input)) return;
   report.at(workload.elastic, section(input, workload.place), "workload", "jobs end when one of their servers does");
 }
 
-void no_restarts(const CheckInput& input, Report& report) {
+void check_job_restarts(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& workload = *input.spec().workload;
   if (*workload.max_restarts > 0 || !trains(input)) return;
   report.at(workload.max_restarts, section(input, workload.place), "workload", "a job may not restart even once");
 }
 
-void wasteful_checkpoints(const CheckInput& input, Report& report) {
+void check_checkpoint_interval(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& workload = *input.spec().workload;
   std::int64_t nodes = 0;
   for (const model::PoolSpec& pool : *input.spec().pools) {
@@ -152,14 +152,14 @@ void wasteful_checkpoints(const CheckInput& input, Report& report) {
                   100.0 * time.best_ratio, time.best_seconds / 60.0, time.failures_per_day));
 }
 
-void no_drills(const CheckInput& input, Report& report) {
+void check_failure_drills(const CheckInput& input, Report& report) {
   const model::OperationsSpec& operations = *input.spec().operations;
   if (*operations.failure_drills) return;
   report.at(operations.failure_drills, section(input, operations.place), "operations",
             "failures were never tried on purpose");
 }
 
-void one_replica(const CheckInput& input, Report& report) {
+void check_service_replicas(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : *input.spec().services) {
     if (*service.min_replicas > 1) continue;
     report.at(service.min_replicas, service.place, service.name->text,
@@ -168,7 +168,7 @@ void one_replica(const CheckInput& input, Report& report) {
   }
 }
 
-void unguarded_upgrade(const CheckInput& input, Report& report) {
+void check_service_min_available(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : *input.spec().services) {
     if (*service.min_replicas < 2 || *service.min_available > 0) continue;
     report.at(service.min_available, service.place, service.name->text,
@@ -176,7 +176,7 @@ void unguarded_upgrade(const CheckInput& input, Report& report) {
   }
 }
 
-void blocked_upgrade(const CheckInput& input, Report& report) {
+void check_service_drain(const CheckInput& input, Report& report) {
   for (const model::ServiceSpec& service : *input.spec().services) {
     if (*service.min_replicas < 2 || *service.min_available < *service.min_replicas) continue;
     report.at(
@@ -200,7 +200,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .example = {.file = "pod16.yaml",
                    .from = "{name: vault, role: storage, server: storage-nvme-2u, count: 4",
                    .to = "{name: vault, role: storage, server: object-store-4u, count: 4"},
-       .run = one_controller},
+       .run = check_storage_controllers},
       {.id = "RE020",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -211,7 +211,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .example = {.file = "pod16.yaml",
                    .from = "{name: flash, role: storage, server: storage-nvme-2u, count: 8, racks: service}",
                    .to = "{name: flash, role: storage, server: storage-nvme-2u, count: 8}"},
-       .run = storage_in_one_rack},
+       .run = check_storage_racks},
       {.id = "RE021",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -220,7 +220,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: checkpoint loss, two volumes on separate arrays",
        .fix = "set `replicate_to` to another system",
        .example = {.file = "pod16.yaml", .from = "replicas: 2, replicate_to: scratch}", .to = "replicas: 1}"},
-       .run = no_checkpoint_copy},
+       .run = check_checkpoint_copies},
       {.id = "RE022",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -229,7 +229,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: checkpoint loss, separate arrays",
        .fix = "set `replicate_to` to another system",
        .example = {.file = "pod16.yaml", .from = "replicas: 2, replicate_to: scratch}", .to = "replicas: 2}"},
-       .run = checkpoint_copy_beside},
+       .run = check_checkpoint_copy_system},
       {.id = "RE023",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -238,7 +238,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: off-array replication",
        .fix = "copy to a system on another pool",
        .example = {.file = "pod16.yaml", .from = "    pool: vault\n", .to = "    pool: flash\n"},
-       .run = copy_on_same_servers},
+       .run = check_copy_servers},
       {.id = "RE024",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -247,7 +247,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: training data corruption, snapshots every 4 h",
        .fix = "set `snapshots: 4h`",
        .example = {.file = "pod16.yaml", .from = "read_only: true, snapshots: 4h, ", .to = "read_only: true, "},
-       .run = no_snapshots},
+       .run = check_dataset_snapshots},
       {.id = "RE025",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -256,7 +256,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: training data corruption, off-array replication",
        .fix = "set `replicate_to`",
        .example = {.file = "pod16.yaml", .from = "snapshots: 4h, replicate_to: archive}", .to = "snapshots: 4h}"},
-       .run = no_dataset_copy},
+       .run = check_dataset_copies},
       {.id = "RE026",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -268,7 +268,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
                    .from = "snapshots: 4h, replicate_to: archive}",
                    .to = "snapshots: 4h, replicate_to: archive}\n"
                          "      - {name: states, purpose: checkpoint, size: 10TB, replicas: 2, replicate_to: archive}"},
-       .run = checkpoints_beside_data},
+       .run = check_checkpoint_system},
       {.id = "RE027",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -278,7 +278,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
            "resiliency matrix: full node failure, reschedule on a spare; Delta study (SC 2025): 5 % over-provisioning",
        .fix = "set `spares` of the pool",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 0\n"},
-       .run = no_spares},
+       .run = check_spare_servers},
       {.id = "RE028",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -287,7 +287,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "training job resiliency: elastic launch with a range of nodes",
        .fix = "set `workload.elastic: true`",
        .example = {.file = "pod16.yaml", .from = "  elastic: true\n", .to = "  elastic: false\n"},
-       .run = not_elastic},
+       .run = check_elastic_training},
       {.id = "RE029",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -297,7 +297,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "training job resiliency: max_restarts 3; Llama 3 (2024): 419 unexpected interruptions in 54 days",
        .fix = "set `workload.max_restarts: 3`",
        .example = {.file = "pod16.yaml", .from = "  elastic: true\n", .to = "  elastic: true\n  max_restarts: 0\n"},
-       .run = no_restarts},
+       .run = check_job_restarts},
       {.id = "RE030",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -308,7 +308,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
                  "w/dt), u0 taken as 5 min",
        .fix = "set `workload.checkpoint_interval` near the best one",
        .example = {.file = "pod16.yaml", .from = "checkpoint_interval: 30m", .to = "checkpoint_interval: 5m"},
-       .run = wasteful_checkpoints},
+       .run = check_checkpoint_interval},
       {.id = "RE031",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -317,7 +317,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix, each row: kill a switch, a node and a controller, and verify recovery",
        .fix = "run drills and set `operations.failure_drills: true`",
        .example = {.file = "pod16.yaml", .from = "  failure_drills: true\n", .to = "  failure_drills: false\n"},
-       .run = no_drills},
+       .run = check_failure_drills},
       {.id = "RE032",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -326,7 +326,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: several replicas",
        .fix = "set `min_replicas: 2` or more",
        .example = {.file = "pod16.yaml", .from = "min_replicas: 4", .to = "min_replicas: 1"},
-       .run = one_replica},
+       .run = check_service_replicas},
       {.id = "RE033",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -335,7 +335,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "resiliency matrix: PodDisruptionBudget",
        .fix = "set `min_available` to 1 or more",
        .example = {.file = "pod16.yaml", .from = "min_available: 2", .to = "min_available: 0"},
-       .run = unguarded_upgrade},
+       .run = check_service_min_available},
       {.id = "RE034",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -344,7 +344,7 @@ std::vector<Rule> resilience_data_rules() {  // NOLINT(readability-function-size
        .source = "Kubernetes documentation, disruption budgets",
        .fix = "set `min_available` below `min_replicas`",
        .example = {.file = "pod16.yaml", .from = "min_available: 2", .to = "min_available: 4"},
-       .run = blocked_upgrade},
+       .run = check_service_drain},
   };
 }
 

@@ -9,7 +9,7 @@
 namespace weft::check {
 namespace {
 
-void no_quota(const CheckInput& input, Report& report) {
+void check_tenant_quota(const CheckInput& input, Report& report) {
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
     if (quota.gpus.has_value() || !quota.mig->empty()) continue;
@@ -41,7 +41,7 @@ Stock stock_of(const model::Cluster& cluster) {
   return stock;
 }
 
-void quota_beyond(const CheckInput& input, Report& report) {
+void check_quota_size(const CheckInput& input, Report& report) {
   const Stock stock = stock_of(input.cluster());
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
@@ -64,7 +64,7 @@ void quota_beyond(const CheckInput& input, Report& report) {
   }
 }
 
-void mig_quota_beyond(const CheckInput& input, Report& report) {
+void check_mig_quota_size(const CheckInput& input, Report& report) {
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     for (const auto& [profile, count] : tenant.quota->mig.value) {
       const std::int64_t there = mig_instances(input.cluster(), profile);
@@ -76,7 +76,7 @@ void mig_quota_beyond(const CheckInput& input, Report& report) {
   }
 }
 
-void mig_quota_of_nothing(const CheckInput& input, Report& report) {
+void check_mig_quota_profile(const CheckInput& input, Report& report) {
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     for (const auto& [profile, count] : tenant.quota->mig.value) {
       if (count.value == 0 || mig_instances(input.cluster(), profile) > 0) continue;
@@ -86,7 +86,7 @@ void mig_quota_of_nothing(const CheckInput& input, Report& report) {
   }
 }
 
-void mixed_partition(const CheckInput& input, Report& report) {
+void check_partition_workloads(const CheckInput& input, Report& report) {
   for (const model::PartitionSpec& partition : input.spec().partitions.value) {
     bool training = false;
     bool inference = false;
@@ -101,7 +101,7 @@ void mixed_partition(const CheckInput& input, Report& report) {
   }
 }
 
-void no_taints(const CheckInput& input, Report& report) {
+void check_pool_taints(const CheckInput& input, Report& report) {
   if (!runs_kubernetes(input.spec())) return;
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (!is_gpu_pool(pool) || !pool.taints->empty()) continue;
@@ -110,7 +110,7 @@ void no_taints(const CheckInput& input, Report& report) {
   }
 }
 
-void same_taints(const CheckInput& input, Report& report) {
+void check_pool_taint_overlap(const CheckInput& input, Report& report) {
   if (!runs_kubernetes(input.spec())) return;
   for (const model::PoolSpec& training : input.spec().pools.value) {
     if (training.role.value != model::PoolRole::training || training.taints->empty()) continue;
@@ -124,7 +124,7 @@ void same_taints(const CheckInput& input, Report& report) {
   }
 }
 
-void allocator_absent(const CheckInput& input, Report& report) {
+void check_gpu_allocator(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = input.spec().control_plane.value;
   const bool slurm_missing = control.allocator.value == model::Allocator::slurm && !runs_slurm(input.spec());
   const bool kubernetes_missing =
@@ -135,7 +135,7 @@ void allocator_absent(const CheckInput& input, Report& report) {
                         slurm_missing ? "Kubernetes" : "Slurm"));
 }
 
-void priorities_upside_down(const CheckInput& input, Report& report) {
+void check_priority_order(const CheckInput& input, Report& report) {
   for (const model::PrioritySpec& fixed : input.spec().priorities.value) {
     if (fixed.preemptible.value) continue;
     for (const model::PrioritySpec& other : input.spec().priorities.value) {
@@ -147,7 +147,7 @@ void priorities_upside_down(const CheckInput& input, Report& report) {
   }
 }
 
-void no_time_limit(const CheckInput& input, Report& report) {
+void check_partition_time_limit(const CheckInput& input, Report& report) {
   if (!runs_slurm(input.spec()) || !input.spec().partitions.from_file()) return;
   for (const model::PartitionSpec& partition : input.spec().partitions.value) {
     if (partition.time_limit.has_value()) continue;
@@ -173,7 +173,7 @@ std::int64_t hosts_with(const model::PoolSpec& pool, std::string_view constraint
   return has(pool.labels.value) ? pool.count.value : 0;
 }
 
-void over_specific(const CheckInput& input, Report& report) {
+void check_partition_constraints(const CheckInput& input, Report& report) {
   for (const model::PartitionSpec& partition : input.spec().partitions.value) {
     for (const std::string& constraint : partition.constraints.value) {
       std::int64_t all = 0;
@@ -192,7 +192,7 @@ void over_specific(const CheckInput& input, Report& report) {
   }
 }
 
-void container_beyond_server(const CheckInput& input, Report& report) {
+void check_container_gpu_limit(const CheckInput& input, Report& report) {
   std::int64_t most = 0;
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     const model::ServerModel* server = server_of(input.cluster(), pool);
@@ -206,7 +206,7 @@ void container_beyond_server(const CheckInput& input, Report& report) {
   }
 }
 
-void many_pods(const CheckInput& input, Report& report) {
+void check_training_pods_per_node(const CheckInput& input, Report& report) {
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (pool.role.value != model::PoolRole::training || pool.pods_per_node.value <= 1) continue;
     report.at(pool.pods_per_node, pool.place, pool.name->text,
@@ -215,14 +215,14 @@ void many_pods(const CheckInput& input, Report& report) {
   }
 }
 
-void no_discovery(const CheckInput& input, Report& report) {
+void check_node_feature_discovery(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = input.spec().control_plane.value;
   if (!runs_kubernetes(input.spec()) || control.node_feature_discovery.value) return;
   report.at(control.node_feature_discovery, control.place, "control plane",
             "nodes are not labelled with their hardware: scheduling is blind");
 }
 
-void one_priority(const CheckInput& input, Report& report) {
+void check_service_priority(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   if (spec.services->empty()) return;
   for (const model::ServiceSpec& service : spec.services.value) {
@@ -232,7 +232,7 @@ void one_priority(const CheckInput& input, Report& report) {
   }
 }
 
-void quota_without_claims(const CheckInput& input, Report& report) {
+void check_quota_completeness(const CheckInput& input, Report& report) {
   if (!runs_kubernetes(input.spec())) return;
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
@@ -250,7 +250,7 @@ void quota_without_claims(const CheckInput& input, Report& report) {
   }
 }
 
-void soft_taints(const CheckInput& input, Report& report) {
+void check_taint_effect(const CheckInput& input, Report& report) {
   if (!runs_kubernetes(input.spec())) return;
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (!is_gpu_pool(pool) || pool.taints->empty()) continue;
@@ -263,7 +263,7 @@ void soft_taints(const CheckInput& input, Report& report) {
   }
 }
 
-void quota_of_nothing(const CheckInput& input, Report& report) {
+void check_empty_quota(const CheckInput& input, Report& report) {
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
     std::string zero;
@@ -298,7 +298,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "    quota: {gpus: 96, cpus: 2048, memory: 16TB, storage: 200TB, volume_claims: 20}\n",
                    .to = ""},
-       .run = no_quota},
+       .run = check_tenant_quota},
       {.id = "SC002",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -307,7 +307,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "kubernetes-sigs/kueue issues 4329 and 3887: admitted quota that cannot be placed",
        .fix = "lower the quota to what the tenant may really hold",
        .example = {.file = "pod16.yaml", .from = "quota: {gpus: 96,", .to = "quota: {gpus: 9600,"},
-       .run = quota_beyond},
+       .run = check_quota_size},
       {.id = "SC003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -316,7 +316,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "kubernetes-sigs/kueue issue 4329: admitted quota that cannot be placed",
        .fix = "lower the quota or add instances to a pool's `mig`",
        .example = {.file = "pod16.yaml", .from = "mig: {1g.10gb: 56}", .to = "mig: {1g.10gb: 5600}"},
-       .run = mig_quota_beyond},
+       .run = check_mig_quota_size},
       {.id = "SC004",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -325,7 +325,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "enterprise AI architecture, MIG profiles and quotas",
        .fix = "use a profile of a pool's `mig`",
        .example = {.file = "pod16.yaml", .from = "mig: {1g.10gb: 56}", .to = "mig: {2g.20gb: 12}"},
-       .run = mig_quota_of_nothing},
+       .run = check_mig_quota_profile},
       {.id = "SC005",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -337,7 +337,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "pools: [train], time_limit",
                    .to = "pools: [train, infer], time_limit"},
-       .run = mixed_partition},
+       .run = check_partition_workloads},
       {.id = "SC006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -346,7 +346,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "enterprise AI architecture: taints and tolerations are not optional",
        .fix = "set `taints: [\"nvidia.com/gpu=training:NoSchedule\"]` or the like",
        .example = {.file = "pod16.yaml", .from = "    taints: [\"nvidia.com/gpu=training:NoSchedule\"]\n", .to = ""},
-       .run = no_taints},
+       .run = check_pool_taints},
       {.id = "SC007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -357,7 +357,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "nvidia.com/gpu=training:NoSchedule",
                    .to = "nvidia.com/gpu=inference:NoSchedule"},
-       .run = same_taints},
+       .run = check_pool_taint_overlap},
       {.id = "SC008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -369,7 +369,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "control_plane: {kind: both,",
                    .to = "control_plane: {kind: kubernetes,"},
-       .run = allocator_absent},
+       .run = check_gpu_allocator},
       {.id = "SC009",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -380,7 +380,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "name: training-high, value: 500000",
                    .to = "name: training-high, value: 5000000"},
-       .run = priorities_upside_down},
+       .run = check_priority_order},
       {.id = "SC010",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -389,7 +389,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "Slurm backfill documentation; AI cluster architecture guide: backfill against fragmentation",
        .fix = "set `time_limit`",
        .example = {.file = "pod16.yaml", .from = "pools: [train], time_limit: 7d, ", .to = "pools: [train], "},
-       .run = no_time_limit},
+       .run = check_partition_time_limit},
       {.id = "SC011",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -400,7 +400,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "pools: [train], time_limit",
                    .to = "pools: [train], constraints: [\"stepping=b1\"], time_limit"},
-       .run = over_specific},
+       .run = check_partition_constraints},
       {.id = "SC012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -411,7 +411,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "    partitions: [train]\n",
                    .to = "    partitions: [train]\n    gpus_per_container: 16\n"},
-       .run = container_beyond_server},
+       .run = check_container_gpu_limit},
       {.id = "SC013",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -420,7 +420,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "container networking architecture for AI workloads, Kubernetes sizing: one training pod a node",
        .fix = "set `pods_per_node: 1` unless jobs are small",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    pods_per_node: 8\n"},
-       .run = many_pods},
+       .run = check_training_pods_per_node},
       {.id = "SC014",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -431,7 +431,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "allocator: slurm,",
                    .to = "allocator: slurm, node_feature_discovery: false,"},
-       .run = no_discovery},
+       .run = check_node_feature_discovery},
       {.id = "SC015",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -440,7 +440,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "enterprise AI architecture, priority classes",
        .fix = "set `priority` to a class with `preemptible: false`",
        .example = {.file = "pod16.yaml", .from = "     priority: inference-critical, timeout", .to = "     timeout"},
-       .run = one_priority},
+       .run = check_service_priority},
       {.id = "SC016",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -452,7 +452,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "quota: {gpus: 96, cpus: 2048, memory: 16TB, storage: 200TB,",
                    .to = "quota: {gpus: 96, cpus: 2048,"},
-       .run = quota_without_claims},
+       .run = check_quota_completeness},
       {.id = "SC017",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -463,7 +463,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = "pod16.yaml",
                    .from = "nvidia.com/gpu=training:NoSchedule",
                    .to = "nvidia.com/gpu=training:PreferNoSchedule"},
-       .run = soft_taints},
+       .run = check_taint_effect},
       {.id = "SC018",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -472,7 +472,7 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .source = "Kubernetes documentation, resource quotas",
        .fix = "leave the key out, or give an amount",
        .example = {.file = "pod16.yaml", .from = "cpus: 2048,", .to = "cpus: 0,"},
-       .run = quota_of_nothing},
+       .run = check_empty_quota},
   };
 }
 

@@ -11,7 +11,7 @@
 namespace weft::check {
 namespace {
 
-void nfs_by_address(const CheckInput& input, Report& report) {
+void check_nfs_security(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     if (system.kind.value != model::StorageKind::nfs || system.security.value != model::StorageSecurity::sys) continue;
     report.at(system.security, system.place, system.name->text,
@@ -19,7 +19,7 @@ void nfs_by_address(const CheckInput& input, Report& report) {
   }
 }
 
-void block_in_clear(const CheckInput& input, Report& report) {
+void check_block_storage_security(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     if (system.kind.value == model::StorageKind::nfs || system.security.value != model::StorageSecurity::sys) continue;
     report.at(system.security, system.place, system.name->text,
@@ -27,7 +27,7 @@ void block_in_clear(const CheckInput& input, Report& report) {
   }
 }
 
-void munge_key(const CheckInput& input, Report& report) {
+void check_munge_key(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   if (!runs_slurm(spec)) return;
   const std::string& mode = spec.security->munge_key_mode.value;
@@ -36,26 +36,26 @@ void munge_key(const CheckInput& input, Report& report) {
             fmt::format("the MUNGE key has mode {}, not 0400: its owner alone may read it", mode));
 }
 
-void rest_without_jwt(const CheckInput& input, Report& report) {
+void check_rest_api_tokens(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   if (!runs_slurm(spec) || spec.security->slurm_rest.value == model::RestAuth::jwt) return;
   report.at(spec.security->slurm_rest, spec.security->place, "slurmrestd",
             "slurmrestd does not ask its callers for a token");
 }
 
-void unsigned_images(const CheckInput& input, Report& report) {
+void check_image_signing(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = input.spec().control_plane.value;
   if (!runs_kubernetes(input.spec()) || control.signed_images.value) return;
   report.at(control.signed_images, control.place, "images", "unsigned container images are admitted");
 }
 
-void open_namespaces(const CheckInput& input, Report& report) {
+void check_namespace_policies(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   if (!runs_kubernetes(spec) || spec.security->network_policy.value == model::PolicyDefault::deny) return;
   report.at(spec.security->network_policy, spec.security->place, "frontend", "namespaces allow all traffic by default");
 }
 
-void writable_dataset(const CheckInput& input, Report& report) {
+void check_dataset_volume_mode(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     for (const model::VolumeSpec& volume : system.volumes.value) {
       if (volume.purpose.value != model::VolumePurpose::dataset || volume.read_only.value) continue;
@@ -65,32 +65,32 @@ void writable_dataset(const CheckInput& input, Report& report) {
   }
 }
 
-void no_sign_on(const CheckInput& input, Report& report) {
+void check_single_sign_on(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (security.sign_on.value != model::SignOn::none) return;
   report.at(security.sign_on, security.place, "sign-on", "people log in without a central identity");
 }
 
-void secrets_in_files(const CheckInput& input, Report& report) {
+void check_secret_storage(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (security.secrets.value != model::SecretStore::files) return;
   report.at(security.secrets, security.place, "secrets", "secrets are kept in files");
 }
 
-void secrets_unencrypted(const CheckInput& input, Report& report) {
+void check_kubernetes_secrets(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (security.secrets.value != model::SecretStore::kubernetes) return;
   report.at(security.secrets, security.place, "secrets",
             "Kubernetes keeps secrets in etcd as plain text unless encryption at rest is set up");
 }
 
-void no_audit(const CheckInput& input, Report& report) {
+void check_audit_log(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (security.audit.value) return;
   report.at(security.audit, security.place, "audit", "actions are not logged");
 }
 
-void policies_on_rdma(const CheckInput& input, Report& report) {
+void check_rdma_network_policies(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (!security.rdma_policies.value) return;
   report.at(security.rdma_policies, security.place, "backend",
@@ -104,7 +104,7 @@ bool sounds_secret(std::string_view name) {
                      [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
 }
 
-void secret_in_environment(const CheckInput& input, Report& report) {
+void check_secret_in_environment(const CheckInput& input, Report& report) {
   for (const auto& [name, value] : input.spec().workload->environment.value) {
     const bool reference =
         value->empty() || value->find(':') != std::string::npos || value->starts_with("/") || value->starts_with("$");
@@ -127,7 +127,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "four-fabric hardening guide, storage: sec=krb5p, not sec=sys",
        .fix = "set `security: krb5p`",
        .example = {.file = "pod16.yaml", .from = "security: krb5p", .to = "security: sys"},
-       .run = nfs_by_address},
+       .run = check_nfs_security},
       {.id = "SE002",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -136,7 +136,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "four-fabric hardening guide: encrypt checkpoint transfers, NVMe with TLS",
        .fix = "set `security: tls`",
        .example = {.file = "pod16.yaml", .from = "security: tls", .to = "security: sys"},
-       .run = block_in_clear},
+       .run = check_block_storage_security},
       {.id = "SE003",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -145,7 +145,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "four-fabric hardening guide, Slurm: chmod 400 /etc/munge/munge.key; munged refuses lax modes",
        .fix = "set the mode to 0400, owned by munge",
        .example = {.file = "pod16.yaml", .from = "munge_key_mode: \"0400\"", .to = "munge_key_mode: \"0644\""},
-       .run = munge_key},
+       .run = check_munge_key},
       {.id = "SE004",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -154,7 +154,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "four-fabric hardening guide, Slurm: AuthAltTypes=auth/jwt",
        .fix = "set `security.slurm_rest: jwt`",
        .example = {.file = "pod16.yaml", .from = "slurm_rest: jwt", .to = "slurm_rest: none"},
-       .run = rest_without_jwt},
+       .run = check_rest_api_tokens},
       {.id = "SE005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -163,7 +163,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "container networking architecture for AI workloads, security: signed images (Cosign), Kyverno",
        .fix = "set `control_plane.signed_images: true`",
        .example = {.file = "pod16.yaml", .from = "allocator: slurm,", .to = "allocator: slurm, signed_images: false,"},
-       .run = unsigned_images},
+       .run = check_image_signing},
       {.id = "SE006",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -173,7 +173,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
            "container networking architecture for AI workloads: default-deny NetworkPolicies, from the gateway only",
        .fix = "set `security.network_policy: deny`",
        .example = {.file = "pod16.yaml", .from = "network_policy: deny", .to = "network_policy: allow"},
-       .run = open_namespaces},
+       .run = check_namespace_policies},
       {.id = "SE007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -182,7 +182,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "AI cluster architecture guide, security: read-only dataset mounts",
        .fix = "set `read_only: true` on the volume",
        .example = {.file = "pod16.yaml", .from = "read_only: true, ", .to = ""},
-       .run = writable_dataset},
+       .run = check_dataset_volume_mode},
       {.id = "SE008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -191,7 +191,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "AI cluster architecture guide, security: SSO via OIDC",
        .fix = "set `security.sign_on: oidc`",
        .example = {.file = "pod16.yaml", .from = "sign_on: oidc", .to = "sign_on: none"},
-       .run = no_sign_on},
+       .run = check_single_sign_on},
       {.id = "SE009",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -200,7 +200,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "AI cluster architecture guide, security: secrets via Vault",
        .fix = "set `security.secrets: vault`",
        .example = {.file = "pod16.yaml", .from = "secrets: vault", .to = "secrets: files"},
-       .run = secrets_in_files},
+       .run = check_secret_storage},
       {.id = "SE010",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -209,7 +209,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "Kubernetes documentation, encrypting confidential data at rest",
        .fix = "use a vault, or set up encryption at rest and say so in a suppression",
        .example = {.file = "pod16.yaml", .from = "secrets: vault", .to = "secrets: kubernetes"},
-       .run = secrets_unencrypted},
+       .run = check_kubernetes_secrets},
       {.id = "SE011",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -218,7 +218,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .source = "four-fabric hardening guide: no access logging is one of the top three flaws",
        .fix = "set `security.audit: true`",
        .example = {.file = "pod16.yaml", .from = "audit: true", .to = "audit: false"},
-       .run = no_audit},
+       .run = check_audit_log},
       {.id = "SE012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -230,7 +230,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "network_policy: deny\n",
                    .to = "network_policy: deny\n  rdma_policies: true\n"},
-       .run = policies_on_rdma},
+       .run = check_rdma_network_policies},
       {.id = "SE013",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -241,7 +241,7 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .example = {.file = "pod16.yaml",
                    .from = "  elastic: true\n",
                    .to = "  elastic: true\n  environment: {HF_TOKEN: hf_a1b2c3d4e5}\n"},
-       .run = secret_in_environment},
+       .run = check_secret_in_environment},
   };
 }
 

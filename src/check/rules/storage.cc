@@ -35,7 +35,7 @@ model::ByteRate total(const model::Spec& spec, model::Sourced<model::ByteRate> m
   return any ? stated : all;
 }
 
-void none_at_all(const CheckInput& input, Report& report) {
+void check_no_storage_system(const CheckInput& input, Report& report) {
   if (input.cluster().gpu_count() == 0 || !input.spec().storage->empty()) return;
   report.at(input.spec().storage, input.spec().place, "storage", "GPUs, and no storage system to feed them");
 }
@@ -48,7 +48,7 @@ std::int64_t gpu_servers(const CheckInput& input) {
   return servers;
 }
 
-void too_slow(const CheckInput& input, Report& report) {
+void check_storage_throughput(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   const std::int64_t servers = gpu_servers(input);
   if (spec.storage->empty() || servers == 0) return;
@@ -79,7 +79,7 @@ void too_slow(const CheckInput& input, Report& report) {
   }
 }
 
-void slow_checkpoint(const CheckInput& input, Report& report) {
+void check_checkpoint_write_time(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& work = input.spec().workload.value;
   if (!work.checkpoint.has_value() || work.checkpoint_time->count() <= 0) return;
   model::ByteRate write{};
@@ -101,7 +101,7 @@ void slow_checkpoint(const CheckInput& input, Report& report) {
                   to_text(work.checkpoint_time.value), needed / 1e9, where->name->text, to_text(write.per_second)));
 }
 
-void no_checkpoint_volume(const CheckInput& input, Report& report) {
+void check_checkpoint_volume(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   bool training = false;
   for (const model::PoolSpec& pool : spec.pools.value)
@@ -115,7 +115,7 @@ void no_checkpoint_volume(const CheckInput& input, Report& report) {
   report.add("storage", spec.storage->front().place, "no volume is for checkpoints");
 }
 
-void one_stripe(const CheckInput& input, Report& report) {
+void check_stripe_count(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     if (system.kind.value == model::StorageKind::object || system.targets.value < 4) continue;
     if (system.stripe_count.value > 1) continue;
@@ -124,7 +124,7 @@ void one_stripe(const CheckInput& input, Report& report) {
   }
 }
 
-void metadata_in_one_place(const CheckInput& input, Report& report) {
+void check_metadata_striping(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     for (const model::VolumeSpec& volume : system.volumes.value) {
       if (!volume.files.has_value() || volume.files.value < kManyFiles || system.metadata_striping.value) continue;
@@ -135,7 +135,7 @@ void metadata_in_one_place(const CheckInput& input, Report& report) {
   }
 }
 
-void one_metadata_server(const CheckInput& input, Report& report) {
+void check_metadata_server_count(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     for (const model::VolumeSpec& volume : system.volumes.value) {
       if (!volume.files.has_value() || volume.files.value < kManyFiles || system.metadata_servers.value != 1) continue;
@@ -145,7 +145,7 @@ void one_metadata_server(const CheckInput& input, Report& report) {
   }
 }
 
-void over_full(const CheckInput& input, Report& report) {
+void check_storage_capacity(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     if (!system.capacity.has_value() || system.capacity->count() == 0) continue;
     double bytes = 0;
@@ -160,13 +160,13 @@ void over_full(const CheckInput& input, Report& report) {
   }
 }
 
-void bonded(const CheckInput& input, Report& report) {
+void check_storage_bonding(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = fabric_of(input);
   if (!input.cluster().fabric(model::FabricKind::storage).present || !fabric.bond.value) return;
   report.at(fabric.bond, fabric.place, "storage", "storage ports are bonded with LACP instead of using multipath");
 }
 
-void small_frames(const CheckInput& input, Report& report) {
+void check_storage_mtu(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = fabric_of(input);
   const bool ethernet = fabric.network.value == model::NetworkKind::ethernet;
   if (!input.cluster().fabric(model::FabricKind::storage).present || !ethernet || fabric.mtu.value >= 8900) return;
@@ -174,7 +174,7 @@ void small_frames(const CheckInput& input, Report& report) {
             fmt::format("storage MTU is {} bytes; NVMe-oF and parallel file systems want 9000", fabric.mtu.value));
 }
 
-void all_paths_active(const CheckInput& input, Report& report) {
+void check_storage_multipath(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     if (system.multipath.value == model::Multipath::active_standby || system.kind.value == model::StorageKind::object)
       continue;
@@ -183,7 +183,7 @@ void all_paths_active(const CheckInput& input, Report& report) {
   }
 }
 
-void scratch_too_small(const CheckInput& input, Report& report) {
+void check_scratch_size(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& work = input.spec().workload.value;
   if (!work.working_set.has_value()) return;
   for (const model::PoolSpec& pool : input.spec().pools.value) {
@@ -196,7 +196,7 @@ void scratch_too_small(const CheckInput& input, Report& report) {
   }
 }
 
-void oversubscribed(const CheckInput& input, Report& report) {
+void check_storage_oversubscription(const CheckInput& input, Report& report) {
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::storage);
   if (!plan.present || plan.tiers < 2) return;
   if (plan.oversubscription.numerator <= 2 * plan.oversubscription.denominator) return;
@@ -226,7 +226,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
                 "  - name: archive\n    kind: nvmeof\n    pool: vault\n    volumes:\n"
                 "      - {name: checkpoints, purpose: checkpoint, size: 200TB, replicas: 2, replicate_to: scratch}\n",
             .to = "storage: []\n"},
-       .run = none_at_all},
+       .run = check_no_storage_system},
       {.id = "ST002",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
@@ -240,7 +240,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    kind: nvmeof\n    pool: flash\n",
                    .to = "    kind: nvmeof\n    pool: flash\n    read: 1GB/s\n"},
-       .run = too_slow},
+       .run = check_storage_throughput},
       {.id = "ST003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -250,7 +250,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .source = "MLPerf Storage checkpoint sizes; checkpoint bandwidth = size / time",
        .fix = "raise the write throughput of the system that holds checkpoints, or `workload.checkpoint_time`",
        .example = {.file = "pod16.yaml", .from = "  checkpoint_time: 90s\n", .to = "  checkpoint_time: 2s\n"},
-       .run = slow_checkpoint},
+       .run = check_checkpoint_write_time},
       {.id = "ST004",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -261,7 +261,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "{name: checkpoints, purpose: checkpoint,",
                    .to = "{name: checkpoints, purpose: scratch,"},
-       .run = no_checkpoint_volume},
+       .run = check_checkpoint_volume},
       {.id = "ST005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -272,7 +272,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    kind: nvmeof\n    pool: flash\n",
                    .to = "    kind: nvmeof\n    pool: flash\n    stripe_count: 1\n"},
-       .run = one_stripe},
+       .run = check_stripe_count},
       {.id = "ST006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -284,7 +284,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    metadata_servers: 2\n",
                    .to = "    metadata_servers: 2\n    metadata_striping: false\n"},
-       .run = metadata_in_one_place},
+       .run = check_metadata_striping},
       {.id = "ST007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -293,7 +293,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .source = "AI cluster architecture guide: metadata IOPS sized for loaders",
        .fix = "set `metadata_servers` to 2 or more",
        .example = {.file = "pod16.yaml", .from = "    metadata_servers: 2\n", .to = "    metadata_servers: 1\n"},
-       .run = one_metadata_server},
+       .run = check_metadata_server_count},
       {.id = "ST008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -305,7 +305,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "purpose: dataset, size: 300TB,",
                    .to = "purpose: dataset, size: 2200TB,"},
-       .run = over_full},
+       .run = check_storage_capacity},
       {.id = "ST009",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -317,7 +317,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    system: cumulus\n",
                    .to = "    system: cumulus\n    bond: true\n"},
-       .run = bonded},
+       .run = check_storage_bonding},
       {.id = "ST010",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -329,7 +329,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    system: cumulus\n    mtu: 9000\n",
                    .to = "    system: cumulus\n    mtu: 1500\n"},
-       .run = small_frames},
+       .run = check_storage_mtu},
       {.id = "ST011",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
@@ -341,7 +341,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .example = {.file = "pod16.yaml",
                    .from = "    kind: nvmeof\n    pool: flash\n",
                    .to = "    kind: nvmeof\n    pool: flash\n    multipath: round-robin\n"},
-       .run = all_paths_active},
+       .run = check_storage_multipath},
       {.id = "ST012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -350,7 +350,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .source = "AI cluster architecture guide: at least 1:1 NVMe scratch to the active working set",
        .fix = "choose servers with more local NVMe, or shard the data set",
        .example = {.file = "pod16.yaml", .from = "  data: better\n", .to = "  data: better\n  working_set: 100TB\n"},
-       .run = scratch_too_small},
+       .run = check_scratch_size},
       {.id = "ST013",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
@@ -360,7 +360,7 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .source = "DGX SuperPOD: storage fabric near 4:3 towards servers, 1:1 towards storage",
        .fix = "set `fabrics.storage.oversubscription` to 2:1 or better",
        .example = {.file = "superpod-h100-4su.yaml", .from = "oversubscription: 4:3 ", .to = "oversubscription: 3:1 "},
-       .run = oversubscribed},
+       .run = check_storage_oversubscription},
   };
 }
 
