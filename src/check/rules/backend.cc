@@ -28,7 +28,7 @@ void check_backend_oversubscription(const CheckInput& input, Report& report) {
   const Ratio& ratio = plan.oversubscription;
   if (ratio.numerator <= 2 * ratio.denominator) return;
   report.at(backend(input).oversubscription, backend(input).place, "backend",
-            fmt::format("leaves are oversubscribed {}; heavy all-reduce bears 2:1 at most", to_text(ratio)));
+            fmt::format("leaves are oversubscribed {}; heavy all-reduce tolerates at most 2:1", to_text(ratio)));
 }
 
 void check_gpus_per_backend_port(const CheckInput& input, Report& report) {
@@ -45,9 +45,9 @@ void check_gpus_per_backend_port(const CheckInput& input, Report& report) {
 
 void check_backend_mtu(const CheckInput& input, Report& report) {
   if (!is_roce(input) || backend(input).mtu.value >= 8900) return;
-  report.at(
-      backend(input).mtu, backend(input).place, "backend",
-      fmt::format("backend MTU is {} bytes; RoCE wants jumbo frames of 9000 end to end", backend(input).mtu.value));
+  report.at(backend(input).mtu, backend(input).place, "backend",
+            fmt::format("backend MTU is {} bytes; RoCE needs jumbo frames of 9000 bytes end to end",
+                        backend(input).mtu.value));
 }
 
 void check_backend_bonding(const CheckInput& input, Report& report) {
@@ -67,7 +67,7 @@ void check_backend_port_speed(const CheckInput& input, Report& report) {
       for (const BitRate speed : group.speeds.value) best = std::max(best, speed);
       if (plan.planes > 1 || plan.host_speed >= best) continue;
       report.at(backend(input).speed, backend(input).place, pool.name->text,
-                fmt::format("backend ports of `{}` run at {} and could run at {}", pool.name->text,
+                fmt::format("backend ports of `{}` run at {}; they support {}", pool.name->text,
                             to_text(plan.host_speed), to_text(best)));
     }
   }
@@ -77,12 +77,12 @@ void check_backend_load_balancing(const CheckInput& input, Report& report) {
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::backend);
   if (!is_roce(input) || plan.tiers < 3 || backend(input).load_balancing.value != model::LoadBalancing::ecmp) return;
   report.at(backend(input).load_balancing, backend(input).place, "backend",
-            "three tiers spread few, large flows by hash alone");
+            "three tiers balance few, large flows by ECMP hashing alone");
 }
 
 void check_rdma_enabled(const CheckInput& input, Report& report) {
   const auto complain = [&](const model::Sourced<std::string>& value, std::string_view name) {
-    report.add("environment", value.place, fmt::format("`{}={}` takes collectives off RDMA", name, value.value))
+    report.add("environment", value.place, fmt::format("`{}={}` disables RDMA for collectives", name, value.value))
         .length = static_cast<std::uint16_t>(value->size());
   };
   if (!input.cluster().fabric(model::FabricKind::backend).present) return;
@@ -107,7 +107,7 @@ void check_nccl_cross_nic(const CheckInput& input, Report& report) {
              value != nullptr              ? value->place
              : fabric.wiring.place.known() ? fabric.wiring.place
                                            : fabric.place,
-             "rails do not reach each other, but jobs are not told NCCL_CROSS_NIC=0");
+             "rails are not connected to each other, but `workload.environment` does not set NCCL_CROSS_NIC=0");
 }
 
 void check_shared_gid_index(const CheckInput& input, Report& report) {
@@ -115,9 +115,8 @@ void check_shared_gid_index(const CheckInput& input, Report& report) {
   if (!is_roce(input) || value == nullptr || value->value == "-1") return;
   report.add(
       "environment", value->place,
-      fmt::format(
-          "NCCL_IB_GID_INDEX={} is given to every host; the index of the RoCEv2 address differs from host to host",
-          value->value));
+      fmt::format("NCCL_IB_GID_INDEX={} is set for every host; the index of the RoCEv2 address differs between hosts",
+                  value->value));
 }
 
 void check_gpu_models_per_pool(const CheckInput& input, Report& report) {
@@ -129,8 +128,8 @@ void check_gpu_models_per_pool(const CheckInput& input, Report& report) {
       const model::ServerModel* other = input.cluster().catalog().server(entry.server.value);
       if (other == nullptr || other->gpu.value == usual->gpu.value) continue;
       report.add(entry.hosts.value, entry.server.place,
-                 fmt::format("{} has other GPUs ({}) than the rest of `{}` ({})", entry.hosts.value, other->gpu.value,
-                             pool.name->text, usual->gpu.value));
+                 fmt::format("{} has different GPUs ({}) than the rest of `{}` ({})", entry.hosts.value,
+                             other->gpu.value, pool.name->text, usual->gpu.value));
     }
   }
 }
@@ -167,10 +166,11 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "the backend is oversubscribed beyond 2:1",
-       .reason = "All-reduce sends from every GPU at once. What a leaf cannot pass up waits in its queues, ECN slows "
-                 "all senders down, and every iteration pays for it.",
-       .source = "AI cluster architecture guide, capacity sheet: oversubscription at most 2:1 for heavy all-reduce; "
-                 "DGX SuperPOD and Meta's training clusters build 1:1 in the first tier",
+       .reason = "All-reduce sends from every GPU at once. Traffic beyond the uplink capacity of a leaf queues there, "
+                 "ECN throttles all senders, and every iteration takes longer.",
+       .source =
+           "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), capacity sheet: oversubscription at "
+           "most 2:1 for heavy all-reduce; DGX SuperPOD and Meta's training clusters build 1:1 in the first tier",
        .fix = "set `fabrics.backend.oversubscription` to 2:1 or better, or keep jobs inside one unit",
        .example = {.file = "pod16.yaml", .from = "oversubscription: 1:1\n", .to = "oversubscription: 4:1\n"},
        .run = check_backend_oversubscription},
@@ -178,9 +178,10 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::note,
        .needs = RuleNeeds::design,
        .title = "several GPUs share one backend port",
-       .reason = "A rail for each GPU lets every GPU send at line rate without crossing a CPU socket. With fewer "
-                 "ports, GPUs queue behind each other in the NIC.",
-       .source = "requirement: 2 to 8 NICs a server, one for each GPU rail; NVIDIA DGX reference architectures",
+       .reason = "One rail per GPU lets every GPU send at line rate without crossing a CPU socket. With fewer ports, "
+                 "GPUs share the bandwidth of one NIC.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): 2 to 8 NICs per server, one per GPU "
+                 "rail; NVIDIA DGX reference architectures",
        .fix = "use as many backend ports as the server has GPUs (`pools[].links.backend`)",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    links: {backend: 4}\n"},
        .run = check_gpus_per_backend_port},
@@ -188,10 +189,10 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "the backend does not carry jumbo frames",
-       .reason = "RDMA does not discover a small MTU: it sends what it was told to. With 1500-byte frames a 400G port "
-                 "handles six times as many packets, and one hop that differs gives timeouts.",
-       .source =
-           "container networking architecture for AI workloads, MTU and buffers: 9000 on VF, PF, switch ports and SVIs",
+       .reason = "RDMA does not discover the path MTU: it uses the configured size. With 1500-byte frames a 400G port "
+                 "handles six times as many packets, and one hop with a smaller MTU causes timeouts.",
+       .source = "Container Networking Architecture for AI Workloads (Patel), MTU & buffers: 9000 on VF, PF, switch "
+                 "ports and SVIs",
        .fix = "set `fabrics.backend.mtu` to 9000",
        .example = {.file = "pod16.yaml",
                    .from = "    spines: 4\n    mtu: 9000\n",
@@ -201,32 +202,33 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "RDMA ports are bonded",
-       .reason = "A queue pair belongs to one port. LACP moves flows behind the back of NCCL, which spreads over "
-                 "several NICs by itself and keeps rails apart; a bond joins the rails and hides a lost link.",
-       .source =
-           "container networking architecture for AI workloads: do not bond RDMA links, use multi-NIC in the framework",
+       .reason = "A queue pair is bound to one port. NCCL spreads flows over several NICs and keeps rails separate; "
+                 "LACP moves flows between links without NCCL's control, joins the rails and hides a failed link.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): do not bond RDMA links, use multi-NIC in "
+                 "the framework",
        .fix = "set `fabrics.backend.bond: false` and let NCCL or UCX use the rails",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 4\n    bond: true\n"},
        .run = check_backend_bonding},
       {.id = "BE005",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "backend ports run below their speed",
-       .reason = "Switch ports, optics and cables for the higher speed are what takes months to get; NICs that can do "
-                 "more than the fabric allows were paid for twice.",
-       .source = "enterprise AI architect's checklist: size the backend for the GPU count times 400GbE",
-       .fix = "set `fabrics.backend.speed` to the NIC's best, or say in a suppression why not",
+       .title = "backend ports run below their maximum speed",
+       .reason = "NICs that are faster than their switch ports waste bandwidth, and switch ports, optics and cables "
+                 "for the higher speed have lead times of months.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), The Architect's Checklist: size the backend for "
+                 "the GPU count times 400GbE",
+       .fix = "set `fabrics.backend.speed` to the NIC's maximum speed, or suppress this rule with the reason",
        .example = {.file = "pod16.yaml", .from = "    speed: 400G\n", .to = "    speed: 200G\n"},
        .run = check_backend_port_speed},
       {.id = "BE006",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "a three-tier fabric relies on hashing alone",
-       .reason = "Collectives open few, large, synchronised flows. Over two stages of equal-cost paths some links "
-                 "carry several of them while others stay idle, and the slowest link sets the pace.",
-       .source = "life of an AI job: synchronised all-reduce breaks ECMP and motivates adaptive routing; SIGCOMM 2024, "
-                 "RDMA over Ethernet at Meta",
-       .fix = "set `fabrics.backend.load_balancing` to adaptive or spray where switches and NICs can",
+       .title = "a three-tier fabric relies on ECMP hashing alone",
+       .reason = "Collectives open few, large, synchronized flows. Over two stages of equal-cost paths some links "
+                 "carry several of them while others are idle, and the slowest link limits the whole job.",
+       .source = "Life of an AI Job in Fabric: synchronized all-reduce breaks ECMP and motivates adaptive routing; "
+                 "SIGCOMM 2024, RDMA over Ethernet at Meta",
+       .fix = "set `fabrics.backend.load_balancing` to adaptive or spray if switches and NICs support it",
        .example = {.file = "pod16.yaml",
                    .from = "oversubscription: 1:1\n",
                    .to = "oversubscription: 1:1\n    tiers: 3\n"},
@@ -234,9 +236,9 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "BE007",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "jobs are told not to use RDMA",
+       .title = "jobs are configured not to use RDMA",
        .reason = "TCP costs CPU time and latency: 30 to 60 % of the throughput of a distributed job.",
-       .source = "enterprise AI architecture, backend fabric: TCP against RoCEv2",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), backend fabric: TCP compared with RoCEv2",
        .fix = "remove the variable from `workload.environment`",
        .example = {.file = "pod16.yaml",
                    .from = "  elastic: true\n",
@@ -245,10 +247,10 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "BE008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "rails are apart and NCCL does not know it",
-       .reason = "NCCL does not find out whether rails reach each other; NCCL_CROSS_NIC only declares it. On a "
+       .title = "rails are isolated but NCCL_CROSS_NIC is not 0",
+       .reason = "NCCL does not detect whether rails can reach each other; NCCL_CROSS_NIC only declares it. On a "
                  "rail-only fabric a ring that crosses rails opens queue pairs that never connect, and the job hangs.",
-       .source = "NVIDIA/nccl issues 1933 and 2193; NCCL environment variables",
+       .source = "NVIDIA/nccl #1933 and #2193; NCCL environment variables",
        .fix = "set NCCL_CROSS_NIC to 0 in `workload.environment`",
        .example = {.file = "pod16.yaml", .from = "    wiring: rail-optimized\n", .to = "    wiring: rail-only\n"},
        .run = check_nccl_cross_nic},
@@ -256,11 +258,11 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "one GID index for all hosts",
-       .reason =
-           "The index of a RoCEv2 address depends on the order in which a host's addresses came up. A fixed number is "
-           "right on some hosts and points at RoCEv1 or nothing on others; NCCL then hangs without a message.",
-       .source =
-           "AI cluster architecture guide, pitfalls: NCCL hanging due to mixed GID; NCCL default NCCL_IB_GID_INDEX=-1",
+       .reason = "The index of a RoCEv2 address depends on the order in which a host's addresses were configured. A "
+                 "fixed index is correct on some hosts and selects RoCEv1 or no address on others; NCCL then hangs "
+                 "without an error message.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), pitfalls: NCCL hanging due to "
+                 "mixed GID; NCCL default NCCL_IB_GID_INDEX=-1",
        .fix = "leave NCCL_IB_GID_INDEX out and set NCCL_IB_ROCE_VERSION_NUM=2",
        .example = {.file = "pod16.yaml",
                    .from = "  elastic: true\n",
@@ -270,10 +272,10 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a training pool mixes GPU models",
-       .reason =
-           "Ranks wait for each other at every step: a job that spans both kinds runs at the speed of the slower one.",
-       .source = "AI cluster architecture guide, topology-aware placement; synchronous data parallelism",
-       .fix = "put the hosts into a pool of their own",
+       .reason = "Ranks synchronize at every step: a job that spans both models runs at the speed of the slower one.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), topology-aware placement; "
+                 "synchronous data parallelism",
+       .fix = "move these hosts to a separate pool",
        .example = {.file = "pod16.yaml",
                    .from = "    spares: 1\n",
                    .to = "    spares: 1\n    overrides: [{hosts: \"train[015-016]\", server: hgx-h200}]\n"},
@@ -282,10 +284,10 @@ std::vector<Rule> backend_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "a backend port is cabled to the leaf of another rail",
-       .reason = "Traffic that should stay on one leaf crosses the spines, both rails lose bandwidth, and jobs that "
-                 "pin GPUs to rails hang or slow down without any counter that says why.",
-       .source = "NVIDIA/nccl issue 1109: rails are a matter of physical wiring; scitix/sichek pull request 133",
-       .fix = "take the entry out of `cables:`, or correct the port it names",
+       .reason = "Traffic that could be switched by one leaf crosses the spines, both rails lose bandwidth, and jobs "
+                 "that pin GPUs to rails hang or slow down without an error counter that shows the cause.",
+       .source = "NVIDIA/nccl #1109: rails are defined by physical wiring; scitix/sichek pull request 133",
+       .fix = "remove the entry from `cables:`, or correct the port it names",
        .example = {.file = "pod16.yaml",
                    .from = "\noperations:\n",
                    .to = "\ncables:\n  - {from: \"train001:be1\", to: \"be-train-u001-leaf2:p30/1\"}\n\noperations:\n"},

@@ -28,15 +28,16 @@ void check_sriov_enabled(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.bios->sriov.value) return;
     report.at(pool.bios->sriov, pool.place, pool.name->text,
-              fmt::format("SR-IOV is off in `{}`: pods cannot be given RDMA interfaces", pool.name->text));
+              fmt::format("SR-IOV is off in `{}`: pods cannot get RDMA interfaces", pool.name->text));
   });
 }
 
 void check_numa_enabled(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.bios->numa.value) return;
-    report.at(pool.bios->numa, pool.place, pool.name->text,
-              fmt::format("NUMA is hidden in `{}`: ranks cannot be bound near their GPU and NIC", pool.name->text));
+    report.at(
+        pool.bios->numa, pool.place, pool.name->text,
+        fmt::format("NUMA is disabled in `{}`: ranks cannot be bound close to their GPU and NIC", pool.name->text));
   });
 }
 
@@ -44,7 +45,7 @@ void check_cpu_power_settings(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.bios->performance.value) return;
     report.at(pool.bios->performance, pool.place, pool.name->text,
-              fmt::format("cores of `{}` may slow down to save power", pool.name->text));
+              fmt::format("power saving is enabled for the CPU cores of `{}`", pool.name->text));
   });
 }
 
@@ -55,7 +56,7 @@ void check_nvlink(const CheckInput& input, Report& report) {
     const model::GpuInterconnect link = server->interconnect.value;
     if (link != model::GpuInterconnect::pcie && link != model::GpuInterconnect::none) return;
     report.at(pool.server, pool.place, pool.name->text,
-              fmt::format("GPUs of {} reach each other over PCIe only", server->id->text));
+              fmt::format("GPUs of {} are connected by PCIe only", server->id->text));
   });
 }
 
@@ -73,14 +74,14 @@ void check_rack_power_margin(const CheckInput& input, Report& report) {
   const model::SiteSpec& site = input.spec().site.value;
   const std::string range = fold_hosts(names);
   report.at(site.rack_power, site.place, range,
-            fmt::format("{} racks draw up to {:.0f} % of what they may ({})", names.size(), 100 * worst, range));
+            fmt::format("{} racks draw up to {:.0f} % of their power limit ({})", names.size(), 100 * worst, range));
 }
 
 void check_mig_on_training(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.role.value != model::PoolRole::training || pool.mig->empty()) return;
     report.at(pool.mig, pool.place, pool.name->text,
-              fmt::format("GPUs of the training pool `{}` are cut into MIG instances", pool.name->text));
+              fmt::format("GPUs of the training pool `{}` are partitioned into MIG instances", pool.name->text));
   });
 }
 
@@ -97,16 +98,15 @@ void check_mig_for_inference(const CheckInput& input, Report& report) {
     const bool has_mig = gpu != nullptr && !gpu->mig->empty();
     const SourceLocation place = has_mig && pool.mig.place.known() ? pool.mig.place : pool.time_slices.place;
     report.add(pool.name->text, place.known() ? place : pool.place,
-               fmt::format("each replica in `{}` holds a whole {}", pool.name->text, server->gpu.value));
+               fmt::format("each replica in `{}` occupies a whole {}", pool.name->text, server->gpu.value));
   });
 }
 
 void check_mig_time_slicing(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.mig->empty() || pool.time_slices.value <= 1) return;
-    report.at(
-        pool.time_slices, pool.place, pool.name->text,
-        fmt::format("`{}` shares each MIG instance by time among {} jobs", pool.name->text, pool.time_slices.value));
+    report.at(pool.time_slices, pool.place, pool.name->text,
+              fmt::format("`{}` time-slices each MIG instance among {} jobs", pool.name->text, pool.time_slices.value));
   });
 }
 
@@ -130,9 +130,9 @@ void check_mig_plan_waste(const CheckInput& input, Report& report) {
 void check_training_time_slicing(const CheckInput& input, Report& report) {
   for_gpu_pools(input, [&](const model::PoolSpec& pool) {
     if (pool.role.value != model::PoolRole::training || pool.time_slices.value <= 1) return;
-    report.at(pool.time_slices, pool.place, pool.name->text,
-              fmt::format("{} jobs share each GPU of the training pool `{}` by time", pool.time_slices.value,
-                          pool.name->text));
+    report.at(
+        pool.time_slices, pool.place, pool.name->text,
+        fmt::format("{} jobs time-slice each GPU of the training pool `{}`", pool.time_slices.value, pool.name->text));
   });
 }
 
@@ -143,10 +143,10 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HW001",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "hyper-threading on training servers",
-       .reason = "Training processes gain nothing from a second thread a core and lose time to scheduling jitter, "
-                 "which every rank then waits for.",
-       .source = "enterprise AI architecture, BIOS settings",
+       .title = "hyper-threading is enabled on training servers",
+       .reason = "Training processes gain nothing from a second thread per core and lose time to scheduling jitter, "
+                 "which delays every rank.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), BIOS settings",
        .fix = "set `bios.hyper_threading: false`",
        .example = {.file = "pod16.yaml",
                    .from = "    spares: 1\n",
@@ -156,29 +156,30 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "SR-IOV is off",
-       .reason = "Without virtual functions a pod cannot have an RDMA interface of its own; traffic falls back to the "
-                 "host's TCP stack.",
-       .source = "enterprise AI architecture, BIOS settings; container networking architecture, SR-IOV",
+       .reason = "Without virtual functions a pod cannot have its own RDMA interface; traffic falls back to the host's "
+                 "TCP stack.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), BIOS settings; Container Networking "
+                 "Architecture for AI Workloads (Patel), SR-IOV",
        .fix = "set `bios.sriov: true`",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    bios: {sriov: false}\n"},
        .run = check_sriov_enabled},
       {.id = "HW003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "NUMA is hidden",
-       .reason = "A GPU and its NIC on different sockets cost some 200 ns on every operation; the scheduler can only "
-                 "avoid it when the firmware tells where things are.",
-       .source = "enterprise AI architecture, BIOS settings",
+       .title = "NUMA is disabled",
+       .reason = "A GPU and its NIC on different sockets cost about 200 ns per operation; the scheduler can avoid this "
+                 "only if the firmware reports the NUMA topology.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), BIOS settings",
        .fix = "set `bios.numa: true`",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    bios: {numa: false}\n"},
        .run = check_numa_enabled},
       {.id = "HW004",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "cores may slow down",
-       .reason =
-           "P-states and C-states throttle the cores that launch kernels and drive the network, at the worst moment.",
-       .source = "enterprise AI architecture, BIOS settings: maximum performance",
+       .title = "CPU power saving is enabled",
+       .reason = "P-states and C-states throttle the cores that launch kernels and drive the network, which adds "
+                 "latency to every collective.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), BIOS settings: maximum performance",
        .fix = "set `bios.performance: true`",
        .example = {.file = "pod16.yaml",
                    .from = "    spares: 1\n",
@@ -189,9 +190,9 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .needs = RuleNeeds::design,
        .title = "training GPUs without NVLink",
        .reason = "Tensor parallelism moves activations between GPUs of a node at every layer: 900 GB/s over NVLink, "
-                 "some 60 over PCIe. Servers of both kinds look alike in a quote.",
-       .source =
-           "enterprise AI architecture: H100 SXM against PCIe, often missed when procurement is apart from design",
+                 "about 60 GB/s over PCIe. Servers of both kinds look alike in a quote.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): H100 SXM compared with PCIe, often overlooked "
+                 "when procurement is separate from design",
        .fix = "choose a server with NVSwitch for the training pool",
        .example = {.file = "pod16.yaml",
                    .from = "    role: inference\n    server: hgx-h100\n    count: 1\n"
@@ -202,37 +203,39 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HW006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "racks near their power limit",
-       .reason = "Peaks of synchronous training hit all servers of a rack at once; above nine tenths of the limit a "
-                 "breaker trips on the first bad day.",
-       .source = "operators' practice; continuous load is planned below the rating of breakers and PDUs",
+       .title = "racks are near their power limit",
+       .reason = "Synchronous training peaks on all servers of a rack at once; above 90 % of the limit a small "
+                 "increase trips a breaker.",
+       .source = "common practice; continuous load is planned below the rating of breakers and PDUs",
        .fix = "put fewer servers into a rack (`per_rack`) or use larger PDUs",
        .example = {.file = "pod16.yaml", .from = "  pdu: pdu-35kw\n", .to = "  pdu: pdu-35kw\n  rack_power: 21kW\n"},
        .run = check_rack_power_margin},
       {.id = "HW007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "MIG on training GPUs",
-       .reason = "MIG instances cannot use NVLink between GPUs: a multi-GPU job does not run on them.",
-       .source = "NVIDIA MIG user guide; enterprise AI architecture: training nodes keep whole GPUs",
+       .title = "MIG is enabled on training GPUs",
+       .reason = "MIG instances cannot use NVLink between GPUs: a multi-GPU job cannot run on them.",
+       .source =
+           "NVIDIA MIG user guide; Building Enterprise AI Infrastructure (Pabba, 2026): training nodes keep whole GPUs",
        .fix = "remove `mig` from the training pool",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    mig: {1g.10gb: 7}\n"},
        .run = check_mig_on_training},
       {.id = "HW008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "inference on whole GPUs",
-       .reason = "One replica a GPU is the most expensive way to serve: an H100 holds seven isolated instances, and "
-                 "where there is no MIG, jobs can share by time.",
-       .source = "common mistakes of enterprise teams: ignoring MIG for inference",
-       .fix = "set `mig` (or `time_slices` where the GPU has no MIG), or `gpus` of 2 and more for models that need it",
+       .title = "inference uses whole GPUs",
+       .reason = "One replica per GPU is the most expensive way to serve: an H100 provides seven isolated instances, "
+                 "and GPUs without MIG support time-slicing.",
+       .source =
+           "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: ignoring MIG for inference",
+       .fix = "set `mig` (or `time_slices` for a GPU without MIG), or set `gpus` to 2 or more for models that need it",
        .example = {.file = "pod16.yaml", .from = "    time_slices: 4\n", .to = "    time_slices: 1\n"},
        .run = check_mig_for_inference},
       {.id = "HW009",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "MIG instances are shared by time, too",
-       .reason = "MIG was chosen for isolation; time-slicing inside an instance gives it up again.",
+       .title = "MIG instances are also time-sliced",
+       .reason = "MIG isolates jobs from each other; time-slicing inside an instance removes that isolation.",
        .source = "NVIDIA GPU sharing documentation",
        .fix = "use more, smaller instances instead of `time_slices`",
        .example = {.file = "pod16.yaml",
@@ -243,16 +246,17 @@ std::vector<Rule> hardware_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::note,
        .needs = RuleNeeds::design,
        .title = "a MIG plan leaves slices unused",
-       .reason = "Slices that belong to no instance are paid for and serve nobody.",
+       .reason = "Slices outside of every instance cannot be used by any job.",
        .source = "NVIDIA MIG profiles of the H100: seven compute slices",
-       .fix = "choose a mix that fills the GPU; `weft show mig` shows it",
+       .fix = "choose a mix of profiles that fills the GPU (`weft show mig`)",
        .example = {.file = "pod16.yaml", .from = "    mig: {1g.10gb: 7}\n", .to = "    mig: {1g.10gb: 5}\n"},
        .run = check_mig_plan_waste},
       {.id = "HW011",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "training GPUs are shared by time",
-       .reason = "Two jobs on one GPU halve each other's speed and can end each other by running out of memory.",
+       .title = "training GPUs are time-sliced",
+       .reason =
+           "Two jobs on one GPU halve each other's speed, and either can fail when the other exhausts GPU memory.",
        .source = "NVIDIA GPU sharing documentation: no memory isolation between time slices",
        .fix = "set `time_slices: 1` for training pools",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    time_slices: 2\n"},

@@ -63,7 +63,7 @@ void check_nfs_export_security(const CheckInput& input, Report& report) {
     const Export one = export_of(entry);
     if (!allows_sys(security_of(one.options))) return;
     report.add(entry.key, entry.place,
-               fmt::format("`{}` believes {} who its users are (sec=sys)", entry.key,
+               fmt::format("`{}` trusts client-supplied UIDs from {} (sec=sys)", entry.key,
                            one.client.empty() ? "anyone" : one.client));
   });
 }
@@ -72,7 +72,8 @@ void check_nfs_root_squash(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
     const Export one = export_of(entry);
     if (!has(one.options, "no_root_squash")) return;
-    report.add(entry.key, entry.place, fmt::format("root of {} is root on `{}`", one.client, entry.key));
+    report.add(entry.key, entry.place,
+               fmt::format("root on {} has root access to `{}` (no_root_squash)", one.client, entry.key));
   });
 }
 
@@ -157,7 +158,7 @@ void check_dataset_mount_mode(const CheckInput& input, Report& report) {
     const MountLine mount = mount_of(entry);
     if (!sounds_like_dataset(input, entry.key) && !sounds_like_dataset(input, mount.source)) return;
     if (has(mount.options, "ro")) return;
-    report.add(entry.key, entry.place, fmt::format("the dataset at {} is mounted for writing", entry.key));
+    report.add(entry.key, entry.place, fmt::format("the dataset at {} is mounted read-write", entry.key));
   });
 }
 
@@ -201,7 +202,7 @@ void check_storage_target_paths(const CheckInput& input, Report& report) {
   for (const auto& [target, seen] : by_target) {
     if (seen.second.size() > 1) continue;
     report.add(target, seen.first,
-               fmt::format("`{}` is reached over one address, {}: no second path", target, *seen.second.begin()));
+               fmt::format("`{}` is connected over one address, {}: no second path", target, *seen.second.begin()));
   }
 }
 
@@ -222,7 +223,8 @@ void check_reverse_path_filter(const CheckInput& input, Report& report) {
     if (strict == nullptr && fallback != nullptr && fallback->value == "1") strict = fallback;
     if (strict == nullptr) continue;
     report.add("rp_filter", strict->place,
-               fmt::format("`{} = 1` drops what comes in on another rail than its answer would leave by", strict->key));
+               fmt::format("`{} = 1` drops packets that arrive on a different rail than the route back to their sender",
+                           strict->key));
   }
 }
 
@@ -230,14 +232,14 @@ void check_arp_settings(const CheckInput& input, Report& report) {
   if (rails_of(input) < 2) return;
   each_entry(input, config::SettingsFile::Kind::sysctl, [&](const config::SettingsFile::Entry& entry) {
     if (entry.key != "net.ipv4.conf.all.arp_ignore" || entry.value != "0") return;
-    report.add("arp_ignore", entry.place, "every interface answers ARP for the addresses of all others");
+    report.add("arp_ignore", entry.place, "every interface answers ARP requests for the addresses of all others");
   });
 }
 
 void check_tcp_ecn(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::sysctl, [&](const config::SettingsFile::Entry& entry) {
     if (entry.key != "net.ipv4.tcp_ecn" || entry.value != "0") return;
-    report.add("tcp_ecn", entry.place, "TCP does not react to the marks that switches set");
+    report.add("tcp_ecn", entry.place, "TCP ignores ECN marks set by switches");
   });
 }
 
@@ -249,9 +251,10 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
       {.id = "HO100",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "an export trusts addresses",
-       .reason = "With sec=sys the client states the user id: root on one node reads and changes every checkpoint.",
-       .source = "four-fabric hardening guide, storage: sec=krb5p, not just sec=sys; exports(5): sys is the default",
+       .title = "an NFS export trusts client-supplied UIDs",
+       .reason = "With sec=sys the client supplies the user id: root on one node can read and change every checkpoint.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), storage fabric: sec=krb5p, not just "
+                 "sec=sys; exports(5): sys is the default",
        .fix = "export with `sec=krb5p`",
        .example = {.file = "running/exports",
                    .from = "10.70.224.0/24(rw,sec=krb5p,root_squash,sync)",
@@ -260,8 +263,8 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
       {.id = "HO101",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "root of a client is root on the export",
-       .reason = "One compromised node rewrites other tenants' files.",
+       .title = "root on a client has root access to the export",
+       .reason = "One compromised node can overwrite other tenants' files.",
        .source = "exports(5), no_root_squash",
        .fix = "export with `root_squash`",
        .example = {.file = "running/exports",
@@ -272,44 +275,47 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::error,
        .needs = kConfig,
        .title = "an export is open to every host",
-       .reason = "Any host that gets onto the storage fabric may mount it.",
-       .source = "four-fabric hardening guide, storage: IP-based export controls",
-       .fix = "name the subnets that need it",
+       .reason = "Any host on the storage fabric can mount it.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), storage: IP-based export controls",
+       .fix = "list only the subnets that need access",
        .example = {.file = "running/exports", .from = "10.70.224.0/24(rw", .to = "*(rw"},
        .run = check_nfs_export_clients},
       {.id = "HO116",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
        .title = "an export is open to another network",
-       .reason = "Data then crosses networks that were kept apart for it, and hosts that need none of it may mount it.",
-       .source = "four-fabric hardening guide, storage: no routing to frontend or backend",
-       .fix = "name subnets of the storage network alone",
+       .reason = "Data crosses networks that must be separate from storage, and hosts without a need for the data can "
+                 "mount it.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode), storage: no routing to frontend or backend",
+       .fix = "list only subnets of the storage network",
        .example = {.file = "running/exports", .from = "10.70.224.0/24(rw", .to = "10.20.50.0/24(rw"},
        .run = check_nfs_export_network},
       {.id = "HO103",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "files cross the storage fabric in the clear",
-       .reason = "Checkpoints and data can be read and changed on their way.",
-       .source = "four-fabric hardening guide, storage: mount -o vers=4.2,sec=krb5p",
+       .title = "files cross the storage fabric unencrypted",
+       .reason = "Checkpoints and data can be read and changed in transit.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), storage: mount -o vers=4.2,sec=krb5p",
        .fix = "mount with `sec=krb5p`",
        .example = {.file = "running/fstab", .from = "sec=krb5p,nconnect=8", .to = "sec=krb5,nconnect=8"},
        .run = check_nfs_mount_encryption},
       {.id = "HO104",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a dataset is mounted for writing",
-       .reason = "One faulty job spoils the data of all later runs, unnoticed.",
-       .source = "four-fabric hardening guide, storage",
-       .fix = "mount it with `ro`",
+       .title = "a dataset is mounted read-write",
+       .reason = "One faulty job can corrupt the data of all later runs without being noticed.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode), storage fabric: read-only dataset mounts",
+       .fix = "mount it read-only (`ro`)",
        .example = {.file = "running/fstab", .from = "ro,noatime", .to = "rw,noatime"},
        .run = check_dataset_mount_mode},
       {.id = "HO105",
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "NVMe over TCP runs without TLS",
-       .reason = "Anyone on the storage fabric can read and change blocks.",
-       .source = "four-fabric hardening guide, storage: NVMe over TCP with TLS",
+       .reason = "Any host on the storage fabric can read and change blocks.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), storage: NVMe over TCP with TLS",
        .fix = "connect with `--tls`",
        .example = {.file = "running/nvme-connect.sh",
                    .from = "--traddr=10.71.48.2 --trsvcid=4420 --nqn=nqn.2024-01.com.example:datasets --tls",
@@ -318,9 +324,10 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
       {.id = "HO106",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a storage target is reached over one path",
-       .reason = "A link, a switch or a controller that fails takes the volume away from the host.",
-       .source = "container networking guide, storage: each host connects to both portals",
+       .title = "a storage target has one path",
+       .reason = "The failure of a link, a switch or a controller makes the volume unavailable to the host.",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), storage: each host connects to both portals",
        .fix = "connect to the portal of each rail",
        .example = {.file = "running/nvme-connect.sh", .from = "--traddr=10.71.48.2", .to = "--traddr=10.70.48.2"},
        .run = check_storage_target_paths},
@@ -328,8 +335,10 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::error,
        .needs = kConfig,
        .title = "strict reverse-path filtering with several rails",
-       .reason = "Answers may leave by another rail than requests came in on; the kernel then drops them as forged.",
-       .source = "container networking guide, routing hygiene: disable strict rp_filter",
+       .reason =
+           "Replies may leave by a different rail than the requests arrived on; the kernel drops them as spoofed.",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), routing hygiene: disable strict rp_filter",
        .fix = "set rp_filter to 2 (loose) or 0",
        .example = {.file = "running/sysctl.conf",
                    .from = "net.ipv4.conf.all.rp_filter = 2",
@@ -339,7 +348,7 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "interfaces answer ARP for each other",
-       .reason = "Peers learn the wrong NIC for an address and send all rails' traffic to one (ARP flux).",
+       .reason = "Peers resolve an address to the wrong NIC and send the traffic of all rails to one (ARP flux).",
        .source = "NVIDIA/nccl #1109; Linux ip-sysctl, arp_ignore",
        .fix = "set arp_ignore to 1 and arp_announce to 2",
        .example = {.file = "running/sysctl.conf", .from = "arp_ignore = 1", .to = "arp_ignore = 0"},
@@ -347,9 +356,9 @@ std::vector<Rule> host_file_rules() {  // NOLINT(readability-function-size): a t
       {.id = "HO109",
        .severity = Severity::note,
        .needs = kConfig,
-       .title = "TCP ignores congestion marks",
+       .title = "TCP ignores ECN marks",
        .reason = "Control and storage traffic over TCP does not slow down until packets are lost.",
-       .source = "container networking guide, node settings: net.ipv4.tcp_ecn=1",
+       .source = "Container Networking Architecture for AI Workloads (Patel), node settings: net.ipv4.tcp_ecn=1",
        .fix = "set net.ipv4.tcp_ecn to 1",
        .example = {.file = "running/sysctl.conf", .from = "net.ipv4.tcp_ecn = 1", .to = "net.ipv4.tcp_ecn = 0"},
        .run = check_tcp_ecn},

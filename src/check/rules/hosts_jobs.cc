@@ -37,8 +37,7 @@ void check_nccl_adapters(const CheckInput& input, Report& report) {
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_training(app) || app.more_environment || count_backend(attachments, app) == 0) continue;
     if (app.variable("NCCL_IB_HCA") != nullptr || app.variable("UCX_NET_DEVICES") != nullptr) continue;
-    findings.add(app, app.networks.front().place,
-                 "does not say which adapters NCCL may use (`NCCL_IB_HCA`): it takes the storage rails too");
+    findings.add(app, app.networks.front().place, "does not set `NCCL_IB_HCA`: NCCL uses the storage adapters too");
   }
 }
 
@@ -50,8 +49,7 @@ void check_nccl_bootstrap_interface(const CheckInput& input, Report& report) {
     if (value == nullptr) {
       if (app.more_environment) continue;
       findings.add(app, app.networks.front().place,
-                   "does not name the interface that NCCL starts up over (`NCCL_SOCKET_IFNAME`): with several, any may "
-                   "be taken");
+                   "does not set `NCCL_SOCKET_IFNAME`: with several interfaces, NCCL may bootstrap over any of them");
       continue;
     }
     if (!value->known() || starts_with(**value, "^")) continue;
@@ -63,7 +61,7 @@ void check_nccl_bootstrap_interface(const CheckInput& input, Report& report) {
       });
       if (there || name.empty()) continue;
       findings.add(app, value->place,
-                   fmt::format("starts NCCL up over `{}`, but its pods have {}", name, fmt::join(interfaces, ", ")));
+                   fmt::format("bootstraps NCCL over `{}`, but its pods have {}", name, fmt::join(interfaces, ", ")));
     }
   }
 }
@@ -95,7 +93,7 @@ void check_nccl_adapter_count(const CheckInput& input, Report& report) {
     if (is_batch_script(app) && rails_known) wanted = input.cluster().fabric(model::FabricKind::backend).rails;
     if (wanted == 0 || names.size() == wanted) continue;
     findings.add(app, value->place,
-                 fmt::format("names {} adapters for NCCL (`NCCL_IB_HCA`), but has {} backend {}", names.size(), wanted,
+                 fmt::format("lists {} adapters for NCCL (`NCCL_IB_HCA`), but has {} backend {}", names.size(), wanted,
                              is_batch_script(app) ? "rails" : "networks"));
   }
 }
@@ -145,7 +143,7 @@ void check_nccl_rdma(const CheckInput& input, Report& report) {
 
 void check_nccl_peer_transfer(const CheckInput& input, Report& report) {
   report_value(input, report, "NCCL_P2P_DISABLE", {"1"}, "GPUs of a server no longer use NVLink");
-  report_value(input, report, "NCCL_SHM_DISABLE", {"1"}, "GPUs of a server talk through the network");
+  report_value(input, report, "NCCL_SHM_DISABLE", {"1"}, "GPUs of a server communicate through the network");
 }
 
 void check_nccl_gpudirect(const CheckInput& input, Report& report) {
@@ -183,7 +181,7 @@ void check_nccl_cross_nic(const CheckInput& input, Report& report) {
     if (value == nullptr || **value != "1") continue;
     if (backend != nullptr && backend->wiring.has_value() && backend->wiring.value == model::Wiring::rail_only) {
       findings.add(app, value->place,
-                   "lets NCCL send from one rail to another, but rails of this backend are not joined",
+                   "allows NCCL to send between rails, but rails of this backend are not connected to each other",
                    {related(backend->wiring.place, "rail-only")});
       continue;
     }
@@ -191,7 +189,7 @@ void check_nccl_cross_nic(const CheckInput& input, Report& report) {
     const config::AttachmentConfig* from = cut_off(attachments, app, &other);
     if (from == nullptr) continue;
     findings.add(app, value->place,
-                 fmt::format("lets NCCL send from one rail to another, but `{}` has no route to {} of `{}`", from->name,
+                 fmt::format("allows NCCL to send between rails, but `{}` has no route to {} of `{}`", from->name,
                              to_text(*other->subnets.front()), other->name),
                  {related(from->place, "its routes")});
   }
@@ -201,9 +199,8 @@ void check_training_sidecars(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_training(app) || app.containers.size() < 2) continue;
-    findings.add(
-        app, app.place,
-        fmt::format("runs {} containers side by side: {}", app.containers.size(), fmt::join(app.containers, ", ")));
+    findings.add(app, app.place,
+                 fmt::format("runs {} containers per pod: {}", app.containers.size(), fmt::join(app.containers, ", ")));
   }
 }
 
@@ -232,7 +229,7 @@ void check_training_service_mesh(const CheckInput& input, Report& report) {
     if (const config::AppConfig::Variable* choice = mesh_choice(app)) {
       if (*choice->value == "true" || *choice->value == "enabled") {
         findings.add(app, choice->value.place,
-                     fmt::format("lets a service mesh put its proxy into the pods ({})", choice->name));
+                     fmt::format("allows a service mesh to inject its proxy into the pods ({})", choice->name));
       }
       continue;
     }
@@ -241,7 +238,7 @@ void check_training_service_mesh(const CheckInput& input, Report& report) {
     const YamlNode* injection = config::node_at(labels, "istio-injection");
     if (config::text_of(injection) != "enabled") continue;
     findings.add(app, injection->place,
-                 fmt::format("is in namespace `{}`, where a service mesh puts its proxy into every pod", app.space));
+                 fmt::format("is in namespace `{}`, where a service mesh injects its proxy into every pod", app.space));
   }
 }
 
@@ -252,13 +249,13 @@ void check_training_shared_memory(const CheckInput& input, Report& report) {
     if (!is_training(app) || gpus < 2 || app.kind == "TrainJob") continue;
     if (!app.shared_memory.known()) {
       findings.add(app, app.place,
-                   fmt::format("has no /dev/shm of its own for {} GPUs: the runtime gives it 64 MiB", gpus));
+                   fmt::format("has no /dev/shm volume for {} GPUs: the container runtime's default is 64 MiB", gpus));
       continue;
     }
     const auto size = parse_bytes(*app.shared_memory);
     if (!size || size->count() >= gpus * (std::int64_t{1} << 30)) continue;
     findings.add(app, app.shared_memory.place,
-                 fmt::format("has {} of /dev/shm for {} GPUs; a GiB for each is little", *app.shared_memory, gpus));
+                 fmt::format("has {} of /dev/shm for {} GPUs; the minimum is 1 GiB per GPU", *app.shared_memory, gpus));
   }
 }
 
@@ -270,7 +267,7 @@ void check_training_dataset_mounts(const CheckInput& input, Report& report) {
       const bool dataset = sounds_like_dataset(input, mount.claim) || sounds_like_dataset(input, mount.volume);
       if (!dataset || mount.claim.empty() || (mount.read_only.known() && *mount.read_only)) continue;
       findings.add(app, mount.read_only.given() ? mount.read_only.place : mount.place,
-                   fmt::format("mounts the dataset `{}` for writing at {}", mount.claim, mount.path));
+                   fmt::format("mounts the dataset `{}` read-write at {}", mount.claim, mount.path));
     }
   }
 }
@@ -299,7 +296,7 @@ void check_checkpoint_claims(const CheckInput& input, Report& report) {
     if (use.dataset == nullptr || use.checkpoint == nullptr || use.dataset == use.checkpoint) continue;
     if (use.dataset->claim == use.checkpoint->claim) {
       findings.add(app, use.checkpoint->place,
-                   fmt::format("keeps dataset and checkpoints on one claim, `{}`", use.dataset->claim));
+                   fmt::format("stores dataset and checkpoints on one claim, `{}`", use.dataset->claim));
       continue;
     }
     const config::KubeObject* data = objects.find("PersistentVolumeClaim", app.space, use.dataset->claim);
@@ -309,7 +306,7 @@ void check_checkpoint_claims(const CheckInput& input, Report& report) {
     const YamlNode* state_class = state->at("spec.storageClassName");
     if (config::text_of(data_class).empty() || config::text_of(data_class) != config::text_of(state_class)) continue;
     findings.add(app, state_class->place,
-                 fmt::format("keeps dataset and checkpoints on one storage class, `{}`", config::text_of(state_class)),
+                 fmt::format("stores dataset and checkpoints in one storage class, `{}`", config::text_of(state_class)),
                  {related(data_class->place, "the dataset's")});
   }
 }
@@ -318,7 +315,8 @@ void check_privileged_gpu_pods(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.privileged.known() || !*app.privileged) continue;
-    findings.add(app, app.privileged.place, "runs privileged: it owns the node and every tenant's GPUs on it");
+    findings.add(app, app.privileged.place,
+                 "runs privileged: it has full access to the node and to the GPUs of every tenant on it");
   }
 }
 
@@ -326,7 +324,7 @@ void check_host_network_gpu_pods(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.host_network.known() || !*app.host_network) continue;
-    findings.add(app, app.host_network.place, "uses the host's network: it sees every fabric of the server");
+    findings.add(app, app.host_network.place, "uses the host network: it has access to every fabric of the server");
   }
 }
 
@@ -338,19 +336,20 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HO020",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "NCCL is not told which adapters to use",
-       .reason = "NCCL takes every RDMA device it sees. With storage rails in the pod, gradients and reads share them.",
-       .source = "container networking guide, practical wiring: NCCL_IB_HCA",
+       .title = "NCCL_IB_HCA is not set",
+       .reason = "NCCL uses every RDMA device it finds. With storage rails in the pod, gradients and storage reads "
+                 "share them.",
+       .source = "Container Networking Architecture for AI Workloads (Patel), practical wiring: NCCL_IB_HCA",
        .fix = "set `NCCL_IB_HCA` to the backend's adapters",
        .example = {.file = "running/train-job.yaml", .from = "name: NCCL_IB_HCA,", .to = "name: NCCL_IB_HCA_UNSET,"},
        .run = check_nccl_adapters},
       {.id = "HO021",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "NCCL starts up over an interface that is not there or not chosen",
-       .reason = "NCCL's bootstrap needs an interface that all ranks reach; a wrong name ends in \"no socket interface "
-                 "found\".",
-       .source = "NCCL environment variables: NCCL_SOCKET_IFNAME; Juniper: bootstrap on the frontend",
+       .title = "the NCCL bootstrap interface is missing or not set",
+       .reason = "The NCCL bootstrap needs an interface that all ranks can reach; a wrong name ends in \"no socket "
+                 "interface found\".",
+       .source = "NCCL environment variables: NCCL_SOCKET_IFNAME; Juniper validated design: bootstrap on the frontend",
        .fix = "set `NCCL_SOCKET_IFNAME` to the pod's frontend interface",
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_SOCKET_IFNAME, value: eth0",
@@ -359,27 +358,28 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HO022",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "NCCL is told of more or fewer adapters than there are rails",
-       .reason = "A rail that is left out idles; an adapter too many belongs to another fabric.",
-       .source = "container networking guide, dual-rail usage: NCCL_IB_HCA maps to net1, net2",
-       .fix = "list one adapter for each backend network",
+       .title = "NCCL_IB_HCA does not match the number of rails",
+       .reason = "A rail that is not listed is idle; an extra adapter belongs to another fabric.",
+       .source = "Container Networking Architecture for AI Workloads (Patel), dual-rail usage: NCCL_IB_HCA maps to "
+                 "net1, net2",
+       .fix = "list one adapter per backend network",
        .example = {.file = "running/train-job.yaml", .from = "mlx5_6,mlx5_7", .to = "mlx5_6"},
        .run = check_nccl_adapter_count},
       {.id = "HO023",
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "jobs use different GID indices",
-       .reason = "The index picks RoCE v1 or v2 and the address. Two jobs that differ mean that one of them uses the "
-                 "wrong one, or that nodes number their GIDs differently.",
-       .source = "NVIDIA/nccl NCCL_IB_GID_INDEX: chosen by itself since 2.21",
-       .fix = "use one index everywhere, or leave it to NCCL",
+       .reason = "The index selects RoCE v1 or v2 and the address. If two jobs differ, one of them uses the wrong "
+                 "entry, or GID indices differ between nodes.",
+       .source = "NVIDIA/nccl NCCL_IB_GID_INDEX: selected automatically since 2.21",
+       .fix = "use one index everywhere, or leave it unset",
        .example = {.file = "running/train.sbatch", .from = "NCCL_IB_GID_INDEX=3", .to = "NCCL_IB_GID_INDEX=1"},
        .run = check_nccl_gid_index},
       {.id = "HO024",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "RDMA is turned off",
-       .reason = "Left over from a search for a fault, it costs most of the bandwidth of every collective.",
+       .title = "RDMA is disabled",
+       .reason = "The variable is meant for debugging; it costs most of the bandwidth of every collective.",
        .source = "NCCL environment variables: NCCL_IB_DISABLE is for debugging",
        .fix = "remove the variable",
        .example = {.file = "running/train-job.yaml",
@@ -389,8 +389,8 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HO025",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "direct transfer between GPUs is turned off",
-       .reason = "Traffic inside the server leaves NVLink for host memory or the network.",
+       .title = "direct transfer between GPUs is disabled",
+       .reason = "Traffic inside the server uses host memory or the network instead of NVLink.",
        .source = "NCCL environment variables: NCCL_P2P_DISABLE, NCCL_SHM_DISABLE are for debugging",
        .fix = "remove the variable",
        .example = {.file = "running/train-job.yaml",
@@ -400,10 +400,10 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HO026",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "GPUDirect RDMA is turned off",
-       .reason = "NICs no longer read GPU memory; each byte crosses the host's memory twice.",
+       .title = "GPUDirect RDMA is disabled",
+       .reason = "NICs no longer access GPU memory directly; each byte crosses host memory twice.",
        .source = "NCCL environment variables: NCCL_NET_GDR_LEVEL LOC means never",
-       .fix = "use PHB or PIX, or leave it to NCCL",
+       .fix = "use PHB or PIX, or leave the variable unset",
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_NET_GDR_LEVEL, value: PHB",
                    .to = "name: NCCL_NET_GDR_LEVEL, value: LOC"},
@@ -411,10 +411,10 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HO027",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "NCCL may cross rails that are not joined",
-       .reason = "NCCL_CROSS_NIC only declares that rails reach each other; NCCL does not find out. Queue pairs across "
-                 "rails then time out.",
-       .source = "NVIDIA/nccl #1933, #2193",
+       .title = "NCCL may use paths between rails that are not connected",
+       .reason = "NCCL_CROSS_NIC only declares that rails can reach each other; NCCL does not detect it. Queue pairs "
+                 "across rails then time out.",
+       .source = "NVIDIA/nccl #1933 and #2193",
        .fix = "set `NCCL_CROSS_NIC=0`, or route between the rails",
        .example = {.file = "running/train-job.yaml",
                    .from = "name: NCCL_CROSS_NIC, value: \"0\"",
@@ -424,8 +424,10 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "a training pod has a sidecar",
-       .reason = "It takes cores from the ranks, disturbs RDMA and makes start and end of a large gang harder.",
-       .source = "container networking guide, sidecar container: avoided in GPU training pods",
+       .reason = "It takes CPU cores from the ranks, interferes with RDMA and complicates start and completion of a "
+                 "large gang.",
+       .source = "Container Networking Architecture for AI Workloads (Patel), sidecar container: avoided in GPU "
+                 "training pods",
        .fix = "move it into a DaemonSet, or into an init container",
        .example = {.file = "running/train-job.yaml",
                    .from = "          containers:\n            - name: pytorch\n",
@@ -435,10 +437,11 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HO029",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a service mesh gets into training pods",
-       .reason =
-           "The proxy intercepts the pod's traffic and does not end with the job: ranks stall, jobs never complete.",
-       .source = "container networking guide: mesh on frontend namespaces only, never sidecar the training pods",
+       .title = "a service mesh is injected into training pods",
+       .reason = "The proxy intercepts the pod's traffic and does not exit with the job: ranks stall and jobs never "
+                 "complete.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): mesh on frontend namespaces only, never "
+                 "sidecar the training pods",
        .fix = "set `sidecar.istio.io/inject: \"false\"`",
        .example = {.file = "running/train-job.yaml",
                    .from = "sidecar.istio.io/inject: \"false\"",
@@ -447,18 +450,20 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "HO030",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a training pod has little shared memory",
-       .reason = "Data loaders and NCCL pass data through /dev/shm; when it is full they die with a bus error.",
-       .source = "enterprise stack guide: emptyDir of medium Memory, 32Gi for 8 GPUs",
-       .fix = "mount an emptyDir of medium Memory at /dev/shm, at least a GiB for each GPU",
+       .title = "a training pod has too little shared memory",
+       .reason =
+           "Data loaders and NCCL exchange data through /dev/shm; when it is full, processes are killed with SIGBUS.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): emptyDir of medium Memory, 32Gi for 8 GPUs",
+       .fix = "mount an emptyDir of medium Memory at /dev/shm, at least 1 GiB per GPU",
        .example = {.file = "running/train-job.yaml", .from = "sizeLimit: 64Gi", .to = "sizeLimit: 64Mi"},
        .run = check_training_shared_memory},
       {.id = "HO031",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a training job may write to its dataset",
-       .reason = "One faulty job spoils the data of all later runs, unnoticed.",
-       .source = "four-fabric hardening guide, storage: a compromised node corrupts training data",
+       .title = "a training job mounts its dataset read-write",
+       .reason = "One faulty job can corrupt the data of all later runs without being noticed.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), storage: a compromised node corrupts "
+                 "training data",
        .fix = "mount it with `readOnly: true`",
        .example = {.file = "running/train-job.yaml",
                    .from = "mountPath: /data, readOnly: true",
@@ -468,9 +473,10 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "checkpoints and datasets share storage",
-       .reason = "A checkpoint of all ranks at once starves the reads of every other job, and one failure takes both.",
-       .source = "enterprise stack guide, storage resiliency: separate failure domain and paths",
-       .fix = "keep checkpoints on a storage system of their own",
+       .reason = "A checkpoint of all ranks delays the reads of every other job, and one failure affects both.",
+       .source =
+           "Building Enterprise AI Infrastructure (Pabba, 2026), storage resiliency: separate failure domain and paths",
+       .fix = "store checkpoints on a separate storage system",
        .example = {.file = "running/storage.yaml",
                    .from = "accessModes: [ReadWriteMany]\n  storageClassName: archive-nfs",
                    .to = "accessModes: [ReadWriteMany]\n  storageClassName: scratch-nvme"},
@@ -479,17 +485,18 @@ std::vector<Rule> host_job_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::error,
        .needs = kConfig,
        .title = "a GPU pod runs privileged",
-       .reason = "It can read other tenants' memory, devices and secrets on the node. RDMA needs IPC_LOCK, not this.",
+       .reason = "It can read other tenants' memory, devices and secrets on the node. RDMA needs only the capability "
+                 "IPC_LOCK.",
        .source = "Kubernetes Pod Security Standards, baseline: privileged containers are disallowed",
-       .fix = "drop `privileged`; add the capability IPC_LOCK if memory must be pinned",
+       .fix = "remove `privileged`; add the capability IPC_LOCK if memory must be pinned",
        .example = {.file = "running/train-job.yaml", .from = "privileged: false", .to = "privileged: true"},
        .run = check_privileged_gpu_pods},
       {.id = "HO034",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a GPU pod uses the host's network",
-       .reason = "It bypasses network policies and can use any fabric of the server, out-of-band paths included; two "
-                 "such pods collide on ports.",
+       .title = "a GPU pod uses the host network",
+       .reason = "It bypasses network policies and can use any fabric of the server, including out-of-band paths; two "
+                 "such pods conflict on ports.",
        .source = "Kubernetes Pod Security Standards, baseline: host namespaces are disallowed",
        .fix = "attach the rails with Multus instead",
        .example = {.file = "running/train-job.yaml",

@@ -19,7 +19,7 @@ void check_attachment_default_route(const CheckInput& input, Report& report) {
     for (const config::AttachmentConfig::Route& route : attachment.routes) {
       if (route.destination.length != 0) continue;
       report.add(attachment.name, route.place,
-                 fmt::format("pod network `{}` brings a default route: ordinary traffic of the pod leaves through it",
+                 fmt::format("pod network `{}` adds a default route: non-RDMA traffic of the pod leaves through it",
                              attachment.name));
     }
   }
@@ -45,11 +45,11 @@ void check_sriov_policy_mtu(const CheckInput& input, Report& report) {
     if (!attachment.mtu.known() || !attachment.resource.known()) continue;
     const config::SriovPolicyConfig* policy = find_policy(input.config(), *attachment.resource);
     if (policy == nullptr || !policy->mtu.known() || *policy->mtu >= *attachment.mtu) continue;
-    Finding& finding = report.add(
-        policy->name, policy->mtu.place,
-        fmt::format("policy `{}` gives the physical function MTU {}, less than the {} of pod network `{}` on top of it",
-                    policy->name, *policy->mtu, *attachment.mtu, attachment.name));
-    finding.related.push_back(related(attachment.mtu.place, "what the virtual function is to carry"));
+    Finding& finding =
+        report.add(policy->name, policy->mtu.place,
+                   fmt::format("policy `{}` sets the physical function to MTU {}, below the {} of pod network `{}`",
+                               policy->name, *policy->mtu, *attachment.mtu, attachment.name));
+    finding.related.push_back(related(attachment.mtu.place, "MTU of the virtual function"));
   }
 }
 
@@ -64,7 +64,7 @@ void check_attachment_resource(const CheckInput& input, Report& report) {
     report.add(
         attachment.name, attachment.place,
         fmt::format(
-            "pod network `{}` of type {} names no resource: the scheduler does not know that its pods need a device",
+            "pod network `{}` of type {} has no resource annotation: the scheduler cannot account for its devices",
             attachment.name, *attachment.plugin));
   }
 }
@@ -76,7 +76,7 @@ void check_attachment_resource_provider(const CheckInput& input, Report& report)
     if (!takes_device(attachment) || !attachment.resource.known()) continue;
     if (provided.count(resource_part(*attachment.resource)) > 0) continue;
     report.add(attachment.name, attachment.resource.place,
-               fmt::format("no SriovNetworkNodePolicy provides `{}`, which pod network `{}` takes its devices from",
+               fmt::format("no SriovNetworkNodePolicy provides `{}`, the resource of pod network `{}`",
                            *attachment.resource, attachment.name));
   }
 }
@@ -102,7 +102,7 @@ void check_pod_device_request(const CheckInput& input, Report& report) {
       if (!provided) continue;  // what cannot be had is reported at the network
       findings.add(
           app, network.place,
-          fmt::format("attaches `{}` but does not ask for its resource `{}`", network.name, *attachment->resource),
+          fmt::format("attaches `{}` but does not request its resource `{}`", network.name, *attachment->resource),
           {related(attachment->resource.place, "the network's resource")});
     }
   }
@@ -117,7 +117,7 @@ void check_requested_device_provider(const CheckInput& input, Report& report) {
       if (!is_network_resource(limit.name) || provided.count(resource_part(limit.name)) > 0) continue;
       findings.add(
           app, limit.amount.place,
-          fmt::format("asks for `{}`, which no SriovNetworkNodePolicy provides: its pods stay pending", limit.name));
+          fmt::format("requests `{}`, which no SriovNetworkNodePolicy provides: its pods remain pending", limit.name));
     }
   }
 }
@@ -171,7 +171,7 @@ void check_attachment_subnet(const CheckInput& input, Report& report) {
     if (attachment.subnets.empty() || fabric_of(input, attachment)) continue;
     report.add(
         attachment.name, attachment.subnets.front().place,
-        fmt::format("subnet {} of pod network `{}` lies in no subnet of the cluster: no switch has an address in it",
+        fmt::format("subnet {} of pod network `{}` is not in any subnet of the cluster: no switch has an address in it",
                     to_text(*attachment.subnets.front()), attachment.name));
   }
 }
@@ -181,8 +181,9 @@ void check_host_local_ipam(const CheckInput& input, Report& report) {
     if (!attachment.ipam.known() || *attachment.ipam != "host-local") continue;
     report.add(
         attachment.name, attachment.ipam.place,
-        fmt::format("each node hands out addresses of pod network `{}` by itself: pods on two nodes get the same",
-                    attachment.name));
+        fmt::format(
+            "addresses of pod network `{}` are assigned per node (host-local): pods on two nodes get the same address",
+            attachment.name));
   }
 }
 
@@ -197,7 +198,7 @@ void check_address_pool_exists(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
     if (!attachment.pool.known() || pools.count(*attachment.pool) > 0) continue;
     report.add(attachment.name, attachment.pool.place,
-               fmt::format("pod network `{}` takes addresses from pool `{}`, which no file defines", attachment.name,
+               fmt::format("pod network `{}` uses address pool `{}`, which no file defines", attachment.name,
                            *attachment.pool));
   }
 }
@@ -229,7 +230,7 @@ void check_virtual_function_count(const CheckInput& input, Report& report) {
     }
     if (*policy.virtual_functions >= wanted) continue;
     Finding& finding = report.add(policy.name, policy.virtual_functions.place,
-                                  fmt::format("policy `{}` makes {} virtual functions, pods of one server need {}",
+                                  fmt::format("policy `{}` creates {} virtual functions; pods of one server need {}",
                                               policy.name, *policy.virtual_functions, wanted));
     if (asker != nullptr) finding.related.push_back(related(asker->place, describe(*asker)));
   }
@@ -253,7 +254,7 @@ void check_sriov_policy_rdma(const CheckInput& input, Report& report) {
     if (user == nullptr || !policy.rdma.known() || *policy.rdma) continue;
     Finding& finding = report.add(
         policy.name, policy.rdma.given() ? policy.rdma.place : policy.place,
-        fmt::format("policy `{}` makes functions without RDMA for pod network `{}`", policy.name, user->name));
+        fmt::format("policy `{}` creates functions without RDMA for pod network `{}`", policy.name, user->name));
     finding.related.push_back(related(user->place, "the network that needs RDMA"));
   }
 }
@@ -264,7 +265,7 @@ void check_sriov_policy_driver(const CheckInput& input, Report& report) {
     if (user == nullptr || *policy.device_type != "vfio-pci") continue;
     Finding& finding = report.add(
         policy.name, policy.device_type.place,
-        fmt::format("policy `{}` binds functions of pod network `{}` to vfio-pci, which takes the RDMA device away",
+        fmt::format("policy `{}` binds functions of pod network `{}` to vfio-pci, which removes the RDMA device",
                     policy.name, user->name));
     finding.related.push_back(related(user->place, "the network that needs RDMA"));
   }
@@ -292,9 +293,10 @@ void check_firmware_function_count(const CheckInput& input, Report& report) {
     for (const config::SriovPolicyConfig& policy : input.config().sriov) {
       if (policy.node_selector != nic.node_selector || !policy.virtual_functions.known()) continue;
       if (*policy.virtual_functions <= *nic.virtual_functions) continue;
-      Finding& finding = report.add(nic.name, nic.virtual_functions.place,
-                                    fmt::format("`{}` prepares {} virtual functions, policy `{}` asks for {}", nic.name,
-                                                *nic.virtual_functions, policy.name, *policy.virtual_functions));
+      Finding& finding =
+          report.add(nic.name, nic.virtual_functions.place,
+                     fmt::format("`{}` configures {} virtual functions, policy `{}` requests {}", nic.name,
+                                 *nic.virtual_functions, policy.name, *policy.virtual_functions));
       finding.related.push_back(related(policy.virtual_functions.place, "the policy"));
       break;
     }
@@ -323,11 +325,12 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO001",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a secondary network brings a default route",
-       .reason = "With two default routes the kernel picks by metric: registry pulls, logs and NCCL's bootstrap end up "
-                 "on a rail that leads nowhere, or the rail becomes a way around the frontend's policies.",
-       .source = "container networking guide, routing hygiene: default route only on eth0",
-       .fix = "route the prefixes of the rail alone",
+       .title = "a secondary network adds a default route",
+       .reason = "With two default routes the kernel selects by metric: registry pulls, logs and the NCCL bootstrap "
+                 "use a rail without external connectivity, or the rail bypasses the frontend's policies.",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), routing hygiene: default route only on eth0",
+       .fix = "configure routes for the prefixes of the rail only",
        .example = {.file = "running/attachments.yaml",
                    .from = "{\"dst\": \"10.60.0.0/16\", \"gw\"",
                    .to = "{\"dst\": \"0.0.0.0/0\", \"gw\""},
@@ -336,9 +339,10 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::error,
        .needs = kConfig,
        .title = "a pod network's MTU differs from its fabric's",
-       .reason =
-           "RDMA does not find out about MTU on its way: one smaller hop means timeouts, a smaller end wastes headers.",
-       .source = "container networking guide, MTU: the same on VF, PF, switch ports and SVIs",
+       .reason = "RDMA does not discover the path MTU: a hop with a smaller MTU causes timeouts, an end with a smaller "
+                 "MTU wastes bandwidth on headers.",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), MTU: the same on VF, PF, switch ports and SVIs",
        .fix = "set the fabric's MTU",
        .example = {.file = "running/attachments.yaml",
                    .from = "\"mtu\": 9000, \"name\": \"mtu-2\"",
@@ -347,11 +351,11 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO003",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a physical function's MTU is below its virtual functions'",
+       .title = "a physical function's MTU is below that of its virtual functions",
        .reason =
-           "The NIC drops what is larger than the physical function takes, whatever the virtual function is set to.",
-       .source =
-           "SR-IOV network operator, SriovNetworkNodePolicy mtu; container networking guide, MTU 9000 on VF and PF",
+           "The NIC drops frames larger than the physical function's MTU, even if the virtual function allows them.",
+       .source = "SR-IOV network operator, SriovNetworkNodePolicy mtu; Container Networking Architecture for AI "
+                 "Workloads (Patel), MTU 9000 on VF and PF",
        .fix = "set `mtu` of the policy to the fabric's",
        .example = {.file = "running/sriov.yaml",
                    .from = "resourceName: roce_2\n  numVfs: 4\n  mtu: 9000",
@@ -360,9 +364,9 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO004",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a device network names no resource",
-       .reason = "Without the annotation Multus gives the plugin no device id, and the pod fails to start or takes a "
-                 "function that belongs to another.",
+       .title = "an SR-IOV network has no resource annotation",
+       .reason = "Without the annotation Multus passes no device id to the plugin; the pod fails to start or uses a "
+                 "function of another pod.",
        .source = "SR-IOV CNI: k8s.v1.cni.cncf.io/resourceName",
        .fix = "annotate the network with its resource",
        .example = {.file = "running/attachments.yaml",
@@ -372,9 +376,9 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO005",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a network's resource is provided by nobody",
-       .reason = "Pods that attach it stay pending: no node ever advertises the resource.",
-       .source = "SR-IOV network operator: resourceName of network and policy must agree",
+       .title = "no policy provides a network's resource",
+       .reason = "Pods that attach it remain pending: no node advertises the resource.",
+       .source = "SR-IOV network operator: resourceName of network and policy must match",
        .fix = "correct the name, or add a SriovNetworkNodePolicy",
        .example = {.file = "running/attachments.yaml",
                    .from = "resourceName: nvidia.com/roce_4",
@@ -383,17 +387,18 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO006",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a pod attaches a network without asking for its device",
-       .reason = "The scheduler places the pod where no function is free; it then fails at start, over and over.",
-       .source = "SR-IOV CNI and device plugin: a pod asks for as many resources as it attaches networks",
+       .title = "a pod attaches a network without requesting its device",
+       .reason =
+           "The scheduler may place the pod on a node without a free function; the pod then fails at start repeatedly.",
+       .source = "SR-IOV CNI and device plugin: a pod requests as many resources as it attaches networks",
        .fix = "add the resource to the container's limits",
        .example = {.file = "running/train-job.yaml", .from = "                  nvidia.com/roce_6: \"1\"\n", .to = ""},
        .run = check_pod_device_request},
       {.id = "HO007",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a pod asks for a device that nobody provides",
-       .reason = "No node advertises the resource, so the pod stays pending for ever, and a gang of pods with it.",
+       .title = "a pod requests a device that no policy provides",
+       .reason = "No node advertises the resource, so the pod and its gang remain pending.",
        .source = "SR-IOV network operator: resourceName",
        .fix = "correct the name, or add a SriovNetworkNodePolicy",
        .example = {.file = "running/train-job.yaml",
@@ -404,7 +409,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::error,
        .needs = kConfig,
        .title = "a pod attaches a network that does not exist",
-       .reason = "Multus cannot set the pod up: it hangs in ContainerCreating.",
+       .reason = "Multus cannot set up the pod: it remains in ContainerCreating.",
        .source = "Multus: k8s.v1.cni.cncf.io/networks",
        .fix = "define the network in the pod's namespace, or correct the name",
        .example = {.file = "running/train-job.yaml",
@@ -416,7 +421,8 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "two rails share a subnet",
-       .reason = "The kernel answers ARP for one rail on another and sends all through one NIC: eight rails, one used.",
+       .reason = "The kernel answers ARP requests for one rail on another and sends all traffic through one NIC: seven "
+                 "of eight rails are idle.",
        .source = "NVIDIA/nccl #1109: one subnet across the NICs of a host gives ARP flux",
        .fix = "give each rail its own subnet",
        .example = {.file = "running/attachments.yaml",
@@ -427,10 +433,10 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO010",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a pod network's subnet is none of the cluster's",
-       .reason = "No leaf has a gateway in it: pods reach their own switch port and nothing else.",
-       .source = "container networking guide, per-rail subnets",
-       .fix = "take a subnet of the rail (`weft show subnets`)",
+       .title = "a pod network's subnet is not in the cluster's address plan",
+       .reason = "No leaf has a gateway in it: pods cannot reach hosts on other switch ports.",
+       .source = "Container Networking Architecture for AI Workloads (Patel), per-rail subnets",
+       .fix = "use a subnet of the rail (`weft show subnets`)",
        .example =
            {.file = "running/attachments.yaml",
             .from = "\"range\": \"10.66.0.0/26\", \"range_start\": \"10.66.0.18\", \"range_end\": \"10.66.0.30\"",
@@ -440,11 +446,11 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO011",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "addresses are handed out by each node on its own",
-       .reason = "host-local keeps its list on the node: two nodes give the same address to two pods, and RDMA "
-                 "connections reach the wrong one.",
+       .title = "addresses are assigned per node (host-local)",
+       .reason = "host-local stores its allocations on the node: two nodes assign the same address to two pods, and "
+                 "RDMA connections reach the wrong one.",
        .source = "CNI host-local: addresses are unique on a single host only",
-       .fix = "use whereabouts or nv-ipam, or a range of its own for each node",
+       .fix = "use whereabouts or nv-ipam, or a separate range per node",
        .example = {.file = "running/attachments.yaml",
                    .from = "\"type\": \"whereabouts\", \"range\": \"10.67.0.0/26\"",
                    .to = "\"type\": \"host-local\", \"subnet\": \"10.67.0.0/26\""},
@@ -464,8 +470,8 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::error,
        .needs = kConfig,
        .title = "fewer virtual functions than the pods of a server need",
-       .reason = "The last pod finds no function: the job waits with GPUs held.",
-       .source = "container networking guide, VF allocation: one VF a rail and pod",
+       .reason = "The last pod cannot get a function: the job waits while it holds GPUs.",
+       .source = "Container Networking Architecture for AI Workloads (Patel), VF allocation: one VF per rail and pod",
        .fix = "raise `numVfs`",
        .example = {.file = "running/sriov.yaml",
                    .from = "resourceName: roce_1\n  numVfs: 4",
@@ -474,9 +480,10 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO014",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "virtual functions for RDMA are made without it",
-       .reason = "The pod sees a network interface but no RDMA device: NCCL falls back to TCP and runs at a fraction.",
-       .source = "SR-IOV network operator: isRdma; enterprise stack guide, step 4",
+       .title = "virtual functions for RDMA are created without RDMA",
+       .reason =
+           "The pod has a network interface but no RDMA device: NCCL falls back to TCP at a fraction of the bandwidth.",
+       .source = "SR-IOV network operator: isRdma; Building Enterprise AI Infrastructure (Pabba, 2026), step 4",
        .fix = "set `isRdma: true`",
        .example = {.file = "running/sriov.yaml",
                    .from = "pfNames: [ens5np0]\n  deviceType: netdevice\n  isRdma: true",
@@ -486,7 +493,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::error,
        .needs = kConfig,
        .title = "virtual functions for RDMA are bound to vfio-pci",
-       .reason = "vfio-pci serves user-space drivers; mlx5 RDMA needs the kernel's netdevice driver.",
+       .reason = "vfio-pci is for user-space drivers; mlx5 RDMA needs the kernel's netdevice driver.",
        .source = "SR-IOV network operator: deviceType netdevice for Mellanox RDMA",
        .fix = "set `deviceType: netdevice`",
        .example = {.file = "running/sriov.yaml",
@@ -497,7 +504,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::error,
        .needs = kConfig,
        .title = "two policies claim the same physical function",
-       .reason = "The operator applies one of them; the other rail has no functions at all.",
+       .reason = "The operator applies one of them; the other policy gets no functions.",
        .source = "SR-IOV network operator: overlapping policies by priority",
        .fix = "name a physical function in one policy, or split it with `#0-3`",
        .example = {.file = "running/sriov.yaml", .from = "pfNames: [ens4np0]", .to = "pfNames: [ens3np0]"},
@@ -505,8 +512,8 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO017",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "the firmware prepares fewer functions than a policy asks for",
-       .reason = "The policy stays in progress and its nodes advertise nothing.",
+       .title = "the firmware configures fewer functions than a policy requests",
+       .reason = "The policy remains in progress and its nodes advertise no resources.",
        .source = "NVIDIA NIC configuration operator: numVfs sets NUM_OF_VFS",
        .fix = "raise `numVfs` of the template",
        .example = {.file = "running/nic-template.yaml", .from = "numVfs: 8", .to = "numVfs: 2"},
@@ -515,7 +522,7 @@ std::vector<Rule> host_network_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::error,
        .needs = kConfig,
        .title = "NICs are set to another link type than the fabric",
-       .reason = "A ConnectX port speaks Ethernet or InfiniBand; set to the other, the link never comes up.",
+       .reason = "A ConnectX port runs either Ethernet or InfiniBand; with the wrong type the link never comes up.",
        .source = "NVIDIA NIC configuration operator: linkType",
        .fix = "set the fabric's link type",
        .example = {.file = "running/nic-template.yaml",

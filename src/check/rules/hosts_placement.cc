@@ -65,7 +65,7 @@ void check_gpu_pod_tolerations(const CheckInput& input, Report& report) {
     }
     if (welcome || refused == nullptr) continue;
     findings.add(app, app.tolerations.empty() ? app.place : app.tolerations.front().place,
-                 fmt::format("does not tolerate `{}` of pool `{}`: it is never placed there",
+                 fmt::format("does not tolerate `{}` of pool `{}`: it is never scheduled there",
                              fmt::join(refused->taints.value, "`, `"), refused->name->text),
                  {related(refused->taints.place, "the pool's taints")});
   }
@@ -87,7 +87,7 @@ void check_gpu_pod_requests(const CheckInput& input, Report& report) {
     }
     if (missing.empty()) continue;
     findings.add(app, app.limits.empty() ? app.place : app.limits.front().amount.place,
-                 fmt::format("asks for GPUs but reserves no {}", fmt::join(missing, " and no ")));
+                 fmt::format("requests GPUs but no {}", fmt::join(missing, " or ")));
   }
 }
 
@@ -128,7 +128,7 @@ void check_gpu_pod_gpu_count(const CheckInput& input, Report& report) {
     const auto amount = parse_integer(**limit);
     if (!amount || *amount <= most) continue;
     findings.add(app, limit->place,
-                 fmt::format("asks for {} GPUs in a pod; no server has more than {}", *amount, most));
+                 fmt::format("requests {} GPUs in one pod; the largest server has {}", *amount, most));
   }
 }
 
@@ -150,8 +150,8 @@ void check_container_limit_range(const CheckInput& input, Report& report) {
           const auto amount = asked == nullptr ? Result<std::int64_t>(0) : parse_integer(asked->value);
           if (!amount || *amount <= *most) continue;
           findings.add(*app, asked->place,
-                       fmt::format("asks for {} of `{}`, but LimitRange `{}` allows a container {}", *amount, bound.key,
-                                   object.name, *most),
+                       fmt::format("requests {} of `{}`, but LimitRange `{}` allows {} per container", *amount,
+                                   bound.key, object.name, *most),
                        {related(bound.value.place, "the limit")});
         }
       }
@@ -199,9 +199,10 @@ void check_gpu_owners(const CheckInput& input, Report& report) {
     for (const config::AppConfig& app : input.config().apps) {
       const bool by_slurm = app.scheduler.known() && contains(*app.scheduler, "slurm");
       if (!wants_gpu(app) || is_batch_script(app) || by_slurm || !tolerates_pool(app, pool)) continue;
-      findings.add(app, app.scheduler.known() ? app.scheduler.place : app.place,
-                   fmt::format("is placed by Kubernetes on pool `{}`, whose GPUs Slurm hands out too", pool.name->text),
-                   {related(*line, "Slurm's offer")});
+      findings.add(
+          app, app.scheduler.known() ? app.scheduler.place : app.place,
+          fmt::format("is scheduled by Kubernetes on pool `{}`, whose GPUs Slurm allocates too", pool.name->text),
+          {related(*line, "Slurm nodes")});
     }
   }
 }
@@ -215,8 +216,9 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .severity = Severity::error,
        .needs = kConfig,
        .title = "a GPU pod does not tolerate its pool's taint",
-       .reason = "The scheduler never places it; it stays pending while the pool idles.",
-       .source = "enterprise stack guide, node pools: taints and tolerations are not optional",
+       .reason = "The scheduler never places it; it remains pending while the pool is idle.",
+       .source =
+           "Building Enterprise AI Infrastructure (Pabba, 2026), node pools: taints and tolerations are not optional",
        .fix = "add the toleration",
        .example = {.file = "running/inference.yaml",
                    .from = "value: inference, effect",
@@ -225,10 +227,10 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
       {.id = "HO041",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a GPU pod reserves no processor or memory",
+       .title = "a GPU pod requests no CPU or memory",
        .reason =
-           "It shares cores with whatever lands beside it and is among the first to be killed when memory runs out.",
-       .source = "enterprise stack guide: requests and limits for cpu, memory and GPUs",
+           "It shares cores with other pods on the node and is among the first to be killed when memory runs out.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): requests and limits for cpu, memory and GPUs",
        .fix = "set requests and limits for cpu and memory",
        .example = {.file = "running/inference.yaml", .from = "              memory: 32Gi\n", .to = ""},
        .run = check_gpu_pod_requests},
@@ -236,8 +238,8 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "a GPU pod is pinned to hosts by name",
-       .reason = "When the host fails or drains, the job cannot move; free GPUs elsewhere do not count.",
-       .source = "scheduling practice: label pools, not hosts",
+       .reason = "When the host fails or is drained, the job cannot move, even if GPUs are free elsewhere.",
+       .source = "common practice: label pools, not hosts",
        .fix = "select the pool by its label",
        .example = {.file = "running/train-job.yaml",
                    .from = "            weft.example/pool: train\n",
@@ -247,9 +249,10 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
        .severity = Severity::note,
        .needs = kConfig,
        .title = "a GPU pod must match many node constraints",
-       .reason = "Each constraint shrinks the set of nodes; free GPUs that almost fit stay idle (fragmentation).",
-       .source = "Kueue #4329, #3887: quota admitted that cannot be placed",
-       .fix = "keep the constraints that matter",
+       .reason =
+           "Each constraint reduces the set of eligible nodes; free GPUs on other nodes remain idle (fragmentation).",
+       .source = "kubernetes-sigs/kueue #4329, #3887: admitted quota that cannot be placed",
+       .fix = "remove the constraints that are not required",
        .example = {.file = "running/train-job.yaml",
                    .from = "            weft.example/pool: train\n",
                    .to = "            weft.example/pool: train\n            gpu-model: h100\n            gpu-memory: "
@@ -258,8 +261,8 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
       {.id = "HO044",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a pod asks for more GPUs than a server has",
-       .reason = "A pod runs on one server: it is never placed.",
+       .title = "a pod requests more GPUs than a server has",
+       .reason = "A pod runs on one server: this pod can never be scheduled.",
        .source = "Kubernetes: resources of a pod come from one node",
        .fix = "use several pods",
        .example = {.file = "running/inference.yaml",
@@ -269,10 +272,10 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
       {.id = "HO045",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a container asks for more than its namespace allows",
-       .reason = "The API server refuses the pod; the job never starts and says so only in its events.",
+       .title = "a container requests more than its namespace allows",
+       .reason = "The API server rejects the pod; the job never starts and reports this only in its events.",
        .source = "Kubernetes LimitRange: max of a container",
-       .fix = "ask for less, or raise the limit",
+       .fix = "request less, or raise the limit",
        .example = {.file = "running/policies.yaml",
                    .from = "max: {nvidia.com/gpu: \"8\"}",
                    .to = "max: {nvidia.com/gpu: \"4\"}"},
@@ -280,10 +283,11 @@ std::vector<Rule> host_placement_rules() {  // NOLINT(readability-function-size)
       {.id = "HO046",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "Kubernetes and Slurm hand out the same GPUs",
-       .reason = "Neither knows what the other gave away: two jobs land on one GPU and both run out of memory.",
+       .title = "Kubernetes and Slurm allocate the same GPUs",
+       .reason =
+           "Neither scheduler sees the other's allocations: two jobs can get the same GPU, and both run out of memory.",
        .source = "Slinky slurm-bridge: one scheduler owns the nodes",
-       .fix = "let one of them place the pods, or give it nodes of its own",
+       .fix = "use one scheduler for these nodes, or give each its own nodes",
        .example = {.file = "running/train-job.yaml",
                    .from = "schedulerName: slurm-bridge-scheduler",
                    .to = "schedulerName: default-scheduler"},

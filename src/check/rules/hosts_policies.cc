@@ -56,7 +56,7 @@ void check_default_deny_policy(const CheckInput& input, Report& report) {
   for (const auto& [space, apps] : known_spaces(input.config(), any_app)) {
     if (denied.count(space->name) > 0) continue;
     Finding& finding = report.add(space->name, space->place,
-                                  fmt::format("namespace `{}` has no policy that denies by default", space->name));
+                                  fmt::format("namespace `{}` has no default-deny NetworkPolicy", space->name));
     finding.related.push_back(related(apps.front()->place, fmt::format("runs {}", describe(*apps.front()))));
   }
 }
@@ -95,7 +95,7 @@ void check_rdma_egress_policy(const CheckInput& input, Report& report) {
         const model::Subnet* open = uncovered(input, *range, config::node_at(&peer, "ipBlock.except"));
         if (open == nullptr) continue;
         report.add(object.name, cidr->place,
-                   fmt::format("NetworkPolicy `{}` lets pods reach {}, the {} subnet {} included", object.name,
+                   fmt::format("NetworkPolicy `{}` allows egress to {}, which includes the {} subnet {}", object.name,
                                to_text(*range), model::to_text(open->fabric), to_text(open->prefix)));
       }
     }
@@ -115,7 +115,7 @@ void check_namespace_gpu_quota(const CheckInput& input, Report& report) {
   for (const auto& [space, apps] : known_spaces(input.config(), gpu_app)) {
     if (bounded.count(space->name) > 0) continue;
     Finding& finding = report.add(space->name, space->place,
-                                  fmt::format("no ResourceQuota bounds the GPUs of namespace `{}`", space->name));
+                                  fmt::format("no ResourceQuota limits the GPUs of namespace `{}`", space->name));
     finding.related.push_back(related(apps.front()->place, fmt::format("runs {}", describe(*apps.front()))));
   }
 }
@@ -151,11 +151,11 @@ void check_gpu_pod_priority(const CheckInput& input, Report& report) {
     if (!gpu_app(app) || app.kind == "DaemonSet") continue;
     if (app.kind == "TrainJob") continue;  // its runtime says
     if (!app.priority_class.known()) {
-      findings.add(app, app.place, "has no priority class: anything may preempt it, or wait behind it for ever");
+      findings.add(app, app.place, "has no priority class: any pod with a priority may preempt it");
     } else if (classes.count(*app.priority_class) == 0 && !starts_with(*app.priority_class, "system-")) {
       findings.add(
           app, app.priority_class.place,
-          fmt::format("has priority class `{}`, which no file defines: its pods are refused", *app.priority_class));
+          fmt::format("has priority class `{}`, which no file defines: its pods are rejected", *app.priority_class));
     }
   }
 }
@@ -180,8 +180,8 @@ void check_inference_priority(const CheckInput& input, Report& report) {
     if (found == classes.end() || !found->second.value.known()) continue;
     if (*found->second.value > *highest->value) continue;
     findings.add(app, found->second.value.place,
-                 fmt::format("has priority {}, not above the {} of {}: training takes its GPUs", *found->second.value,
-                             *highest->value, describe(*trainer)),
+                 fmt::format("has priority {}, which is not above the {} of {}: training can preempt it",
+                             *found->second.value, *highest->value, describe(*trainer)),
                  {related(highest->value.place, "priority of training")});
   }
 }
@@ -201,7 +201,7 @@ void check_image_versions(const CheckInput& input, Report& report) {
     for (const config::Setting<std::string>& image : app.images) {
       const std::string_view version = version_of(*image);
       if (image.value.empty() || is_placeholder(*image) || (!version.empty() && version != "latest")) continue;
-      findings.add(app, image.place, fmt::format("runs image `{}`, which may be another one tomorrow", *image));
+      findings.add(app, image.place, fmt::format("runs image `{}`, whose tag can change", *image));
     }
   }
 }
@@ -237,13 +237,13 @@ void check_image_signatures(const CheckInput& input, Report& report) {
     const YamlNode* action = action_of(object, *rule);
     if (config::host_text::lower(config::text_of(action)) == "enforce") continue;
     report.add(object.name, action == nullptr ? object.place : action->place,
-               fmt::format("policy `{}` only notes unsigned images, it does not refuse them", object.name));
+               fmt::format("policy `{}` only audits unsigned images", object.name));
   }
   if (any || !input.has_cluster() || !input.spec().control_plane->signed_images.value) return;
   // The cluster file promises signed images; the policies that were given do not keep the promise.
   for (const config::KubeObject& object : input.config().objects) {
     if (!is_kyverno(object)) continue;
-    report.add(object.name, object.place, "none of the policies checks the signatures of images");
+    report.add(object.name, object.place, "no policy verifies image signatures");
     return;
   }
 }
@@ -267,8 +267,8 @@ void check_reclaim_policy(const CheckInput& input, Report& report) {
     const YamlNode* policy = object.at("reclaimPolicy");
     if (policy != nullptr && config::text_of(policy) != "Delete") continue;
     Finding& finding = report.add(object.name, policy == nullptr ? object.place : policy->place,
-                                  fmt::format("storage class `{}` deletes the data with its claim{}", object.name,
-                                              policy == nullptr ? " (the default)" : ""));
+                                  fmt::format("storage class `{}` deletes the data together with its claim{}",
+                                              object.name, policy == nullptr ? " (the default)" : ""));
     finding.related.push_back(related(used->second->place, fmt::format("claim `{}` uses it", used->second->name)));
   }
 }
@@ -280,7 +280,7 @@ void check_volume_binding_mode(const CheckInput& input, Report& report) {
     const YamlNode* mode = object.at("volumeBindingMode");
     if (mode != nullptr && config::text_of(mode) == "WaitForFirstConsumer") continue;
     report.add(object.name, mode == nullptr ? object.place : mode->place,
-               fmt::format("storage class `{}` binds volumes before it knows where the pod runs", object.name));
+               fmt::format("storage class `{}` binds volumes before the pod is scheduled", object.name));
   }
 }
 
@@ -309,9 +309,9 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
       {.id = "HO060",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a namespace does not deny by default",
+       .title = "a namespace has no default-deny policy",
        .reason = "Without a policy that selects all pods, any pod of the cluster may connect to any other.",
-       .source = "container networking guide, security: default-deny NetworkPolicies",
+       .source = "Container Networking Architecture for AI Workloads (Patel), security: default-deny NetworkPolicies",
        .fix = "add a NetworkPolicy with an empty podSelector and no ingress",
        .example =
            {.file = "running/policies.yaml",
@@ -322,9 +322,10 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "an egress rule opens the RDMA subnets",
-       .reason = "A pod of the frontend that reaches the rails can fill lossless queues or talk to storage around its "
-                 "checks.",
-       .source = "container networking guide, segmentation: block frontend to RDMA subnets",
+       .reason =
+           "A frontend pod that reaches the rails can fill lossless queues or access storage without authentication.",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), segmentation: block frontend to RDMA subnets",
        .fix = "list the rails under `except`",
        .example = {.file = "running/policies.yaml",
                    .from = "              - 10.71.0.0/16      # storage, rail 2\n",
@@ -333,18 +334,19 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
       {.id = "HO062",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a namespace's GPUs are not bounded",
-       .reason = "One team's batch job takes every GPU of the cluster.",
-       .source = "enterprise stack guide, ResourceQuotas for GPU multi-tenancy",
+       .title = "a namespace has no GPU quota",
+       .reason = "One team's batch job can use every GPU of the cluster.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), ResourceQuotas for GPU multi-tenancy",
        .fix = "add a ResourceQuota with requests.nvidia.com/gpu",
        .example = {.file = "running/policies.yaml", .from = "    requests.nvidia.com/gpu: \"96\"\n", .to = ""},
        .run = check_namespace_gpu_quota},
       {.id = "HO063",
        .severity = Severity::note,
        .needs = kConfig,
-       .title = "a namespace has no limits for a single container",
-       .reason = "A container without requests gets none, and one pod may ask for the whole quota.",
-       .source = "enterprise stack guide: LimitRange to prevent pods from grabbing too many GPUs",
+       .title = "a namespace has no limits per container",
+       .reason = "A container without requests gets none, and one pod may use the whole quota.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): LimitRange to prevent pods from grabbing too "
+                 "many GPUs",
        .fix = "add a LimitRange",
        .example = {.file = "running/policies.yaml",
                    .from = "  name: bounds-beta\n  namespace: team-beta",
@@ -354,8 +356,9 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "a GPU pod has no valid priority class",
-       .reason = "Priorities that are not named do not hold: batch work outlasts the service that pays for it.",
-       .source = "enterprise stack guide, priority classes",
+       .reason = "Without a valid class the intended priority order does not apply: batch jobs can displace production "
+                 "services.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), priority classes",
        .fix = "name a PriorityClass that exists",
        .example = {.file = "running/train-job.yaml",
                    .from = "priorityClassName: training-high",
@@ -365,8 +368,8 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::error,
        .needs = kConfig,
        .title = "training preempts inference",
-       .reason = "A training job that starts takes GPUs from a service with users on it.",
-       .source = "enterprise stack guide: inference critical above training",
+       .reason = "A training job that starts evicts a service in use.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): inference critical above training",
        .fix = "give inference the higher value",
        .example = {.file = "running/policies.yaml", .from = "value: 1000000", .to = "value: 400000"},
        .run = check_inference_priority},
@@ -374,17 +377,17 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "an image has no fixed version",
-       .reason = "Two ranks of a job may run different code, and a restart is not the same program.",
+       .reason = "Two ranks of a job may run different code, and a restarted job may run another version.",
        .source = "Kubernetes: avoid the :latest tag in production",
-       .fix = "name a version, better a digest",
+       .fix = "use a version tag, or better a digest",
        .example = {.file = "running/inference.yaml", .from = "vllm-openai:0.6.3", .to = "vllm-openai:latest"},
        .run = check_image_versions},
       {.id = "HO067",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "unsigned images are not refused",
-       .reason = "Whoever can push to the registry runs code beside the model's weights and data.",
-       .source = "container networking guide, security: Kyverno verifyImages, enforce",
+       .title = "unsigned images are not rejected",
+       .reason = "An attacker with push access to the registry can run code next to model weights and data.",
+       .source = "Container Networking Architecture for AI Workloads (Patel), security: Kyverno verifyImages, enforce",
        .fix = "set the policy to Enforce",
        .example = {.file = "running/policies.yaml",
                    .from = "validationFailureAction: Enforce",
@@ -394,8 +397,8 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::error,
        .needs = kConfig,
        .title = "deleting a claim deletes the data",
-       .reason = "Deleting a namespace or a finished job's claim takes months of checkpoints with it.",
-       .source = "enterprise stack guide, StorageClass for training: reclaimPolicy Retain",
+       .reason = "Deleting a namespace or a finished job's claim deletes its checkpoints.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), StorageClass for training: reclaimPolicy Retain",
        .fix = "set `reclaimPolicy: Retain`",
        .example = {.file = "running/storage.yaml",
                    .from = "reclaimPolicy: Retain                    # checkpoints outlive their claim",
@@ -404,9 +407,9 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
       {.id = "HO069",
        .severity = Severity::note,
        .needs = kConfig,
-       .title = "volumes are bound before the pod is placed",
-       .reason = "A volume may end up where no node with GPUs reaches it.",
-       .source = "enterprise stack guide: volumeBindingMode WaitForFirstConsumer",
+       .title = "volumes are bound before the pod is scheduled",
+       .reason = "A volume may be created where no GPU node can reach it.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): volumeBindingMode WaitForFirstConsumer",
        .fix = "set `volumeBindingMode: WaitForFirstConsumer`",
        .example = {.file = "running/storage.yaml",
                    .from = "tls: \"true\"}\nreclaimPolicy: Retain\nvolumeBindingMode: WaitForFirstConsumer",
@@ -416,7 +419,7 @@ std::vector<Rule> host_policy_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::error,
        .needs = kConfig,
        .title = "a pod mounts a claim that does not exist",
-       .reason = "The pod stays pending, with its GPUs counted against the quota.",
+       .reason = "The pod remains pending, and its GPUs count against the quota.",
        .source = "Kubernetes: volumes",
        .fix = "correct the name",
        .example = {.file = "running/train-job.yaml", .from = "claimName: checkpoints", .to = "claimName: checkpoint"},

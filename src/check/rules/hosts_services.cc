@@ -82,7 +82,7 @@ void check_disruption_budget(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_inference(app) || budget_of(budgets, app) != nullptr) continue;
-    findings.add(app, app.place, "has no PodDisruptionBudget: draining nodes may take all its replicas at once");
+    findings.add(app, app.place, "has no PodDisruptionBudget: draining nodes may stop all its replicas at once");
   }
 }
 
@@ -101,7 +101,7 @@ void check_disruption_budget_drain(const CheckInput& input, Report& report) {
     if (!replicas.known() || *replicas < 2) continue;
     if (!all && (!least.known() || *least < *replicas)) continue;
     findings.add(app, least.known() ? least.place : budget->place,
-                 fmt::format("may never lose a replica by `{}`: with {} of them no node can be drained", budget->name,
+                 fmt::format("cannot lose a replica under `{}`: with {} replicas no node can be drained", budget->name,
                              *replicas),
                  {related(replicas.place, "its replicas")});
   }
@@ -114,8 +114,7 @@ void check_inference_readiness(const CheckInput& input, Report& report) {
     if (!app.readiness.known()) {
       findings.add(app, app.place, "has no readiness probe: requests arrive before the model is loaded");
     } else if (*app.readiness == "tcpSocket") {
-      findings.add(app, app.readiness.place,
-                   "is ready as soon as its port is open: requests arrive before the model is loaded");
+      findings.add(app, app.readiness.place, "has a TCP readiness probe: requests arrive before the model is loaded");
     }
   }
 }
@@ -128,7 +127,7 @@ void check_inference_replicas(const CheckInput& input, Report& report) {
     const config::Setting<std::int64_t> replicas = fewest_replicas(scalers, app);
     if (replicas.known() && *replicas > 1) continue;
     findings.add(app, replicas.place.known() ? replicas.place : app.place,
-                 "may be down to one replica: a failed node is an outage");
+                 "may run as one replica: the failure of its node is an outage");
   }
 }
 
@@ -139,7 +138,7 @@ void check_inference_autoscaler(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_inference(app) || scaler_of(scalers, app) != nullptr || scaler_of(scaled, app) != nullptr) continue;
-    findings.add(app, app.place, "is not scaled with its load: no HorizontalPodAutoscaler names it");
+    findings.add(app, app.place, "does not scale with its load: no HorizontalPodAutoscaler targets it");
   }
 }
 
@@ -155,7 +154,7 @@ void check_timeout(const config::KubeObject& object, const YamlNode* node, Repor
   if (!seconds || *seconds >= kShortestTimeout || *seconds == 0) return;  // 0 means never
   report.add(
       object.name, node->place,
-      fmt::format("{} `{}` gives up after {} s; a long answer takes longer", object.kind, object.name, *seconds));
+      fmt::format("{} `{}` times out after {} s; long responses take longer", object.kind, object.name, *seconds));
 }
 
 void check_inference_route_timeout(const CheckInput& input, Report& report) {
@@ -190,7 +189,7 @@ void check_inference_route_balancing(const CheckInput& input, Report& report) {
       const std::string value = config::host_text::lower(config::text_of(&entry.value));
       if (!balance || (value != "round_robin" && value != "roundrobin")) continue;
       report.add(object.name, entry.value.place,
-                 fmt::format("{} `{}` spreads requests in turn, however busy a replica is", object.kind, object.name));
+                 fmt::format("{} `{}` balances requests round-robin, regardless of load", object.kind, object.name));
     }
   }
 }
@@ -199,7 +198,7 @@ void check_cilium_bgp_resource(const CheckInput& input, Report& report) {
   for (const config::KubeObject& object : input.config().objects) {
     if (object.kind != "CiliumBGPPeeringPolicy") continue;
     report.add(object.name, object.place,
-               fmt::format("CiliumBGPPeeringPolicy `{}` is gone in Cilium 1.19", object.name));
+               fmt::format("CiliumBGPPeeringPolicy `{}` was removed in Cilium 1.19", object.name));
   }
 }
 
@@ -212,8 +211,8 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "an inference service has no disruption budget",
-       .reason = "A rolling upgrade of nodes takes the service down, since nothing tells it to wait.",
-       .source = "enterprise stack guide, frontend resiliency: PodDisruptionBudgets",
+       .reason = "A rolling upgrade of nodes can stop all replicas at once.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), frontend resiliency: PodDisruptionBudgets",
        .fix = "add a PodDisruptionBudget",
        .example = {.file = "running/inference.yaml",
                    .from = "  minAvailable: 2\n  selector:\n    matchLabels:\n      app: chat\n",
@@ -223,19 +222,19 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "a disruption budget blocks every drain",
-       .reason = "Nodes cannot be drained for repair or upgrade; someone ends up deleting pods by hand.",
+       .reason = "Nodes cannot be drained for repair or upgrade until pods are deleted manually.",
        .source = "Kubernetes: specifying a disruption budget, minAvailable equal to replicas",
-       .fix = "allow at least one replica to go",
+       .fix = "allow at least one replica to be unavailable",
        .example = {.file = "running/inference.yaml", .from = "minAvailable: 2", .to = "minAvailable: 4"},
        .run = check_disruption_budget_drain},
       {.id = "HO052",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "readiness does not ask the model",
-       .reason =
-           "An open port says nothing about weights in GPU memory: users get errors for minutes after each start.",
-       .source = "enterprise stack guide: probe /health, don't trust TCP-level readiness",
-       .fix = "probe the server's health with httpGet",
+       .title = "the readiness probe does not check the model",
+       .reason = "An open port does not mean that the weights are in GPU memory: users get errors for minutes after "
+                 "each start.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): probe /health, don't trust TCP-level readiness",
+       .fix = "probe the server's health endpoint with httpGet",
        .example = {.file = "running/inference.yaml",
                    .from = "readinessProbe:\n            httpGet: {path: /health, port: 8000}",
                    .to = "readinessProbe:\n            tcpSocket: {port: 8000}"},
@@ -244,8 +243,8 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "an inference service may have one replica",
-       .reason = "One pod, one node, one GPU: each of them failing is an outage.",
-       .source = "enterprise stack guide, resiliency matrix: multiple replicas",
+       .reason = "The failure of one pod, node or GPU is an outage.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), resiliency matrix: multiple replicas",
        .fix = "run at least two replicas",
        .example = {.file = "running/inference.yaml", .from = "minReplicas: 4", .to = "minReplicas: 1"},
        .run = check_inference_replicas},
@@ -253,8 +252,9 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
        .severity = Severity::note,
        .needs = kConfig,
        .title = "an inference service does not scale with its load",
-       .reason = "Inference load varies widely: fixed replicas are too few at noon and idle at night.",
-       .source = "enterprise stack guide, horizontal pod autoscaler",
+       .reason =
+           "Inference load varies widely: a fixed number of replicas is too small at peak times and idle at night.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), horizontal pod autoscaler",
        .fix = "add a HorizontalPodAutoscaler",
        .example = {.file = "running/inference.yaml",
                    .from = "kind: Deployment, name: chat}",
@@ -263,10 +263,11 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO055",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "the way to an inference service times out early",
-       .reason =
-           "A request holds its connection while tokens stream back; cut off, the client retries and doubles the load.",
-       .source = "enterprise stack guide, load balancing: 60 to 300 s, not the default 30 s",
+       .title = "the route to an inference service times out early",
+       .reason = "A request keeps its connection open while tokens are streamed; when it is cut off, the client "
+                 "retries and doubles the load.",
+       .source =
+           "Building Enterprise AI Infrastructure (Pabba, 2026), load balancing: 60 to 300 s, not the default 30 s",
        .fix = "set timeouts of 60 to 300 s",
        .example = {.file = "running/inference.yaml",
                    .from = "proxy-read-timeout: \"300\"",
@@ -275,17 +276,18 @@ std::vector<Rule> host_service_rules() {  // NOLINT(readability-function-size): 
       {.id = "HO056",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "requests to a model are spread in turn",
-       .reason = "Requests differ a hundredfold in length: in turn, long ones pile up on one replica.",
-       .source = "enterprise stack guide, load balancing: least-connection, not round-robin",
+       .title = "inference requests are balanced round-robin",
+       .reason = "Requests differ in length by a factor of 100: with round-robin, long ones queue on one replica.",
+       .source =
+           "Building Enterprise AI Infrastructure (Pabba, 2026), load balancing: least-connection, not round-robin",
        .fix = "balance by load (ewma, leastconn)",
        .example = {.file = "running/inference.yaml", .from = "load-balance: ewma", .to = "load-balance: round_robin"},
        .run = check_inference_route_balancing},
       {.id = "HO057",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a BGP resource that Cilium no longer has",
-       .reason = "After the upgrade nothing announces the service addresses, and the API server refuses the object.",
+       .title = "a BGP resource was removed from Cilium",
+       .reason = "After the upgrade no node announces the service addresses, and the API server rejects the object.",
        .source = "Cilium 1.19 removes CiliumBGPPeeringPolicy",
        .fix = "use CiliumBGPClusterConfig, PeerConfig and Advertisement",
        .example = {.file = "running/frontend.yaml",

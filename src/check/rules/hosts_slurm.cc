@@ -52,7 +52,7 @@ void check_batch_script_hosts(const CheckInput& input, Report& report) {
   for (const config::AppConfig& app : input.config().apps) {
     const config::Setting<std::string>* option = is_batch_script(app) ? batch_option(app, "--nodelist") : nullptr;
     if (option == nullptr) continue;
-    findings.add(app, option->place, fmt::format("must run on named hosts (`{}`)", **option));
+    findings.add(app, option->place, fmt::format("is pinned to hosts (`{}`)", **option));
   }
 }
 
@@ -63,7 +63,7 @@ void check_batch_script_feature_count(const CheckInput& input, Report& report) {
     if (option == nullptr) continue;
     const auto features = 1 + static_cast<std::size_t>(std::count(option->value.begin(), option->value.end(), '&'));
     if (features < kManyFeatures) continue;
-    findings.add(app, option->place, fmt::format("needs nodes with {} features at once (`{}`)", features, **option));
+    findings.add(app, option->place, fmt::format("requires nodes with {} features (`{}`)", features, **option));
   }
 }
 
@@ -92,7 +92,8 @@ void check_batch_script_features_exist(const CheckInput& input, Report& report) 
     for (const std::string_view feature :
          config::host_text::split(std::string_view(**option).substr(equals + 1), '&')) {
       if (feature.empty() || features.count(std::string(feature)) > 0) continue;
-      findings.add(app, option->place, fmt::format("needs the feature `{}`, which no node of slurm.conf has", feature));
+      findings.add(app, option->place,
+                   fmt::format("requires the feature `{}`, which no node of slurm.conf has", feature));
     }
   }
 }
@@ -114,7 +115,7 @@ void check_gpu_task_binding(const CheckInput& input, Report& report) {
     const config::Setting<std::string>* tasks = batch_option(app, "--ntasks-per-node");
     if (elsewhere || tasks == nullptr || tasks->value == "--ntasks-per-node=1") continue;
     findings.add(app, app.commands.empty() ? tasks->place : app.commands.front().place,
-                 "starts several tasks on a node without binding each to its GPU");
+                 "starts several tasks per node without binding each to its GPU");
   }
 }
 
@@ -131,9 +132,9 @@ void check_batch_job_requeue(const CheckInput& input, Report& report) {
   for (const config::AppConfig& app : input.config().apps) {
     if (!asks_for_gpus(app)) continue;
     if (const config::Setting<std::string>* no = batch_option(app, "--no-requeue")) {
-      findings.add(app, no->place, "is not started again when a node fails");
+      findings.add(app, no->place, "is not requeued when a node fails");
     } else if (off && batch_option(app, "--requeue") == nullptr) {
-      findings.add(app, app.place, "is not started again when a node fails", {related(where, "JobRequeue=0")});
+      findings.add(app, app.place, "is not requeued when a node fails", {related(where, "JobRequeue=0")});
     }
   }
 }
@@ -142,7 +143,7 @@ void check_slurm_select_type(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* type = file.find("selecttype");
     if (type == nullptr || type->value == "select/cons_tres" || gpu_nodes(file) == nullptr) return;
-    report.add("slurm.conf", type->place, fmt::format("`{}` hands out whole nodes or no GPUs", type->value));
+    report.add("slurm.conf", type->place, fmt::format("`{}` allocates whole nodes or ignores GPUs", type->value));
   });
 }
 
@@ -152,7 +153,7 @@ void check_slurm_gres_types(const CheckInput& input, Report& report) {
     const config::SettingsFile::Entry* types = file.find("grestypes");
     if (nodes == nullptr || (types != nullptr && contains(types->value, "gpu"))) return;
     Finding& finding = report.add("slurm.conf", types == nullptr ? nodes->place : types->place,
-                                  "nodes have GPUs, but GresTypes does not know them");
+                                  "nodes have GPUs, but GresTypes does not include gpu");
     if (types != nullptr) finding.related.push_back(related(nodes->place, "nodes with Gres=gpu"));
   });
 }
@@ -167,7 +168,7 @@ void check_slurm_topology(const CheckInput& input, Report& report) {
       return;
     }
     report.add("slurm.conf", plugin == nullptr ? top_of(file) : plugin->place,
-               "Slurm does not know the fabric: jobs are spread over leaves as it happens");
+               "Slurm has no topology plugin: jobs are spread over leaves at random");
   });
 }
 
@@ -178,7 +179,7 @@ void check_slurm_rest_tokens(const CheckInput& input, Report& report) {
     const config::SettingsFile::Entry* types = file.find("authalttypes");
     if (types != nullptr && contains(types->value, "auth/jwt")) return;
     Finding& finding = report.add("slurm.conf", types == nullptr ? top_of(file) : types->place,
-                                  "slurmrestd is to take tokens, but slurm.conf has no auth/jwt");
+                                  "slurmrestd is configured for tokens, but slurm.conf has no auth/jwt");
     finding.related.push_back(related(input.spec().security->slurm_rest.place, "slurm_rest: jwt"));
   });
 }
@@ -187,7 +188,7 @@ void check_slurm_authentication(const CheckInput& input, Report& report) {
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* type = file.find("authtype");
     if (type == nullptr || type->value != "auth/none") return;
-    report.add("slurm.conf", type->place, "Slurm believes every caller: AuthType is auth/none");
+    report.add("slurm.conf", type->place, "AuthType is auth/none: Slurm accepts any caller as any user");
   });
 }
 
@@ -197,7 +198,7 @@ void check_slurm_preemption(const CheckInput& input, Report& report) {
     const config::SettingsFile::Entry* type = file.find("preempttype");
     if (type != nullptr && type->value != "preempt/none") return;
     Finding& finding = report.add("slurm.conf", type == nullptr ? top_of(file) : type->place,
-                                  "priorities are declared, but Slurm preempts nothing");
+                                  "the cluster file declares priorities, but preemption is disabled in Slurm");
     finding.related.push_back(related(input.spec().priorities.place, "the priorities"));
   });
 }
@@ -212,7 +213,7 @@ void check_slurm_account_limits(const CheckInput& input, Report& report) {
     const std::string value = enforce == nullptr ? std::string() : lower(enforce->value);
     if (contains(value, "limits") || contains(value, "safe") || value == "all" || value == "1") return;
     Finding& finding = report.add("slurm.conf", enforce == nullptr ? top_of(file) : enforce->place,
-                                  "limits of accounts are kept but not enforced");
+                                  "account limits are stored but not enforced");
     if (quotas) finding.related.push_back(related(input.spec().tenants.place, "the tenants' quotas"));
   });
 }
@@ -223,7 +224,7 @@ void check_slurm_device_cgroup(const CheckInput& input, Report& report) {
     const config::SettingsFile::Entry* entry = file.find("constraindevices");
     if (entry != nullptr && lower(entry->value) == "yes") continue;
     report.add("cgroup.conf", entry == nullptr ? SourceLocation{file.file, 1, 1} : entry->place,
-               "jobs see every GPU of a node, not only their own");
+               "jobs can access every GPU of a node, not only their own");
   }
 }
 
@@ -299,7 +300,7 @@ void check_slurm_gpu_count(const CheckInput& input, Report& report) {
   each_gpu_line(input, [&](const config::SettingsFile::Entry& entry, std::int64_t gpus, const NodeMismatch& found) {
     if (found.other.empty()) return;
     const std::string hosts = fold_hosts(found.other);
-    report.add(hosts, entry.place, fmt::format("Slurm offers {} GPUs on {}, which has {}", gpus, hosts, found.has));
+    report.add(hosts, entry.place, fmt::format("Slurm configures {} GPUs on {}, which has {}", gpus, hosts, found.has));
   });
 }
 
@@ -307,7 +308,7 @@ void check_slurm_node_names(const CheckInput& input, Report& report) {
   each_gpu_line(input, [&](const config::SettingsFile::Entry& entry, std::int64_t, const NodeMismatch& found) {
     if (found.absent.empty()) return;
     const std::string hosts = fold_hosts(found.absent);
-    report.add(hosts, entry.place, fmt::format("Slurm offers {}, which the cluster does not have", hosts));
+    report.add(hosts, entry.place, fmt::format("Slurm configures node {}, which is not in the cluster", hosts));
   });
 }
 
@@ -320,7 +321,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "a batch script is pinned to hosts",
-       .reason = "It waits for these hosts while others are free, and does not survive the loss of one.",
+       .reason = "It waits for these hosts while others are free, and cannot run when one of them fails.",
        .source = "Slurm sbatch(1), --nodelist",
        .fix = "remove `--nodelist`",
        .example = {.file = "running/train.sbatch",
@@ -330,17 +331,17 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO081",
        .severity = Severity::note,
        .needs = kConfig,
-       .title = "a batch script needs many features",
-       .reason = "Each feature shrinks the set of nodes; free GPUs that almost fit stay idle.",
+       .title = "a batch script requires many features",
+       .reason = "Each feature reduces the set of eligible nodes; free GPUs on other nodes remain idle.",
        .source = "Slurm sbatch(1), --constraint",
-       .fix = "keep the feature that matters",
+       .fix = "remove the features that are not required",
        .example = {.file = "running/train.sbatch", .from = "--constraint=h100", .to = "--constraint=h100&nvme&rail8"},
        .run = check_batch_script_feature_count},
       {.id = "HO082",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "a batch script needs a feature that no node has",
-       .reason = "The job is refused, or waits for ever.",
+       .title = "a batch script requires a feature that no node has",
+       .reason = "The job is rejected or remains pending.",
        .source = "Slurm slurm.conf(5), Features",
        .fix = "correct the feature",
        .example = {.file = "running/train.sbatch", .from = "--constraint=h100", .to = "--constraint=h200"},
@@ -349,8 +350,8 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::note,
        .needs = kConfig,
        .title = "tasks are not bound to GPUs",
-       .reason =
-           "Unbound, a rank may drive a GPU whose NIC hangs off the other socket, and every byte crosses between them.",
+       .reason = "Without binding, a rank may use a GPU whose NIC is on the other socket, and every byte crosses the "
+                 "socket link.",
        .source = "Slurm sbatch(1), --gpu-bind",
        .fix = "add `--gpu-bind=closest`",
        .example = {.file = "running/train.sbatch", .from = "srun --gpu-bind=closest ", .to = "srun "},
@@ -358,9 +359,10 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO084",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "a batch job is not started again after a failure",
-       .reason = "At scale a node fails every few hours: the job ends and waits for a person.",
-       .source = "Slurm sbatch(1), --requeue; enterprise stack guide, training job resiliency",
+       .title = "a batch job is not requeued after a failure",
+       .reason = "At scale a node fails every few hours: the job ends and must be restarted manually.",
+       .source =
+           "Slurm sbatch(1), --requeue; Building Enterprise AI Infrastructure (Pabba, 2026), training job resiliency",
        .fix = "add `--requeue` and resume from a checkpoint",
        .example = {.file = "running/train.sbatch", .from = "#SBATCH --requeue", .to = "#SBATCH --no-requeue"},
        .run = check_batch_job_requeue},
@@ -368,7 +370,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::error,
        .needs = kConfig,
        .title = "Slurm does not schedule GPUs",
-       .reason = "Only select/cons_tres counts GPUs; the others give away whole nodes or ignore GPUs.",
+       .reason = "Only select/cons_tres accounts for GPUs; other plugins allocate whole nodes or ignore GPUs.",
        .source = "Slurm generic resource scheduling: cons_tres",
        .fix = "set `SelectType=select/cons_tres`",
        .example = {.file = "running/slurm.conf",
@@ -378,8 +380,8 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO086",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "Slurm does not know the resource gpu",
-       .reason = "Nodes with an unknown resource are set to drain.",
+       .title = "GresTypes does not include gpu",
+       .reason = "Nodes with an unknown generic resource are drained.",
        .source = "Slurm slurm.conf(5), GresTypes",
        .fix = "set `GresTypes=gpu`",
        .example = {.file = "running/slurm.conf", .from = "GresTypes=gpu\n", .to = ""},
@@ -387,8 +389,8 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO087",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "Slurm does not know the topology",
-       .reason = "Ranks of one job end up under many leaves, and collectives cross the spines that need not.",
+       .title = "Slurm has no topology plugin",
+       .reason = "Ranks of one job are spread over many leaves, and collectives cross the spines unnecessarily.",
        .source = "Slurm topology guide; nebius/soperator #2585",
        .fix = "set `TopologyPlugin=topology/tree` or `topology/block`",
        .example = {.file = "running/slurm.conf",
@@ -398,17 +400,17 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO088",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "the REST interface has no tokens to check",
-       .reason = "Without auth/jwt slurmrestd falls back to whoever runs it.",
-       .source = "four-fabric hardening guide, Slurm: AuthAltTypes=auth/jwt",
+       .title = "the Slurm REST API cannot verify tokens",
+       .reason = "Without auth/jwt, slurmrestd runs all requests as the user it was started by.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), Slurm: AuthAltTypes=auth/jwt",
        .fix = "set `AuthAltTypes=auth/jwt` and its key",
        .example = {.file = "running/slurm.conf", .from = "AuthAltTypes=auth/jwt\n", .to = ""},
        .run = check_slurm_rest_tokens},
       {.id = "HO089",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "Slurm authenticates nobody",
-       .reason = "Anyone who reaches the controller submits jobs as any user, root included.",
+       .title = "Slurm authentication is disabled",
+       .reason = "Anyone who can reach the controller can submit jobs as any user, including root.",
        .source = "Slurm slurm.conf(5), AuthType",
        .fix = "set `AuthType=auth/munge` or `auth/slurm`",
        .example = {.file = "running/slurm.conf", .from = "AuthType=auth/munge", .to = "AuthType=auth/none"},
@@ -416,8 +418,8 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO090",
        .severity = Severity::warning,
        .needs = kConfig,
-       .title = "Slurm preempts nothing",
-       .reason = "Urgent work waits behind batch jobs of days, whatever its priority.",
+       .title = "Slurm preemption is disabled",
+       .reason = "Urgent jobs wait behind batch jobs of days, regardless of priority.",
        .source = "Slurm preemption",
        .fix = "set `PreemptType`",
        .example = {.file = "running/slurm.conf",
@@ -428,7 +430,7 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = kConfig,
        .title = "account limits are not enforced",
-       .reason = "Quotas in the database are advice: one team takes all GPUs.",
+       .reason = "Quotas in the database have no effect: one team can use all GPUs.",
        .source = "Slurm slurm.conf(5), AccountingStorageEnforce",
        .fix = "set `AccountingStorageEnforce=associations,limits,qos`",
        .example = {.file = "running/slurm.conf",
@@ -438,8 +440,8 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO092",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "jobs see GPUs that are not theirs",
-       .reason = "Two jobs on a node pick the same GPU 0, and tenants read each other's memory.",
+       .title = "jobs can access GPUs that are not allocated to them",
+       .reason = "Two jobs on a node select the same GPU 0, and tenants can read each other's GPU memory.",
        .source = "Slurm cgroup.conf(5), ConstrainDevices",
        .fix = "set `ConstrainDevices=yes`",
        .example = {.file = "running/cgroup.conf", .from = "ConstrainDevices=yes", .to = "ConstrainDevices=no"},
@@ -447,17 +449,17 @@ std::vector<Rule> host_slurm_rules() {  // NOLINT(readability-function-size): a 
       {.id = "HO093",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "Slurm counts other GPUs than the server has",
-       .reason = "With more than there are, nodes are set invalid; with fewer, the rest idles.",
+       .title = "Slurm configures a different number of GPUs than the server has",
+       .reason = "If more are configured than exist, nodes are set invalid; if fewer, the rest are idle.",
        .source = "Slurm slurm.conf(5), Gres; NVIDIA/aicr #1858",
-       .fix = "set the server's number of GPUs",
+       .fix = "set the number of GPUs of the server",
        .example = {.file = "running/slurm.conf", .from = "Gres=gpu:h100:8", .to = "Gres=gpu:h100:4"},
        .run = check_slurm_gpu_count},
       {.id = "HO094",
        .severity = Severity::error,
        .needs = kConfig,
-       .title = "Slurm offers hosts that the cluster does not have",
-       .reason = "Jobs are placed on names that do not resolve; the controller waits for nodes that never answer.",
+       .title = "Slurm configures hosts that are not in the cluster",
+       .reason = "Jobs are placed on names that do not resolve; the controller waits for nodes that never respond.",
        .source = "Slurm slurm.conf(5), NodeName",
        .fix = "correct the host range",
        .example = {.file = "running/slurm.conf", .from = "NodeName=train[001-016]", .to = "NodeName=train[001-020]"},

@@ -7,10 +7,11 @@ namespace weft::check {
 namespace {
 
 constexpr std::string_view kFourFabrics =
-    "four-fabric reference designs (compute, storage, in-band, out-of-band on separate switches and VRFs): DGX "
-    "SuperPOD RA-11333; RFC 4364 for VRFs";
+    "DGX SuperPOD reference architecture RA-11333: compute, storage, in-band and out-of-band networks on separate "
+    "switches and VRFs; RFC 4364 for VRFs";
 constexpr std::string_view kRoutesOfPods =
-    "container networking architecture for AI workloads: default route only on eth0, specific routes on net1 and up";
+    "Container Networking Architecture for AI Workloads (Patel): default route only on eth0, specific routes on net1 "
+    "and up";
 constexpr std::string_view kBmcGuidance = "NSA/CISA, Harden Baseboard Management Controllers, June 2023: isolated VLAN";
 
 std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a table
@@ -19,11 +20,11 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "a fabric exchanges routes with another",
-       .reason = "One VRF that knows another fabric's subnets carries its traffic, its faults and its intruders: a "
-                 "storage burst then fills lossless queues of the backend, and a login node reaches RDMA targets that "
-                 "have no passwords.",
+       .reason = "A VRF with routes to another fabric's subnets carries that fabric's traffic, faults and attackers: a "
+                 "storage burst then fills lossless queues of the backend, and a login node can reach RDMA targets "
+                 "without authentication.",
        .source = kFourFabrics,
-       .fix = "remove the fabric from `routes_to`; hosts that need both have a port on both",
+       .fix = "remove the fabric from `routes_to`; connect hosts that need both fabrics to both",
        .example = {.file = "pod16.yaml",
                    .from = "external: {links: 4}}",
                    .to = "external: {links: 4}, routes_to: [storage]}"},
@@ -32,10 +33,10 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "default route on the backend or storage fabric",
-       .reason = "A host with two default routes answers on the wrong one: ordinary traffic leaks onto lossless rails, "
-                 "and the frontend's connections break when the rail does.",
+       .reason = "A host with two default routes may reply on the wrong one: non-RDMA traffic uses lossless rails, and "
+                 "frontend connections fail together with the rail.",
        .source = kRoutesOfPods,
-       .fix = "set `default_route: false`; give the rails their own specific routes",
+       .fix = "set `default_route: false`; configure specific routes on the rails",
        .example = {.file = "pod16.yaml",
                    .from = "system: cumulus\n",
                    .to = "system: cumulus\n    default_route: true\n"},
@@ -44,8 +45,8 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "no default route on the frontend",
-       .reason = "The frontend is the one fabric that leads out: without a default route there, hosts reach neither "
-                 "registries nor identity services, and somebody will add one on a rail.",
+       .reason = "The frontend is the only fabric with external connectivity: without a default route there, hosts "
+                 "cannot reach registries or identity services.",
        .source = kRoutesOfPods,
        .fix = "set `fabrics.frontend.default_route: true`",
        .example = {.file = "pod16.yaml",
@@ -56,28 +57,28 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "two fabrics share a VRF",
-       .reason = "One name means one routing table wherever the two meet: the first cable, session or shared switch "
-                 "between them joins both, without a line of configuration that says so.",
+       .reason = "One VRF name means one routing table on every switch that has both fabrics: the first cable, session "
+                 "or shared switch between them joins both without any visible configuration line.",
        .source = kFourFabrics,
-       .fix = "give each fabric a `vrf` of its own",
+       .fix = "give each fabric its own `vrf`",
        .example = {.file = "pod16.yaml", .from = "system: cumulus\n", .to = "system: cumulus\n    vrf: backend\n"},
        .run = check_shared_vrf},
       {.id = "IS005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "two fabrics use the same VLAN",
-       .reason = "A trunk plugged between the two makes one broadcast domain of them: nothing in either configuration "
-                 "would look wrong.",
+       .reason =
+           "A trunk between the two fabrics joins their broadcast domains, and neither configuration shows the error.",
        .source = kFourFabrics,
-       .fix = "set `vlan` so that the fabrics' ranges (one VLAN a rail) do not meet",
+       .fix = "set `vlan` so that the fabrics' VLAN ranges (one VLAN per rail) do not overlap",
        .example = {.file = "pod16.yaml", .from = "system: cumulus\n", .to = "system: cumulus\n    vlan: 606\n"},
        .run = check_shared_vlan},
       {.id = "IS006",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a switch carries another fabric's VLAN",
-       .reason = "The switch now is part of both fabrics' broadcast domains: whatever port is put into that VLAN joins "
-                 "the other network behind every access list.",
+       .reason = "The switch is part of both fabrics' broadcast domains: any port in that VLAN joins the other network "
+                 "and bypasses every access list.",
        .source = kFourFabrics,
        .fix = "remove the VLAN from the switch and from its ports",
        .example = {.file = "running/oob-leaf001.cfg", .from = "", .to = "vlan 700\n  name storage-rail1\n"},
@@ -85,9 +86,10 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
       {.id = "IS007",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "BMCs are reachable from elsewhere than the jump hosts",
-       .reason = "A BMC is physical access. CVE-2024-54085 let anyone who could reach one take it over without a "
-                 "password; one BMC or PDU in the network that may talk to all others hands over the cluster.",
+       .title = "BMCs are reachable from hosts other than the jump hosts",
+       .reason =
+           "Access to a BMC is equivalent to physical access. CVE-2024-54085 let anyone who could reach a BMC take it "
+           "over without a password; one compromised BMC or PDU that can reach all others compromises the cluster.",
        .source = kBmcGuidance,
        .fix = "set `fabrics.oob.jump_only: true` and apply the access list to the out-of-band gateway and ports",
        .example = {.file = "pod16.yaml", .from = "entry: vpn\n", .to = "entry: vpn\n    jump_only: false\n"},
@@ -96,18 +98,18 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "the out-of-band network is routed to the frontend",
-       .reason = "Then every frontend host is one access list away from the BMCs, and BMCs that were taken over reach "
-                 "the hosts; the network that must survive the frontend depends on it.",
+       .reason = "Only an access list separates every frontend host from the BMCs, compromised BMCs can reach the "
+                 "hosts, and the out-of-band network depends on the frontend, which it must survive.",
        .source = kBmcGuidance,
-       .fix = "set `fabrics.oob.gateway: none`; let people in through the jump host",
+       .fix = "set `fabrics.oob.gateway: none`; give operators access through the jump host",
        .example = {.file = "pod16.yaml", .from = "entry: vpn\n", .to = "entry: vpn\n    gateway: frontend\n"},
        .run = check_oob_route_to_frontend},
       {.id = "IS009",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "the out-of-band network is routed to the site",
-       .reason = "BMCs can send to the office network, and only an access list keeps the office from them. What needs "
-                 "a way out (time, logs, firmware) can have it on the jump hosts.",
+       .reason = "BMCs can send to the site network, and only an access list protects them from it. Services that need "
+                 "external access (time, logs, firmware) can run on the jump hosts.",
        .source = kBmcGuidance,
        .fix = "set `fabrics.oob.gateway: none` and relay through the jump hosts",
        .example = {.file = "pod16.yaml", .from = "entry: vpn\n", .to = "entry: vpn\n    gateway: site\n"},
@@ -117,9 +119,9 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
        .needs = RuleNeeds::design,
        .title = "backend or storage has links to the site",
        .reason =
-           "RDMA targets trust their network. A link of theirs to the site's routers announces them to everyone there.",
+           "RDMA targets do not authenticate clients. A link to the site's routers announces them to the whole site.",
        .source = kFourFabrics,
-       .fix = "remove `external` from the fabric; data comes in over the frontend or a gateway pool",
+       .fix = "remove `external` from the fabric; import data over the frontend or a gateway pool",
        .example = {.file = "pod16.yaml",
                    .from = "system: cumulus\n",
                    .to = "system: cumulus\n    external: {links: 2}\n"},
@@ -128,10 +130,10 @@ std::vector<Rule> design_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "IPv6 prefixes of two fabrics overlap",
-       .reason = "Hosts on both fabrics pick either interface for such an address, and a route between the two can no "
-                 "longer be told from one within.",
-       .source = "RFC 4193: one /48 for each site network, chosen apart",
-       .fix = "give each fabric an `ipv6` prefix of its own",
+       .reason = "Hosts on both fabrics may use either interface for such an address, and routes inside a fabric "
+                 "cannot be distinguished from routes between the two.",
+       .source = "RFC 4193: one randomly chosen /48 per site network",
+       .fix = "give each fabric its own `ipv6` prefix",
        .example = {.file = "pod16.yaml",
                    .from = "bandwidth_percent: 60}\n  storage:\n",
                    .to =
@@ -146,20 +148,20 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a host forwards between fabrics",
-       .reason = "A server has a port on every fabric. With ip_forward it is a router between them that no switch's "
-                 "access list sees: any neighbour on a rail can send through it.",
+       .reason = "A server has a port on every fabric. With ip_forward it routes between them without any switch "
+                 "access list: any neighbor on a rail can send through it.",
        .source =
            "RFC 1122 section 3.1: a host does not forward unless made a gateway; Linux kernel, ip-sysctl: ip_forward",
-       .fix = "set net.ipv4.ip_forward = 0; where pods need it, switch forwarding on for their interfaces alone "
-              "(net.ipv4.conf.<interface>.forwarding counts for what the interface receives)",
+       .fix = "set net.ipv4.ip_forward = 0; if pods need forwarding, enable it on their interfaces only "
+              "(net.ipv4.conf.<interface>.forwarding applies to packets that the interface receives)",
        .example = {.file = "running/sysctl.conf", .from = "net.ipv4.ip_forward = 0", .to = "net.ipv4.ip_forward = 1"},
        .run = check_host_forwarding},
       {.id = "IS011",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a pod forwards between fabrics",
-       .reason = "With ip_forward and several networks the pod routes between eth0 and the RDMA rails, past every "
-                 "NetworkPolicy.",
+       .reason = "With ip_forward and several networks the pod routes between eth0 and the RDMA rails and bypasses "
+                 "every NetworkPolicy.",
        .source = kRoutesOfPods,
        .fix = "remove the sysctl, or the networks that the pod does not need",
        .example =
@@ -172,7 +174,8 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a static route leads into another fabric",
-       .reason = "The path is complete: the packet shown gets there. VRFs separate only what no route joins.",
+       .reason =
+           "The path is complete: the packet shown is delivered. VRFs isolate only networks that no route connects.",
        .source = kFourFabrics,
        .fix = "remove the route",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
@@ -183,9 +186,9 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a VRF imports another fabric's routes",
-       .reason = "A route leak is a hole that neither VRF's own configuration shows: the packet shown passes from one "
-                 "to the other.",
-       .source = "RFC 4364 section 4.3.1: what a VRF imports, it reaches",
+       .reason = "A route leak is not visible in either VRF's own configuration: the packet shown passes from one to "
+                 "the other.",
+       .source = "RFC 4364 section 4.3.1: a VRF reaches every route it imports",
        .fix = "remove the import",
        .example =
            {.file = "running/sto-train-u001-leaf1.nvue",
@@ -195,8 +198,8 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
       {.id = "IS014",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
-       .title = "an interface of one fabric lies in another's VRF",
-       .reason = "The switch routes between the two as between any of its own subnets.",
+       .title = "an interface of one fabric is in another fabric's VRF",
+       .reason = "The switch routes between the two fabrics as between its own subnets.",
        .source = kFourFabrics,
        .fix = "remove the address, or move the interface into its own fabric's VRF on that fabric's switches",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
@@ -208,10 +211,10 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a switch of the backend, storage or out-of-band fabric has a default route",
-       .reason =
-           "Whatever the fabric does not know is sent on instead of dropped: a leak that waits for its other half.",
+       .reason = "Packets to unknown destinations are forwarded instead of dropped: one more route elsewhere completes "
+                 "a leak.",
        .source = kRoutesOfPods,
-       .fix = "remove the route; the default route belongs to the frontend alone",
+       .fix = "remove the route; only the frontend has a default route",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
                    .from = "",
                    .to = "nv set vrf storage router static 0.0.0.0/0 via 10.70.0.254\n"},
@@ -220,8 +223,8 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
        .title = "an access list rule never matches",
-       .reason = "Rules count from the top: an earlier one of the other kind takes all of its packets. Who reads the "
-                 "later one believes in a protection, or an opening, that is not there.",
+       .reason = "Rules are evaluated in order: an earlier rule with the opposite action matches all of its packets, "
+                 "so the protection or access that the rule describes is not in effect.",
        .source = "Al-Shaer and Hamed, Firewall Policy Advisor, IM 2003: shadowing",
        .fix = "move the narrower rule up, or remove it",
        .example = {.file = "running/oob-leaf001.cfg",
@@ -231,8 +234,8 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
       {.id = "IS017",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "an access list is applied nowhere",
-       .reason = "It filters nothing. Somebody wrote it to protect something.",
+       .title = "an access list is not applied to any interface",
+       .reason = "It filters no traffic, so what it was written to protect is open.",
        .source = "Cisco Nexus 9000 NX-OS Security Configuration Guide, IP ACLs",
        .fix = "apply it, or remove it",
        .example = {.file = "running/oob-leaf001.cfg",
@@ -242,10 +245,10 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
       {.id = "IS018",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
-       .title = "the access list before the BMCs lets others than jump hosts through",
-       .reason = "The list is the last gate before every power button. It must name the jump hosts and nobody else.",
+       .title = "the access list of the BMC gateway permits hosts other than the jump hosts",
+       .reason = "The list is the last protection of the BMCs' power control. It must permit the jump hosts only.",
        .source = kBmcGuidance,
-       .fix = "permit the jump hosts' addresses alone",
+       .fix = "permit only the addresses of the jump hosts",
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "  50 deny ip any any log\n",
                    .to = "  50 permit tcp any 10.128.0.0/10 eq 443\n  60 deny ip any any log\n"},
@@ -253,9 +256,9 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
       {.id = "IS019",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
-       .title = "the BMCs' gateway has no access list",
-       .reason = "The design says that jump hosts alone reach the BMCs, but nothing on the interface that routes for "
-                 "them does.",
+       .title = "the BMC gateway has no access list",
+       .reason = "The design allows only jump hosts to reach the BMCs, but the interface that routes for the BMCs does "
+                 "not enforce it.",
        .source = kBmcGuidance,
        .fix = "apply the jump hosts' access list to the interface",
        .example = {.file = "running/oob-leaf001.cfg",
@@ -266,10 +269,10 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a pod network uses another fabric's subnet",
-       .reason = "Pods on it claim addresses that the frontend or the out-of-band network own: traffic for those ends "
-                 "on a rail, and the address plan no longer tells the fabrics apart.",
+       .reason = "Pods use addresses of the frontend or the out-of-band network: traffic for those addresses is sent "
+                 "to a rail, and addresses no longer identify the fabric.",
        .source = kRoutesOfPods,
-       .fix = "give the attachment a subnet of the rail it is on",
+       .fix = "give the attachment a subnet of its own rail",
        .example =
            {.file = "running/attachments.yaml",
             .from = "\"range\": \"10.67.0.0/26\", \"range_start\": \"10.67.0.18\", \"range_end\": \"10.67.0.30\"",
@@ -278,12 +281,12 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
       {.id = "IS023",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
-       .title = "a NetworkPolicy is relied on for an RDMA subnet",
-       .reason = "Policies act on the kernel's path of eth0. RDMA and secondary networks pass them by, so that the "
-                 "rule protects nothing and hides that nothing does.",
+       .title = "a NetworkPolicy is used to protect an RDMA subnet",
+       .reason = "Policies are enforced in the kernel's path of eth0. RDMA and secondary networks bypass them, so the "
+                 "rule has no effect.",
        .source = "Kubernetes Network Plumbing WG, multi-networkpolicy: kernel interfaces only; OKD: multi-network "
                  "policy, SR-IOV",
-       .fix = "remove the range from the policy; separate by VRF, access list and partition",
+       .fix = "remove the range from the policy; isolate by VRF, access list and partition",
        .example = {.file = "running/policies.yaml",
                    .from = "    - to: [{podSelector: {}}]\n",
                    .to = "    - to: [{podSelector: {}}]\n    - to: [{ipBlock: {cidr: 10.70.0.0/16}}]\n"},
@@ -292,9 +295,9 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "a BGP session joins two fabrics",
-       .reason = "Neighbours tell each other their routes: from then on both VRFs carry both fabrics.",
+       .reason = "The two sides exchange routes: both VRFs then carry both fabrics.",
        .source = kFourFabrics,
-       .fix = "remove the neighbour",
+       .fix = "remove the neighbor",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
                    .from = "",
                    .to = "nv set vrf storage router bgp neighbor 10.60.0.1 remote-as external\n"
@@ -304,8 +307,8 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::both,
        .title = "the management port shares the data ports' routing table",
-       .reason = "SONiC routes between eth0 and the front panel unless the management VRF is on: every host of the "
-                 "fabric then reaches the out-of-band network through its leaf.",
+       .reason = "SONiC routes between eth0 and the front panel unless the management VRF is enabled: every host of "
+                 "the fabric can then reach the out-of-band network through its leaf.",
        .source = "SONiC management VRF design: separation of the out-of-band network and the data plane",
        .fix = "set MGMT_VRF_CONFIG|vrf_global mgmtVrfEnabled to true",
        .example = {.file = "running/be-train-u001-leaf1.json",
@@ -316,7 +319,7 @@ std::vector<Rule> config_rules() {  // NOLINT(readability-function-size): a tabl
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "an interface applies an access list that does not exist",
-       .reason = "NX-OS accepts the name and filters nothing.",
+       .reason = "NX-OS accepts the name and filters no traffic.",
        .source = "Cisco Nexus 7000 Command Reference, ip access-group: a deleted list does not affect traffic",
        .fix = "define the list, or apply the right one",
        .example = {.file = "running/oob-leaf001.cfg",

@@ -81,7 +81,7 @@ void check_shadowed_acl_rules(const CheckInput& input, Report& report) {
         const config::AclRule& by = acl.rules[shadowed.by];
         Finding& finding =
             report.add(subject_of(input, config), rule.place,
-                       fmt::format("`{}` rule {} never matches: rule {} {} those packets before it", acl.name,
+                       fmt::format("`{}` rule {} never matches: rule {} {} those packets first", acl.name,
                                    rule.sequence, by.sequence, by.permit ? "permits" : "denies"));
         finding.related.push_back({by.place, fmt::format("rule {} of `{}`", by.sequence, acl.name)});
       }
@@ -101,7 +101,8 @@ void check_unused_acl(const CheckInput& input, Report& report) {
                                   return on_oob_subnet(input, one) && !one.acl_in.known() && !one.acl_out.known();
                                 });
       if (gateway_open) continue;
-      report.add(subject_of(input, config), acl.place, fmt::format("access list `{}` is applied nowhere", acl.name));
+      report.add(subject_of(input, config), acl.place,
+                 fmt::format("access list `{}` is not applied to any interface", acl.name));
     }
   }
 }
@@ -133,9 +134,9 @@ void check_oob_acl_sources(const CheckInput& input, Report& report) {
         const auto packet = apply_acl(*acl, outside).pick({{Ipv4{0xC6336401U}}, {}});  // RFC 5737
         if (!packet) continue;
         const config::AclRule* rule = deciding_rule(*acl, *packet);
-        Finding& finding =
-            report.add(subject_of(input, config), rule != nullptr ? rule->place : acl->place,
-                       fmt::format("access list `{}` lets others than the jump hosts through to the BMCs", acl->name));
+        Finding& finding = report.add(
+            subject_of(input, config), rule != nullptr ? rule->place : acl->place,
+            fmt::format("access list `{}` permits hosts other than the jump hosts to reach the BMCs", acl->name));
         finding.related.push_back({use->place, "applied here: passes " + to_text(*packet)});
       }
     }
@@ -152,7 +153,7 @@ void check_oob_gateway_acl(const CheckInput& input, Report& report) {
       const std::string subject = subject_of(input, config);
       Finding& finding =
           report.add(subject, interface.place,
-                     fmt::format("{} routes for the BMCs without an access list, though `jump_only` asks for one",
+                     fmt::format("{} routes for the BMCs without an access list, but the design sets `jump_only`",
                                  interface.name));
       const SourceLocation& asked = input.spec().fabrics->oob->jump_only.place;
       if (asked.known()) finding.related.push_back({asked, "`jump_only`"});

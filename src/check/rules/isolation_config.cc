@@ -171,7 +171,7 @@ void check_attachment_fabric(const CheckInput& input, Report& report) {
     }
     if (wrong == nullptr) continue;
     report.add(attachment.name, wrong->place,
-               fmt::format("subnet {} of the pod network `{}` lies in the address plan of {}", to_text(**wrong),
+               fmt::format("subnet {} of the pod network `{}` is in the address plan of {}", to_text(**wrong),
                            attachment.name, fmt::join(on, " and ")));
   }
 }
@@ -191,7 +191,7 @@ void check_network_policy_on_rdma_subnet(const CheckInput& input, Report& report
       });
       if (inside == zones.end()) continue;
       report.add(object.name, range->place,
-                 fmt::format("{} `{}` is meant to govern {} of the {} fabric, where RDMA passes it by", object.kind,
+                 fmt::format("{} `{}` is meant to restrict {} of the {} fabric, where RDMA bypasses it", object.kind,
                              object.name, to_text(*prefix), inside->name));
       break;
     }

@@ -194,8 +194,8 @@ void check_bmc_access(const CheckInput& input, Report& report) {
       }
     }
   }
-  std::string message = "no access list keeps anyone but the jump hosts from the BMCs";
-  if (!from.empty()) message += ": " + fmt::format("{}", fmt::join(from, ", ")) + " reaches them";
+  std::string message = "no access list restricts access to the BMCs to the jump hosts";
+  if (!from.empty()) message += ": " + fmt::format("{}", fmt::join(from, ", ")) + " can reach them";
   Finding& finding = report.at(oob.jump_only, oob.place, "oob", std::move(message));
   if (path != nullptr) add_path(finding, reachability, shown);
 }

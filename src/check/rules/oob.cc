@@ -24,20 +24,20 @@ void leans(const CheckInput& input, Report& report, const model::Sourced<T>& giv
            std::string message) {
   Finding& finding = report.at(given, section(input, oob(input).place), "oob", std::move(message));
   if (const LifelineCycle* cycle = input.lifeline().cycle_of(key)) {
-    finding.related.push_back({{}, "recovery goes in a circle: " + cycle->text()});
+    finding.related.push_back({{}, "recovery has a dependency cycle: " + cycle->text()});
   }
 }
 
 void check_oob_uplink(const CheckInput& input, Report& report) {
   if (!*oob(input).uplink_to_frontend) return;
   leans(input, report, oob(input).uplink_to_frontend, "fabrics.oob.uplink_to_frontend",
-        fmt::format("out-of-band leaves hang off the frontend: with it down, {} devices cannot be reached",
+        fmt::format("out-of-band leaves are connected through the frontend: if it fails, {} devices cannot be reached",
                     input.lifeline().unreachable().size()));
 }
 
 void check_oob_entry(const CheckInput& input, Report& report) {
   if (*oob(input).entry != model::OobEntry::frontend) return;
-  leans(input, report, oob(input).entry, "fabrics.oob.entry", "people reach the jump hosts through the frontend");
+  leans(input, report, oob(input).entry, "fabrics.oob.entry", "operators reach the jump hosts through the frontend");
 }
 
 void service_on_frontend(const CheckInput& input, Report& report, const model::Sourced<model::Whereabouts>& where,
@@ -47,18 +47,17 @@ void service_on_frontend(const CheckInput& input, Report& report, const model::S
 }
 
 void check_oob_dns(const CheckInput& input, Report& report) {
-  service_on_frontend(input, report, oob(input).services->dns, "dns", "names of BMCs are resolved on the frontend");
+  service_on_frontend(input, report, oob(input).services->dns, "dns", "DNS for BMCs is on the frontend");
 }
 void check_oob_dhcp(const CheckInput& input, Report& report) {
-  service_on_frontend(input, report, oob(input).services->dhcp, "dhcp",
-                      "BMCs get their addresses from a service on the frontend");
+  service_on_frontend(input, report, oob(input).services->dhcp, "dhcp", "DHCP for BMCs is on the frontend");
 }
 void check_oob_directory(const CheckInput& input, Report& report) {
   service_on_frontend(input, report, oob(input).services->directory, "directory",
-                      "logins to jump hosts and BMCs are checked by a directory on the frontend");
+                      "the directory for logins to jump hosts and BMCs is on the frontend");
 }
 void check_oob_time(const CheckInput& input, Report& report) {
-  service_on_frontend(input, report, oob(input).services->time, "time", "time comes from a service on the frontend");
+  service_on_frontend(input, report, oob(input).services->time, "time", "the time service is on the frontend");
 }
 
 void check_oob_service_reachability(const CheckInput& input, Report& report) {
@@ -77,7 +76,7 @@ void check_credential_location(const CheckInput& input, Report& report) {
   const model::Sourced<std::string>& credentials = oob(input).credentials;
   if (!credentials.has_value() || !kept_in_kubernetes(*credentials)) return;
   leans(input, report, credentials, "fabrics.oob.credentials",
-        "the BMCs' credentials rest in the Kubernetes that they are needed to rescue");
+        "the BMC credentials are stored in the Kubernetes cluster that they are needed to recover");
 }
 
 const model::PoolSpec* jump_pool(const CheckInput& input) {
@@ -90,7 +89,7 @@ const model::PoolSpec* jump_pool(const CheckInput& input) {
 void check_jump_host_exists(const CheckInput& input, Report& report) {
   if (!input.lifeline().jump_hosts().empty()) return;
   report.add("oob", section(input, input.spec().pools.place),
-             fmt::format("no jump host leads to the BMCs of {} devices",
+             fmt::format("no jump host can reach the BMCs of {} devices",
                          input.lifeline().reachable() + input.lifeline().unreachable().size()));
 }
 
@@ -120,7 +119,7 @@ void check_jump_host_racks(const CheckInput& input, Report& report) {
   const model::PoolSpec& pool = *jump_pool(input);
   const model::RackId rack = input.cluster().device(input.lifeline().jump_hosts().front()).rack;
   report.add(jump_names(input), pool.racks.place.known() ? pool.racks.place : pool.place,
-             fmt::format("all {} jump hosts stand in rack `{}`", input.lifeline().jump_hosts().size(),
+             fmt::format("all {} jump hosts are in rack `{}`", input.lifeline().jump_hosts().size(),
                          rack == model::kNone<model::RackId> ? "-" : input.cluster().rack(rack).name));
 }
 
@@ -138,8 +137,8 @@ void check_jump_host_leaves(const CheckInput& input, Report& report) {
     if (std::find(hosts.begin(), hosts.end(), host) != hosts.end()) place = cable.place;
   }
   report.add(jump_names(input), place,
-             fmt::format("all {} jump hosts are on `{}`: when it fails, {} devices cannot be reached", hosts.size(),
-                         input.cluster().name_of(leaf), input.lifeline().worst_loss().devices));
+             fmt::format("all {} jump hosts are connected to `{}`: if it fails, {} devices cannot be reached",
+                         hosts.size(), input.cluster().name_of(leaf), input.lifeline().worst_loss().devices));
 }
 
 void check_jump_host_oob_port(const CheckInput& input, Report& report) {
@@ -152,7 +151,7 @@ void check_jump_host_oob_port(const CheckInput& input, Report& report) {
   if (names.empty()) return;
   const model::PoolSpec& pool = *jump_pool(input);
   report.at(pool.links->oob, pool.place, fold_hosts(std::move(names)),
-            "the only out-of-band port of the jump hosts is their BMC's: they are reached in band or not at all");
+            "the BMC port is the only out-of-band port of the jump hosts: they can only be reached in band");
 }
 
 std::string vendor_of(const CheckInput& input, const std::string& model) {
@@ -181,7 +180,7 @@ bool same_vendor_everywhere(const CheckInput& input) {
 void check_vendor_diversity(const CheckInput& input, Report& report) {
   if (!same_vendor_everywhere(input)) return;
   report.at(oob(input).leaf, section(input, oob(input).place), "oob",
-            fmt::format("out-of-band and data fabrics all are {}'s", vendor_of(input, *oob(input).leaf)));
+            fmt::format("out-of-band and data fabrics all use {}", vendor_of(input, *oob(input).leaf)));
 }
 
 void check_switch_os_diversity(const CheckInput& input, Report& report) {
@@ -198,7 +197,7 @@ void check_switch_os_diversity(const CheckInput& input, Report& report) {
   if (shared.empty()) return;
   const model::Sourced<std::string>& given = oob(input).system.from_file() ? oob(input).system : oob(input).leaf;
   report.at(given, section(input, oob(input).place), "oob",
-            fmt::format("out-of-band runs {} as the {} does", mine, shared));
+            fmt::format("out-of-band runs {}, like the {}", mine, shared));
 }
 
 void check_oob_aggregation(const CheckInput& input, Report& report) {
@@ -207,8 +206,8 @@ void check_oob_aggregation(const CheckInput& input, Report& report) {
   const LifelineLoss& worst = input.lifeline().worst_loss();
   report.at(
       oob(input).uplinks, section(input, oob(input).place), "oob",
-      fmt::format("each out-of-band leaf has {} uplink{} to {} aggregation switch{}; the loss of `{}` takes {} devices "
-                  "out of reach",
+      fmt::format("each out-of-band leaf has {} uplink{} to {} aggregation switch{}; the loss of `{}` makes {} devices "
+                  "unreachable",
                   *oob(input).uplinks, *oob(input).uplinks == 1 ? "" : "s", plan.spines, plan.spines == 1 ? "" : "es",
                   worst.device == model::kNone<model::DeviceId> ? "-" : input.cluster().name_of(worst.device),
                   worst.devices));
@@ -217,7 +216,7 @@ void check_oob_aggregation(const CheckInput& input, Report& report) {
 void check_oob_spare_ports(const CheckInput& input, Report& report) {
   if (*oob(input).spare_percent >= kSparePercent) return;
   report.at(oob(input).spare_percent, section(input, oob(input).place), "oob",
-            fmt::format("{}% of the out-of-band ports are kept free", *oob(input).spare_percent));
+            fmt::format("{}% of the out-of-band ports are reserved as spares", *oob(input).spare_percent));
 }
 
 void check_oob_vlan(const CheckInput& input, Report& report) {
@@ -233,11 +232,12 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB001",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "the out-of-band network hangs off the frontend",
-       .reason = "It is there for the day the frontend does not answer. Joined through frontend switches it goes down "
-                 "with them, and nobody can power-cycle the switch that did it.",
-       .source = "four-fabric guide: autonomous out-of-band, its own switches end to end",
-       .fix = "give it an aggregation of its own: `uplink_to_frontend: false`",
+       .title = "the out-of-band network depends on the frontend",
+       .reason = "It must work when the frontend is down. If it is connected through frontend switches, it fails with "
+                 "them, and the failed switch cannot be power-cycled.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): autonomous out-of-band network with its "
+                 "own switches",
+       .fix = "use separate aggregation switches: `uplink_to_frontend: false`",
        .example = {.file = "pod16.yaml",
                    .from = "    vlan: 999\n",
                    .to = "    vlan: 999\n    uplink_to_frontend: true\n"},
@@ -245,18 +245,21 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB002",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "the way in leads through the frontend",
-       .reason = "A jump host that is reached over the network it must rescue is out of reach when it is needed.",
-       .source = "four-fabric guide: out-of-band access by VPN or a dedicated jump host",
+       .title = "access to the jump hosts depends on the frontend",
+       .reason =
+           "A jump host that is reached over the frontend cannot be reached when the frontend has to be recovered.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): out-of-band access by VPN or a "
+                 "dedicated jump host",
        .fix = "set `entry: vpn`, `cellular` or `console`",
        .example = {.file = "pod16.yaml", .from = "    entry: vpn\n", .to = "    entry: frontend\n"},
        .run = check_oob_entry},
       {.id = "OB003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "names of BMCs are resolved on the frontend",
-       .reason = "During an outage nobody remembers addresses; tools that use names hang until they time out.",
-       .source = "four-fabric guide: recovery path independent of what it recovers",
+       .title = "DNS for BMCs is on the frontend",
+       .reason = "During an outage names cannot be resolved; tools that use names hang until they time out.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode): recovery path independent of what it recovers",
        .fix = "set `services.dns: oob`",
        .example = {.file = "pod16.yaml",
                    .from = kServices,
@@ -265,9 +268,11 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB004",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "BMCs get addresses from the frontend",
-       .reason = "After a power cut every BMC asks at once, and no one answers: none of them has an address.",
-       .source = "four-fabric guide: recovery path independent of what it recovers",
+       .title = "DHCP for BMCs is on the frontend",
+       .reason = "After a power failure every BMC requests an address at once; while the frontend is down, none of "
+                 "them gets one.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode): recovery path independent of what it recovers",
        .fix = "set `services.dhcp: oob`",
        .example = {.file = "pod16.yaml",
                    .from = kServices,
@@ -276,8 +281,8 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB005",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "logins are checked on the frontend",
-       .reason = "With the frontend down, jump hosts and BMCs refuse everyone who has no local account.",
+       .title = "the login directory is on the frontend",
+       .reason = "If the frontend is down, jump hosts and BMCs reject all users without a local account.",
        .source =
            "operators' outage reports: login depended on the network that was down; NSA and CISA, Harden BMCs (2023)",
        .fix = "set `services.directory: oob`, or `none` for local accounts from a vault",
@@ -288,9 +293,10 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB006",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "time comes from the frontend",
-       .reason = "Clocks drift apart while it is down: certificates fail, and logs of an incident do not line up.",
-       .source = "NTP best current practices, RFC 8633",
+       .title = "the time service is on the frontend",
+       .reason =
+           "Clocks drift while it is down: certificate checks fail, and the logs of an incident cannot be correlated.",
+       .source = "RFC 8633: NTP best current practices",
        .fix = "set `services.time: oob`",
        .example = {.file = "pod16.yaml",
                    .from = kServices,
@@ -299,9 +305,10 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB007",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "a service is out of reach",
-       .reason = "The out-of-band network has no route to where the service is: it never answers.",
-       .source = "four-fabric guide: services of the management network on the management network",
+       .title = "an out-of-band service is unreachable",
+       .reason = "The out-of-band network has no route to the service: it never responds.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): run management services on the "
+                 "management network",
        .fix = "run the service on the out-of-band network (`oob`)",
        .example = {.file = "pod16.yaml",
                    .from = kServices,
@@ -310,37 +317,40 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "credentials rest in what they must rescue",
-       .reason = "To log in to the BMC of a control server one needs a secret that the control server has to hand out.",
-       .source = "recovery path independent of what it recovers",
-       .fix = "keep them in a vault outside of the cluster",
+       .title = "BMC credentials are stored in the cluster that they recover",
+       .reason =
+           "To log in to the BMC of a control plane server, an operator needs a secret that is stored on that server.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode): recovery path independent of what it recovers",
+       .fix = "store them in a vault outside of the cluster",
        .example = {.file = "pod16.yaml", .from = "credentials: vault:oob/bmc", .to = "credentials: kubernetes:oob/bmc"},
        .run = check_credential_location},
       {.id = "OB009",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "no jump host",
-       .reason = "BMCs are then reached from anywhere, or from nowhere. One guarded host in between is what makes "
-                 "access logged and revocable.",
-       .source = "four-fabric guide: access through a dedicated management jump host; NSA and CISA, Harden BMCs (2023)",
+       .reason = "BMCs are then reachable from everywhere or not at all. A hardened host in between makes access "
+                 "logged and revocable.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): access through a dedicated management "
+                 "jump host; NSA and CISA, Harden BMCs (2023)",
        .fix = "add a pool with `role: jump`",
        .example = {.file = "pod16.yaml", .from = "  - {name: jump, role: jump, server: jump-1u, count: 2}\n", .to = ""},
        .run = check_jump_host_exists},
       {.id = "OB010",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "one jump host",
-       .reason = "When it is down, is being patched or stands in the rack that burns, nobody reaches any BMC.",
-       .source = "four-fabric guide: redundancy of the out-of-band network",
+       .title = "only one jump host",
+       .reason = "If it is down, is being patched or loses its rack, no BMC can be reached.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): redundancy of the out-of-band network",
        .fix = "add a second one in another rack",
        .example = {.file = "pod16.yaml", .from = "server: jump-1u, count: 2}", .to = "server: jump-1u, count: 1}"},
        .run = check_jump_host_redundancy},
       {.id = "OB011",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "jump hosts in one rack",
-       .reason = "One rack, one fire, one breaker: both are gone.",
-       .source = "four-fabric guide: redundancy of the out-of-band network",
+       .title = "all jump hosts are in one rack",
+       .reason = "A fire or a breaker trip in that rack disables all of them.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): redundancy of the out-of-band network",
        .fix = "spread them over racks",
        .example = {.file = "pod16.yaml",
                    .from = "server: jump-1u, count: 2}",
@@ -349,11 +359,10 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "jump hosts on one out-of-band leaf",
-       .reason =
-           "The loss of that 1G switch takes every path of recovery, not only to the devices that are cabled to it.",
-       .source = "four-fabric guide: redundancy of the out-of-band network",
-       .fix = "cable them to different leaves",
+       .title = "all jump hosts are on one out-of-band leaf",
+       .reason = "The loss of that 1G switch disables recovery of every device, not only of those cabled to it.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): redundancy of the out-of-band network",
+       .fix = "connect them to different leaves",
        .example = {.file = "pod16.yaml",
                    .from = "",
                    .to = "\ncables:\n  - {from: \"jump001:mgmt1\", to: \"oob-leaf002:p47\"}\n"},
@@ -361,9 +370,9 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB013",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "a jump host without an out-of-band port of its own",
-       .reason = "The BMC's port manages the jump host; its operating system cannot use it to reach anything.",
-       .source = "four-fabric guide: jump host on the management network",
+       .title = "a jump host has no out-of-band port besides its BMC",
+       .reason = "The BMC port manages the jump host itself; its operating system cannot use that port.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): jump host on the management network",
        .fix = "set `links: {oob: 2}` on the pool",
        .example = {.file = "pod16.yaml",
                    .from = "server: jump-1u, count: 2}",
@@ -372,38 +381,39 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
       {.id = "OB014",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "one vendor for everything",
-       .reason =
-           "A bug or a hole in that vendor's software takes the data fabrics and the way to repair them together.",
-       .source = "four-fabric guide: vendor-diverse out-of-band",
+       .title = "out-of-band and data fabrics use one vendor",
+       .reason = "A bug or a vulnerability in that vendor's software disables the data fabrics and the network to "
+                 "recover them at the same time.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): vendor-diverse out-of-band",
        .fix = "choose out-of-band switches of another vendor",
        .example = {.file = "pod16.yaml", .from = "    leaf: nexus-9348gc-fx3\n", .to = "    leaf: sn2201\n"},
        .run = check_vendor_diversity},
       {.id = "OB015",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "out-of-band runs the same system as a data fabric",
-       .reason = "Another vendor's box with the same software shares its bugs, and the upgrade that triggers them.",
-       .source = "four-fabric guide: vendor-diverse out-of-band",
-       .fix = "choose another network operating system",
+       .title = "out-of-band runs the same switch OS as a data fabric",
+       .reason = "Hardware of another vendor with the same software shares its bugs, including those triggered by an "
+                 "upgrade.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): vendor-diverse out-of-band",
+       .fix = "choose another switch OS",
        .example = {.file = "pod16.yaml", .from = "    leaf: nexus-9348gc-fx3\n", .to = "    leaf: plain-1g-48\n"},
        .run = check_switch_os_diversity},
       {.id = "OB016",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "out-of-band leaves hang on one switch",
-       .reason = "Its failure cuts all leaves off from the jump hosts.",
-       .source = "four-fabric guide: redundancy of the out-of-band network",
+       .title = "all out-of-band leaves depend on one switch",
+       .reason = "Its failure disconnects all leaves from the jump hosts.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): redundancy of the out-of-band network",
        .fix = "set `uplinks: 2`",
        .example = {.file = "pod16.yaml", .from = "    vlan: 999\n", .to = "    vlan: 999\n    uplinks: 1\n"},
        .run = check_oob_aggregation},
       {.id = "OB017",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "few out-of-band ports are kept free",
-       .reason = "The PDU, the sensor or the switch that comes next is then hung on the frontend, and is missing on "
-                 "the day of the outage.",
-       .source = "operators' practice: a tenth of the management ports spare",
+       .title = "few out-of-band ports are spare",
+       .reason = "Without spare ports the next PDU, sensor or switch is connected to the frontend and is unreachable "
+                 "during an outage.",
+       .source = "common practice: a tenth of the management ports spare",
        .fix = "set `spare_percent: 10`",
        .example = {.file = "pod16.yaml", .from = "spare_percent: 15 ", .to = "spare_percent: 9 "},
        .run = check_oob_spare_ports},
@@ -411,7 +421,7 @@ std::vector<Rule> oob_network_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "out-of-band uses the default VLAN",
-       .reason = "Ports that nobody configured are in VLAN 1: whoever plugs in is next to every BMC.",
+       .reason = "Unconfigured ports are in VLAN 1: any device plugged in is in the subnet of every BMC.",
        .source = "NSA network infrastructure security guide (2023): do not use VLAN 1",
        .fix = "choose another `vlan`",
        .example = {.file = "pod16.yaml", .from = "    vlan: 999\n", .to = "    vlan: 1\n"},

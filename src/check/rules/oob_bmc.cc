@@ -15,7 +15,7 @@ const model::BmcSpec& bmc(const CheckInput& input) { return *oob(input).bmc; }
 
 void check_bmc_syslog(const CheckInput& input, Report& report) {
   if (oob(input).syslog.has_value()) return;
-  report.add("oob", section(input, oob(input).place), "access to BMCs and switches is logged nowhere");
+  report.add("oob", section(input, oob(input).place), "access to BMCs and switches is not logged");
 }
 
 void check_oob_syslog_location(const CheckInput& input, Report& report) {
@@ -24,7 +24,7 @@ void check_oob_syslog_location(const CheckInput& input, Report& report) {
   const std::string_view fabric = data_fabric_of(input, *syslog);
   if (fabric.empty()) return;
   report.at(syslog, section(input, oob(input).place), "oob",
-            fmt::format("the log of the out-of-band network is kept on the {} ({})", fabric, *syslog));
+            fmt::format("the log of the out-of-band network is stored on the {} ({})", fabric, *syslog));
 }
 
 void check_syslog_address(const CheckInput& input, Report& report) {
@@ -35,14 +35,14 @@ void check_syslog_address(const CheckInput& input, Report& report) {
     if (port.fabric != model::FabricKind::oob || port.address != *address) continue;
     report.at(
         syslog, section(input, oob(input).place), "oob",
-        fmt::format("the log server's address {} is that of `{}`", *syslog, input.cluster().name_of(port.device)));
+        fmt::format("the log server's address {} belongs to `{}`", *syslog, input.cluster().name_of(port.device)));
     return;
   }
 }
 
 void check_bmc_credential_source(const CheckInput& input, Report& report) {
   if (oob(input).credentials.has_value()) return;
-  report.add("oob", section(input, oob(input).place), "nothing says where the BMCs' credentials are");
+  report.add("oob", section(input, oob(input).place), "the location of the BMC credentials is not set");
 }
 
 // A reference names a place (vault:path, env:NAME, $NAME, /path, https://...); anything else may be the secret itself.
@@ -60,24 +60,24 @@ void check_bmc_password_in_file(const CheckInput& input, Report& report) {
   if (!credentials.has_value() || is_reference(*credentials)) return;
   report
       .at(credentials, section(input, oob(input).place), "oob",
-          "`credentials` looks like the secret itself, not like a reference")
+          "`credentials` appears to contain the secret itself instead of a reference")
       .length = static_cast<std::uint16_t>(std::min<std::size_t>(credentials->size(), 200));
 }
 
 void check_bmc_factory_password(const CheckInput& input, Report& report) {
   if (!*bmc(input).default_credentials) return;
   report.at(bmc(input).default_credentials, section(input, oob(input).place), "bmc",
-            "some BMCs still have the maker's password");
+            "some BMCs still use the factory password");
 }
 
 void check_bmc_shared_password(const CheckInput& input, Report& report) {
   if (*bmc(input).unique_passwords) return;
-  report.at(bmc(input).unique_passwords, section(input, oob(input).place), "bmc", "one password opens every BMC");
+  report.at(bmc(input).unique_passwords, section(input, oob(input).place), "bmc", "all BMCs share one password");
 }
 
 void check_ipmi_over_lan(const CheckInput& input, Report& report) {
   if (!*bmc(input).ipmi_over_lan) return;
-  report.at(bmc(input).ipmi_over_lan, section(input, oob(input).place), "bmc", "BMCs answer IPMI over the network");
+  report.at(bmc(input).ipmi_over_lan, section(input, oob(input).place), "bmc", "BMCs accept IPMI over LAN");
 }
 
 bool allows(const CheckInput& input, std::int64_t suite) {
@@ -97,36 +97,36 @@ void check_ipmi_cipher_suites(const CheckInput& input, Report& report) {
   }
   if (weak.empty() || allows(input, 0)) return;
   report.at(bmc(input).cipher_suites, section(input, oob(input).place), "bmc",
-            fmt::format("BMCs accept cipher suite{} {} beside or instead of {}",
+            fmt::format("BMCs accept cipher suite{} {} in addition to or instead of {}",
                         weak.find(',') == std::string::npos ? "" : "s", weak, kCipherGood));
 }
 
 void check_bmc_certificates(const CheckInput& input, Report& report) {
   if (*bmc(input).verify_tls) return;
-  report.at(bmc(input).verify_tls, section(input, oob(input).place), "bmc", "nobody checks the BMCs' certificates");
+  report.at(bmc(input).verify_tls, section(input, oob(input).place), "bmc", "the BMCs' certificates are not verified");
 }
 
 void check_bmc_firewall(const CheckInput& input, Report& report) {
   if (*bmc(input).firewall) return;
-  report.at(bmc(input).firewall, section(input, oob(input).place), "bmc", "BMCs answer any address");
+  report.at(bmc(input).firewall, section(input, oob(input).place), "bmc", "BMCs accept connections from any address");
 }
 
 void check_bmc_host_interface(const CheckInput& input, Report& report) {
   if (!*bmc(input).host_interface) return;
   report.at(bmc(input).host_interface, section(input, oob(input).place), "bmc",
-            "the operating system of a server may talk to its BMC without restriction");
+            "the operating system of a server has unrestricted access to its BMC");
 }
 
 void check_bmc_firmware_attestation(const CheckInput& input, Report& report) {
   if (*bmc(input).firmware_measured) return;
   report.at(bmc(input).firmware_measured, section(input, oob(input).place), "bmc",
-            "firmware of BMCs is not held against a list of known images");
+            "BMC firmware is not verified against a list of known images");
 }
 
 void check_oob_switch_backups(const CheckInput& input, Report& report) {
   if (*oob(input).config_backup) return;
   report.at(oob(input).config_backup, section(input, oob(input).place), "oob",
-            "configurations of out-of-band switches are kept nowhere else");
+            "configurations of out-of-band switches are not backed up");
 }
 
 }  // namespace
@@ -152,26 +152,26 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "access to BMCs is not logged",
-       .reason =
-           "Whoever gets in leaves no trace: missing logs are one of the three worst flaws of management networks.",
-       .source = "four-fabric hardening guide: log every access centrally",
+       .reason = "Without logs an intrusion cannot be traced: missing logs are one of the three worst flaws of "
+                 "management networks.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): log every access centrally",
        .fix = "set `syslog` to a server on the out-of-band network",
        .example = {.file = "pod16.yaml", .from = "    syslog: 10.128.0.10\n", .to = ""},
        .run = check_bmc_syslog},
       {.id = "OB020",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "the out-of-band log is kept in band",
-       .reason = "While that fabric is down, which is when it matters, nothing is logged.",
-       .source = "four-fabric hardening guide: log every access centrally",
+       .title = "the out-of-band log is stored in band",
+       .reason = "If that fabric is down, accesses are not logged when it matters most.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): log every access centrally",
        .fix = "log to a server on the out-of-band network",
        .example = {.file = "pod16.yaml", .from = "    syslog: 10.128.0.10\n", .to = "    syslog: 10.20.50.5\n"},
        .run = check_oob_syslog_location},
       {.id = "OB021",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "nothing says where the BMCs' credentials are",
-       .reason = "During an outage the search for a password takes longer than the repair.",
+       .title = "the location of the BMC credentials is not set",
+       .reason = "During an outage the search for a password can take longer than the repair.",
        .source = kGuide,
        .fix = "set `credentials` to a reference such as vault:path",
        .example = {.file = "pod16.yaml", .from = "    credentials: vault:oob/bmc\n", .to = ""},
@@ -179,20 +179,20 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "OB022",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "a BMC password stands in the cluster file",
-       .reason = "The file is shared and versioned; with it goes power over every server.",
+       .title = "a BMC password is in the cluster file",
+       .reason = "The file is shared and versioned; the password gives control over every server.",
        .source = kGuide,
-       .fix = "put a reference there (vault:path) and change the password",
+       .fix = "replace it with a reference (vault:path) and change the password",
        .example = {.file = "pod16.yaml", .from = "credentials: vault:oob/bmc", .to = "credentials: Calvin-2024"},
        .run = check_bmc_password_in_file},
       {.id = "OB023",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "BMCs with the maker's password",
-       .reason = "These passwords are printed in manuals and tried first by every scanner.",
-       .source = "four-fabric hardening guide: default credentials; NSA and CISA, Harden Baseboard Management "
-                 "Controllers (2023)",
-       .fix = "change them when a server is taken into service",
+       .title = "BMCs use the factory password",
+       .reason = "Factory passwords are printed in manuals and are tried first by every scanner.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): default credentials; NSA and CISA, "
+                 "Harden Baseboard Management Controllers (2023)",
+       .fix = "change passwords when a server is commissioned",
        .example = {.file = "pod16.yaml",
                    .from = "unique_passwords: true}",
                    .to = "unique_passwords: true, default_credentials: true}"},
@@ -201,17 +201,17 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "BMCs share a password",
-       .reason = "Who reads it from one (IPMI hands out a hash to anyone) owns them all.",
-       .source = "CVE-2013-4786; NVIDIA infrastructure controllers rotate to a password for each BMC",
-       .fix = "give every BMC a password of its own",
+       .reason = "An attacker who obtains it from one BMC (IPMI discloses a hash to any client) controls all of them.",
+       .source = "CVE-2013-4786; NVIDIA infrastructure controllers rotate to one password per BMC",
+       .fix = "set a unique password per BMC",
        .example = {.file = "pod16.yaml", .from = "unique_passwords: true", .to = "unique_passwords: false"},
        .run = check_bmc_shared_password},
       {.id = "OB025",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "IPMI over the network is on",
-       .reason = "Its login hands a salted hash of the password to anyone who asks, before any login. This is in the "
-                 "specification: no update cures it.",
+       .title = "IPMI over LAN is enabled",
+       .reason = "The IPMI login discloses a salted hash of the password to any client before authentication. This is "
+                 "part of the specification and cannot be patched.",
        .source = "CVE-2013-4786 (IPMI 2.0 RAKP)",
        .fix = "use Redfish and set `ipmi_over_lan: false`",
        .example = {.file = "pod16.yaml", .from = "ipmi_over_lan: false", .to = "ipmi_over_lan: true"},
@@ -219,27 +219,27 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "OB026",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "cipher suite 0 is allowed",
-       .reason = "It means no authentication: any password is accepted.",
-       .source = "CVE-2013-4782 and its kin; IPMI 2.0, table 22-20",
-       .fix = "allow suite 17 alone",
+       .title = "cipher suite 0 is enabled",
+       .reason = "It disables authentication: any password is accepted.",
+       .source = "CVE-2013-4782; IPMI 2.0, table 22-20",
+       .fix = "enable only suite 17",
        .example = {.file = "pod16.yaml", .from = "cipher_suites: [17]", .to = "cipher_suites: [0, 17]"},
        .run = check_ipmi_cipher_zero},
       {.id = "OB027",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "weak IPMI cipher suites are allowed",
-       .reason = "Suites below 17 rest on SHA-1 or MD5, or do not encrypt; clients such as FreeIPMI still ask for "
-                 "suite 3 first.",
+       .title = "weak IPMI cipher suites are enabled",
+       .reason =
+           "Suites below 17 use SHA-1 or MD5, or do not encrypt; clients such as FreeIPMI still try suite 3 first.",
        .source = "IPMI 2.0 errata 7, suite 17; Canonical MAAS warns of any other",
-       .fix = "allow suite 17 alone",
+       .fix = "enable only suite 17",
        .example = {.file = "pod16.yaml", .from = "cipher_suites: [17]", .to = "cipher_suites: [3, 17]"},
        .run = check_ipmi_cipher_suites},
       {.id = "OB028",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "certificates of BMCs are not checked",
-       .reason = "Whoever sits in between reads the password and answers in the BMC's name.",
+       .title = "certificates of BMCs are not verified",
+       .reason = "A man in the middle can read the password and impersonate the BMC.",
        .source = kGuide,
        .fix = "install certificates and set `verify_tls: true`",
        .example = {.file = "pod16.yaml",
@@ -249,12 +249,12 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "OB029",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "BMCs answer everyone",
-       .reason = "The subnet is one wrong route away from tenants; authentication bypasses in BMC firmware are in use "
-                 "by attackers.",
+       .title = "BMCs accept connections from any address",
+       .reason = "One wrong route exposes the subnet to tenants; authentication bypasses in BMC firmware are actively "
+                 "exploited.",
        .source = "CVE-2024-54085 (AMI MegaRAC, CVSS 10, exploited); NSA and CISA, Harden Baseboard Management "
                  "Controllers (2023)",
-       .fix = "turn on the BMC's own firewall for the management subnet",
+       .fix = "enable the BMC's own firewall for the management subnet",
        .example = {.file = "pod16.yaml",
                    .from = "unique_passwords: true}",
                    .to = "unique_passwords: true, firewall: false}"},
@@ -262,11 +262,10 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "OB030",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "servers may talk to their BMCs freely",
-       .reason =
-           "A tenant with root on a server then owns the machine below it, and stays there through reinstallation.",
+       .title = "servers have unrestricted access to their BMCs",
+       .reason = "A tenant with root on a server can then control its BMC and persist there through reinstallation.",
        .source = "CVE-2024-54085 is reachable over the host's Redfish interface",
-       .fix = "turn the host interface off or restrict it",
+       .fix = "disable or restrict the host interface",
        .example = {.file = "pod16.yaml",
                    .from = "unique_passwords: true}",
                    .to = "unique_passwords: true, host_interface: true}"},
@@ -274,10 +273,11 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "OB031",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "BMC firmware is not measured",
-       .reason = "An implant in a BMC outlives every reinstallation, and a signature check alone has been bypassed.",
+       .title = "BMC firmware is not attested",
+       .reason =
+           "An implant in a BMC persists through every reinstallation, and signature checks alone have been bypassed.",
        .source = "CVE-2025-7937 and CVE-2025-6198 (bypass of the root of trust)",
-       .fix = "hold versions and measured images against a list",
+       .fix = "compare versions and measured images with a list of known images",
        .example = {.file = "pod16.yaml",
                    .from = kBmc,
                    .to = "    bmc: {ipmi_over_lan: false, cipher_suites: [17], unique_passwords: true, "
@@ -287,18 +287,19 @@ std::vector<Rule> oob_bmc_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "out-of-band switches are not backed up",
-       .reason = "A dead switch is replaced in an hour, its configuration in a day of guessing.",
-       .source = "four-fabric guide: back up out-of-band switch configurations",
+       .reason = "A failed switch is replaced in an hour; rebuilding its configuration from memory takes a day.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode): back up out-of-band switch configurations",
        .fix = "set `config_backup: true`",
        .example = {.file = "pod16.yaml", .from = "    config_backup: true\n", .to = "    config_backup: false\n"},
        .run = check_oob_switch_backups},
       {.id = "OB039",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "the log server has a device's address",
-       .reason = "Two hosts answer to one address: logs go to a BMC, and the BMC is not reached.",
+       .title = "the log server has the address of another device",
+       .reason = "Two hosts have the same address: logs are sent to a BMC, and the BMC is unreachable.",
        .source = "address plan of the cluster (`weft show addresses --fabric oob`)",
-       .fix = "choose an address that the plan leaves free",
+       .fix = "choose an address that is free in the plan",
        .example = {.file = "pod16.yaml", .from = "    syslog: 10.128.0.10\n", .to = "    syslog: 10.128.0.16\n"},
        .run = check_syslog_address},
   };

@@ -29,14 +29,15 @@ void check_telnet_enabled(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     const config::Setting<bool>& setting = config.management.telnet;
     if (!setting.given() || !*setting) continue;
-    report.add(subject_of(input, config), setting.place, fmt::format("telnet is on ({})", setting.path));
+    report.add(subject_of(input, config), setting.place, fmt::format("telnet is enabled ({})", setting.path));
   }
 }
 
 void check_factory_accounts(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     for (const config::Setting<std::string>& user : config.management.default_users) {
-      report.add(subject_of(input, config), user.place, fmt::format("account `{}` looks factory-made", *user));
+      report.add(subject_of(input, config), user.place,
+                 fmt::format("account `{}` appears to be a factory account", *user));
     }
   }
 }
@@ -46,7 +47,8 @@ void check_snmp_community(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     for (const config::Setting<std::string>& community : config.management.snmp_communities) {
       if (std::find(kGuessed.begin(), kGuessed.end(), std::string_view(*community)) == kGuessed.end()) continue;
-      report.add(subject_of(input, config), community.place, fmt::format("SNMP community `{}`", *community));
+      report.add(subject_of(input, config), community.place,
+                 fmt::format("SNMP community `{}` is easy to guess", *community));
     }
   }
 }
@@ -54,7 +56,7 @@ void check_snmp_community(const CheckInput& input, Report& report) {
 void check_switch_syslog(const CheckInput& input, Report& report) {
   for (const config::SwitchConfig& config : input.config().switches) {
     if (!config.management.syslog.empty()) continue;
-    report.add(subject_of(input, config), start_of(config), "the switch logs to nobody");
+    report.add(subject_of(input, config), start_of(config), "the switch has no syslog server");
   }
 }
 
@@ -67,7 +69,7 @@ void check_local_login(const CheckInput& input, Report& report) {
                                    [](const config::Setting<std::string>& method) { return *method == "local"; });
     if (local || !methods.front().given()) continue;
     report.add(subject_of(input, config), methods.front().place,
-               fmt::format("logins go to `{}` alone", *methods.front()));
+               fmt::format("logins use `{}` only, without local fallback", *methods.front()));
   }
 }
 
@@ -98,7 +100,7 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OB033",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "telnet is on",
+       .title = "telnet is enabled",
        .reason = "Passwords cross the network as plain text.",
        .source = "NSA network infrastructure security guide (2023)",
        .fix = "use SSH: `no feature telnet`",
@@ -107,10 +109,11 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OB034",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "a factory account is left",
-       .reason = "It is what attackers try first, and what nobody changes later.",
-       .source = "four-fabric hardening guide: default credentials; NSA network infrastructure security guide (2023)",
-       .fix = "give the account a secret of its own or remove it",
+       .title = "a factory account exists",
+       .reason = "Attackers try factory accounts first.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): default credentials; NSA network "
+                 "infrastructure security guide (2023)",
+       .fix = "set a unique password or remove the account",
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "\nusername cisco password 0 cisco role network-admin\n"},
@@ -118,8 +121,8 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OB035",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "a guessable SNMP community",
-       .reason = "With it anyone reads the whole configuration, and with a writable one changes it.",
+       .title = "an SNMP community is easy to guess",
+       .reason = "It allows any client to read the whole configuration, and with write access to change it.",
        .source = "NSA network infrastructure security guide (2023): SNMPv3 only",
        .fix = "use SNMPv3 with authentication and privacy",
        .example = {.file = "running/oob-leaf001.cfg",
@@ -129,18 +132,18 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OB036",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "a switch logs to nobody",
-       .reason = "Its own buffer is gone with the reboot that everyone will ask about.",
-       .source = "four-fabric hardening guide: log every access centrally",
+       .title = "a switch has no syslog server",
+       .reason = "Its local log buffer is lost at reboot, together with the cause of the reboot.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): log every access centrally",
        .fix = "add a syslog server on the out-of-band network",
        .example = {.file = "running/oob-leaf001.cfg", .from = "logging server", .to = "no logging console\n!"},
        .run = check_switch_syslog},
       {.id = "OB037",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "no local login when the servers are away",
-       .reason = "TACACS+, RADIUS or LDAP out of reach means that nobody can log in to repair why.",
-       .source = "vendors' AAA guides: local as the last method",
+       .title = "no local login as fallback",
+       .reason = "If TACACS+, RADIUS or LDAP is unreachable, no operator can log in to repair the switch.",
+       .source = "vendor AAA configuration guides: local as the last method",
        .fix = "add `local` as the last method",
        .example = {.file = "running/be-spine001.json",
                    .from = "\"DEVICE_METADATA\": {",
@@ -149,9 +152,10 @@ std::vector<Rule> oob_config_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OB038",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
-       .title = "a switch asks servers on a data fabric",
-       .reason = "Names, logins, time and logs of a switch that is being rescued come over the fabric that is down.",
-       .source = "recovery path independent of what it recovers",
+       .title = "a switch uses servers on a data fabric",
+       .reason = "During recovery the switch depends on the failed fabric for DNS, logins, time and logs.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode): recovery path independent of what it recovers",
        .fix = "use servers on the out-of-band network",
        .example = {.file = "running/oob-leaf001.cfg", .from = "", .to = "\nntp server 10.20.50.5 use-vrf oob\n"},
        .run = check_switch_service_addresses},

@@ -15,23 +15,23 @@ const model::OperationsSpec& operations(const CheckInput& input) { return input.
 void check_manual_configuration(const CheckInput& input, Report& report) {
   if (operations(input).configuration.value == model::Handling::automatic) return;
   report.at(operations(input).configuration, operations(input).place, "operations",
-            fmt::format("{} devices are configured by hand", input.cluster().devices().size()));
+            fmt::format("{} devices are configured manually", input.cluster().devices().size()));
 }
 
 void check_manual_repair(const CheckInput& input, Report& report) {
   if (operations(input).remediation.value == model::Handling::automatic) return;
   report.at(operations(input).remediation, operations(input).place, "operations",
-            "ill nodes are found and drained by people");
+            "unhealthy nodes are found and drained manually");
 }
 
 void check_monitoring(const CheckInput& input, Report& report) {
   if (operations(input).monitoring.value) return;
-  report.at(operations(input).monitoring, operations(input).place, "operations", "nothing is monitored");
+  report.at(operations(input).monitoring, operations(input).place, "operations", "monitoring is disabled");
 }
 
 void check_gpu_monitoring(const CheckInput& input, Report& report) {
   if (operations(input).gpu_metrics.value || input.cluster().gpu_count() == 0) return;
-  report.at(operations(input).gpu_metrics, operations(input).place, "operations", "GPU health is not measured");
+  report.at(operations(input).gpu_metrics, operations(input).place, "operations", "GPU metrics are disabled");
 }
 
 void check_recovery_test(const CheckInput& input, Report& report) {
@@ -40,7 +40,7 @@ void check_recovery_test(const CheckInput& input, Report& report) {
     training = training || pool.role.value == model::PoolRole::training;
   if (!training || operations(input).checkpoint_recovery_tested.value) return;
   report.at(operations(input).checkpoint_recovery_tested, operations(input).place, "operations",
-            "no job was ever restarted from its checkpoint");
+            "restart from a checkpoint has not been tested");
 }
 
 const model::Sourced<model::ChecklistState>* item(const CheckInput& input, std::string_view id) {
@@ -55,7 +55,7 @@ void check_procurement_order(const CheckInput& input, Report& report) {
   const model::Sourced<model::ChecklistState>* switches = item(input, "procurement.switches");
   if (gpus == nullptr || gpus->value != model::ChecklistState::done) return;
   if (switches != nullptr && switches->value == model::ChecklistState::done) return;
-  report.add("procurement", gpus->place, "GPUs are ordered and switches are not");
+  report.add("procurement", gpus->place, "GPUs are ordered but switches are not");
 }
 
 void check_pool_mix(const CheckInput& input, Report& report) {
@@ -76,7 +76,7 @@ void check_pool_mix(const CheckInput& input, Report& report) {
   const std::int64_t sum = work.inference_percent.value + work.training_percent.value;
   if (both && sum != 100) {
     report.at(work.training_percent, work.place, "workload",
-              fmt::format("training and inference make up {} % of the workload", sum));
+              fmt::format("training and inference add up to {} % of the workload", sum));
     return;
   }
   if (std::llabs(share - planned) <= 15) return;
@@ -115,8 +115,8 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a suppression matches nothing",
-       .reason = "It stays behind after the cause is gone and hides the next finding of its kind.",
-       .source = "practice of compilers and linters: unused suppressions are findings",
+       .reason = "It remains after the cause is fixed and hides the next finding of the same kind.",
+       .source = "common practice of compilers and linters: unused suppressions are findings",
        .fix = "remove it from `suppress:`",
        .example = {.file = "pod16.yaml",
                    .from = "",
@@ -126,9 +126,9 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a suppression has expired",
-       .reason = "It was accepted until a day that has passed; what it covered is reported again.",
-       .source = "suppressions carry an optional expiry so that exceptions end",
-       .fix = "mend the cause, or decide again and move `until`",
+       .reason = "It was accepted until a date that has passed; the finding is reported again.",
+       .source = "suppressions have an optional expiry date so that exceptions end",
+       .fix = "fix the cause, or accept it again and change `until`",
        .example = {.file = "pod16.yaml",
                    .from = "",
                    .to = "\nsuppress:\n  - {rule: BE001, reason: \"until the spines arrive\", until: 2020-01-31}\n"},
@@ -136,8 +136,8 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OP003",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "a suppression names no rule",
-       .reason = "A misspelt id suppresses nothing while its author believes it does.",
+       .title = "a suppression names an unknown rule",
+       .reason = "A misspelled id suppresses no finding.",
        .source = "`weft rules` lists all ids",
        .fix = "correct the id",
        .example = {.file = "pod16.yaml",
@@ -147,45 +147,51 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OP004",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "devices are configured by hand",
-       .reason = "At 8 servers that works, at 80 it does not: hosts drift apart and nobody can rebuild one.",
-       .source = "common mistakes of enterprise teams: manual day-2 operations; infrastructure as code from day one",
-       .fix = "set `operations.configuration: automatic` and use what `weft render` writes",
+       .title = "devices are configured manually",
+       .reason =
+           "This works for 8 servers but not for 80: configurations diverge, and a host cannot be rebuilt reliably.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: manual day-2 operations; "
+                 "infrastructure as code from day one",
+       .fix = "set `operations.configuration: automatic` and use the output of `weft render`",
        .example = {.file = "pod16.yaml", .from = "configuration: automatic", .to = "configuration: manual"},
        .run = check_manual_configuration},
       {.id = "OP005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "repair waits for a person",
-       .reason = "A node with a failing GPU keeps killing jobs until someone looks at a dashboard.",
-       .source = "common mistakes of enterprise teams: manual day-2 operations; automated health scoring and draining",
+       .title = "repair is manual",
+       .reason = "A node with a failing GPU keeps failing jobs until an operator notices it.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: manual day-2 operations; "
+                 "automated health scoring and draining",
        .fix = "set `operations.remediation: automatic`",
        .example = {.file = "pod16.yaml", .from = "remediation: automatic", .to = "remediation: manual"},
        .run = check_manual_repair},
       {.id = "OP006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "nothing is monitored",
-       .reason = "Underused GPUs, pause storms and slow paths show in metrics days before they show in complaints.",
-       .source = "enterprise AI architect's checklist, phase 5: observability",
+       .title = "monitoring is disabled",
+       .reason = "Underused GPUs, pause storms and slow paths appear in metrics days before users report them.",
+       .source =
+           "Building Enterprise AI Infrastructure (Pabba, 2026), The Architect's Checklist, phase 5: observability",
        .fix = "set `operations.monitoring: true`",
        .example = {.file = "pod16.yaml", .from = "monitoring: true", .to = "monitoring: false"},
        .run = check_monitoring},
       {.id = "OP007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "GPU health is not measured",
-       .reason = "Single-bit errors, throttling and idle NVLink are visible only in DCGM's counters.",
-       .source = "enterprise AI architecture, critical DCGM metrics",
+       .title = "GPU metrics are disabled",
+       .reason = "Single-bit errors, throttling and idle NVLink are visible only in DCGM counters.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), critical DCGM metrics",
        .fix = "set `operations.gpu_metrics: true`",
        .example = {.file = "pod16.yaml", .from = "gpu_metrics: true", .to = "gpu_metrics: false"},
        .run = check_gpu_monitoring},
       {.id = "OP008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "checkpoint recovery was never tried",
-       .reason = "The first time a team finds out that recovery does not work should not be 72 hours into a run.",
-       .source = "common mistakes of enterprise teams: not testing checkpoint recovery before production",
+       .title = "checkpoint recovery has not been tested",
+       .reason = "Without a test, a broken recovery is discovered only after the first failure, for example 72 hours "
+                 "into a run.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: not testing checkpoint "
+                 "recovery before production",
        .fix = "kill a test job, restart it from its checkpoint, then set `operations.checkpoint_recovery_tested: true`",
        .example = {.file = "pod16.yaml",
                    .from = "checkpoint_recovery_tested: true",
@@ -195,18 +201,20 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "GPUs were ordered before the network",
-       .reason = "Switches and optics have lead times of 12 to 16 weeks; GPUs that arrive first stand in boxes.",
-       .source = "common mistakes of enterprise teams: buying GPUs before designing the network",
-       .fix = "order the switches now; `weft show bom` lists what to buy, in order",
+       .reason = "Switches and optics have lead times of 12 to 16 weeks; GPUs that arrive earlier cannot be used.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: buying GPUs before "
+                 "designing the network",
+       .fix = "order the switches now; `weft show bom` lists the parts",
        .example = {.file = "pod16.yaml", .from = "", .to = "\nchecklist: {procurement.gpus: done}\n"},
        .run = check_procurement_order},
       {.id = "OP010",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "the pools do not follow the workload",
-       .reason = "The ratio of training to inference is the first decision of a design; when the pools say something "
-                 "else, one side waits while the other idles.",
-       .source = "enterprise AI architect's checklist, phase 1: define the training to inference ratio",
+       .title = "the pools do not match the workload",
+       .reason = "The ratio of training to inference is the first decision of a design; if the pools differ from it, "
+                 "one side queues while the other is idle.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), The Architect's Checklist, phase 1: define the "
+                 "training to inference ratio",
        .fix = "move servers between pools or correct `workload`",
        .example = {.file = "pod16.yaml",
                    .from = "  training_percent: 80\n  inference_percent: 20\n",
@@ -215,10 +223,10 @@ std::vector<Rule> operations_rules() {  // NOLINT(readability-function-size): a 
       {.id = "OP011",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "a line of configuration makes no sense to its own program",
-       .reason = "The program refuses it, drops it silently or does something else than its author meant; a command "
-                 "line that bypasses the schema lets it through until the next restart.",
-       .source = "SONiC YANG models; sonic-buildimage issue 27865: the command line accepts what the models refuse",
+       .title = "a configuration line is invalid for its program",
+       .reason = "The program rejects it, ignores it or interprets it differently than intended; a CLI that bypasses "
+                 "the schema accepts it until the next restart.",
+       .source = "SONiC YANG models; sonic-buildimage issue 27865: the CLI accepts values that the models reject",
        .fix = "correct the line",
        .example = {.file = "running/be-train-u001-leaf1.json",
                    .from = "\"POLL_INTERVAL\": \"200\"",

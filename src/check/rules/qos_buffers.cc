@@ -65,7 +65,7 @@ void check_configured_headroom(const CheckInput& input, Report& report) {
   short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const Need& need) {
     if (!other_generation(port, need, *group.xoff).empty()) return;
     lines.add(port.name, group.xoff.place,
-              fmt::format("headroom of {} bytes is {} short of what {} needs for {} over {} m with {}-byte frames",
+              fmt::format("headroom of {} bytes is {} less than {} needs for {} over {} m with {}-byte frames",
                           group.xoff.value.count(), (need.room.xoff - *group.xoff).count(), need.asic.family,
                           to_text(port.speed), port.cable.count() / 1000, port.mtu));
   });
@@ -78,7 +78,7 @@ void check_headroom_generation(const CheckInput& input, Report& report) {
     const std::string_view other = other_generation(port, need, *group.xoff);
     if (other.empty()) return;
     lines.add(port.name, group.xoff.place,
-              fmt::format("headroom of {} bytes is that of {}: {} needs {} for {}", group.xoff.value.count(), other,
+              fmt::format("headroom of {} bytes is for {}: {} needs {} for {}", group.xoff.value.count(), other,
                           need.asic.family, need.room.xoff.count(), to_text(port.speed)));
   });
   lines.report(report);
@@ -101,7 +101,7 @@ void check_buffer_profile_size(const CheckInput& input, Report& report) {
       if (*group.size >= (shared ? *group.xon : sum)) continue;
       lines.add(
           port.name, group.size.place,
-          fmt::format("a reserved size of {} bytes does not hold {}", group.size.value.count(),
+          fmt::format("a reserved size of {} bytes is less than {}", group.size.value.count(),
                       shared ? fmt::format("xon {}", group.xon.value.count())
                              : fmt::format("xon {} and xoff {}", group.xon.value.count(), group.xoff.value.count())));
     }
@@ -148,7 +148,7 @@ void check_configured_cable_length(const CheckInput& input, Report& report) {
     if (port.device == model::kNone<model::DeviceId> || !said.given() || said.value.count() == 0 || *said >= port.cable)
       continue;
     lines.add(port.name, said.place,
-              fmt::format("the file counts on {} of cable, the design has {}", to_text(*said), to_text(port.cable)));
+              fmt::format("CABLE_LENGTH is {}, the designed cable is {}", to_text(*said), to_text(port.cable)));
   }
   lines.report(report);
 }
@@ -179,7 +179,7 @@ void check_configured_pfc_priorities(const CheckInput& input, Report& report) {
     }
     if (extra.empty() || !right_one) continue;  // the data's own priority missing is the trace's to tell
     lines.add(port.name, place,
-              fmt::format("pauses priority {}, which carries no lossless data", fmt::join(extra, ", ")));
+              fmt::format("PFC is enabled on priority {}, which carries no lossless data", fmt::join(extra, ", ")));
   }
   lines.report(report);
 }
@@ -201,7 +201,7 @@ void check_ecn_threshold_order(const CheckInput& input, Report& report) {
     // Equal thresholds are a step: DCTCP (RFC 8257, section 3.1) marks that way.
     if (!marks(queue) || *queue->ecn_min <= *queue->ecn_max) continue;
     lines.add(port.name, line_of(port, queue->ecn_min.place),
-              fmt::format("marking starts at {} bytes and is to be complete at {}", queue->ecn_min.value.count(),
+              fmt::format("the minimum ECN threshold, {} bytes, is above the maximum, {}", queue->ecn_min.value.count(),
                           queue->ecn_max.value.count()));
   }
   lines.report(report);
@@ -234,8 +234,8 @@ void check_configured_ecn_before_pfc(const CheckInput& input, Report& report) {
     const auto pause = pause_point(port);
     if (!marks(queue) || !pause || *queue->ecn_min >= *queue->ecn_max || *queue->ecn_max < *pause) continue;
     lines.add(port.name, line_of(port, queue->ecn_max.place),
-              fmt::format("marking is complete at {} bytes, but pausing starts at {}", queue->ecn_max.value.count(),
-                          pause->count()));
+              fmt::format("marking reaches its maximum at {} bytes, but pausing starts at {}",
+                          queue->ecn_max.value.count(), pause->count()));
   }
   lines.report(report);
 }
@@ -249,7 +249,7 @@ void check_configured_ecn_thresholds(const CheckInput& input, Report& report) {
     const Bytes delay = bandwidth_delay(port.speed);
     if (*queue->ecn_max * 4 < delay) {
       lines.add(port.name, queue->ecn_max.place,
-                fmt::format("at {} marking is complete at {} bytes, a small part of the {} bytes in flight",
+                fmt::format("at {} marking reaches its maximum at {} bytes, a small part of the {} bytes in flight",
                             to_text(port.speed), queue->ecn_max.value.count(), delay.count()));
     } else if (*queue->ecn_min > delay * 8) {
       lines.add(port.name, queue->ecn_min.place,
@@ -308,9 +308,10 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "PFC headroom is too small for speed, cable and frame size",
-       .reason = "What is still under way when a pause is sent must fit: both directions of the cable, a frame at each "
-                 "end, the peer's reaction. What does not fit is dropped, in the class that was to lose nothing.",
-       .source = "SONiC HLD, dynamic headroom calculation; sonic-swss buffer_headroom_mellanox.lua; held against "
+       .reason = "Headroom must hold all data in flight when a pause is sent: both directions of the cable, one frame "
+                 "at each end, and the peer's reaction time. Data that does not fit is dropped, in a class that must "
+                 "not lose packets.",
+       .source = "SONiC HLD, dynamic headroom calculation; sonic-swss buffer_headroom_mellanox.lua; verified against "
                  "NVIDIA's tables",
        .fix = "raise xoff of the profile to what the port needs",
        .example = {.file = kLeaf,
@@ -322,11 +323,11 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO061",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "PFC headroom of another switch generation",
-       .reason = "The profile was carried over from an older switch. Spectrum-4 counts the peer's reaction in pause "
-                 "quanta: at 400G it needs six times what Spectrum-3 did.",
+       .title = "PFC headroom is for another switch generation",
+       .reason = "The profile was copied from an older switch. Spectrum-4 counts the peer's reaction in pause quanta: "
+                 "at 400G it needs six times the headroom of Spectrum-3.",
        .source = "sonic-buildimage pg_profile_lookup.ini of SN4700 and SN5600",
-       .fix = "use the profile that belongs to this switch",
+       .fix = "use the profile of this switch model",
        .example = {.file = kLeaf,
                    .from = "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": "
                            "\"258048\", \"xon\": \"19456\", \"xoff\": \"238592\"",
@@ -337,10 +338,10 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "a lossless profile reserves less than xon and xoff",
-       .reason = "The reserved size holds both the room until pausing ends and the headroom. If it is smaller, the "
-                 "last bytes come from the shared pool, which may be empty just then.",
-       .source = "SONiC HLD, dynamic headroom calculation: size = xon + xoff; sonic-buildimage ACS-SN5600 row 40000 5m "
-                 "has the error",
+       .reason = "The reserved size must hold both the space until pausing ends and the headroom. If it is smaller, "
+                 "the last bytes come from the shared pool, which may be exhausted.",
+       .source = "SONiC HLD, dynamic headroom calculation: size = xon + xoff; sonic-buildimage pg_profile_lookup.ini "
+                 "of ACS-SN5600 (40000 5m) has this error",
        .fix = "set size to xon + xoff, or configure a shared headroom pool",
        .example = {.file = kLeaf,
                    .from = "\"pg_lossless_400000_10m_profile\": {\"pool\": \"ingress_lossless_pool\", \"size\": "
@@ -351,11 +352,11 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO063",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
-       .title = "buffer pools and headroom exceed the chip",
-       .reason = "The switch refuses the configuration, or gives late ports nothing: with SONiC, ports stay without a "
-                 "profile.",
+       .title = "buffer pools and headroom exceed the switch buffer",
+       .reason = "The switch rejects the configuration, or assigns no buffer to the last ports: with SONiC, ports "
+                 "remain without a profile.",
        .source = "SONiC HLD, dynamic headroom calculation: accumulative headroom; vendor data sheets for the buffer",
-       .fix = "reduce the pool by what the lossless groups reserve",
+       .fix = "reduce the pool by the size that lossless groups reserve",
        .example =
            {.file = kLeaf,
             .from =
@@ -365,21 +366,22 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO064",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
-       .title = "the file counts on a shorter cable than is laid",
-       .reason = "Headroom follows CABLE_LENGTH. A longer cable holds more than was set aside.",
+       .title = "CABLE_LENGTH is shorter than the cable",
+       .reason = "Headroom is calculated from CABLE_LENGTH. A longer cable holds more data in flight than the headroom "
+                 "can absorb.",
        .source = "sonic-swss buffer_headroom_mellanox.lua: bytes on cable = 2 x length x speed / propagation",
-       .fix = "set CABLE_LENGTH to the cable's, rounded up",
+       .fix = "set CABLE_LENGTH to the length of the cable, rounded up",
        .example = {.file = kLeaf, .from = "\"Ethernet0\": \"10m\"", .to = "\"Ethernet0\": \"3m\""},
        .run = check_configured_cable_length},
       {.id = "QO065",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "more priorities can pause than carry lossless data",
-       .reason = "Every paused class spreads congestion to traffic that could have been dropped, and takes headroom "
-                 "from the classes that need it.",
-       .source = "container networking architecture for AI workloads: PFC only on the training class; "
+       .title = "PFC is enabled on more priorities than carry lossless data",
+       .reason = "Every paused class spreads congestion to traffic that could be dropped, and takes headroom from the "
+                 "lossless classes.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): PFC only on the training class; "
                  "sonic-buildimage: 3 and 4",
-       .fix = "enable PFC for the priorities of lossless classes alone",
+       .fix = "enable PFC only on the priorities of lossless classes",
        .example =
            {.file = kLeaf,
             .from = "\"Ethernet0\": {\"dscp_to_tc_map\": \"ROCE\", \"tc_to_pg_map\": \"ROCE\", \"tc_to_queue_map\": "
@@ -390,11 +392,11 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO066",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "ECN thresholds are the wrong way round",
-       .reason = "Marking must rise from the minimum to the maximum. With both reversed the switch refuses them, marks "
-                 "nothing, or marks all at once.",
+       .title = "ECN thresholds are reversed",
+       .reason = "Marking must increase from the minimum to the maximum. With reversed thresholds the switch rejects "
+                 "them, marks no packets, or marks all at once.",
        .source = "RFC 3168; Floyd and Jacobson, Random early detection (1993)",
-       .fix = "make the maximum threshold no smaller than the minimum",
+       .fix = "set the maximum threshold to at least the minimum",
        .example = {.file = "running-nexus/be-train-u001-leaf1.cfg",
                    .from = "minimum-threshold 800 kbytes",
                    .to = "minimum-threshold 3300 kbytes"},
@@ -402,9 +404,9 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO067",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "PFC acts before ECN does",
-       .reason = "The queue pauses its senders before marking is complete, so congestion control never gets to act and "
-                 "pauses spread.",
+       .title = "PFC acts before ECN",
+       .reason = "The queue pauses its senders before marking reaches its maximum, so congestion control has no effect "
+                 "and pauses spread.",
        .source = "DCQCN (SIGCOMM 2015), section 4: PFC threshold above the ECN thresholds",
        .fix = "lower the maximum threshold, or raise the group's share of the pool",
        .example = {.file = kLeaf,
@@ -414,12 +416,11 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO068",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "ECN thresholds out of proportion to the port's speed",
-       .reason = "Thresholds are queue lengths in bytes. What is right at 25G marks everything at 400G; what is right "
-                 "at 400G never marks at 25G.",
-       .source =
-           "HPCC (SIGCOMM 2019) artefact: 4 and 16 KB for each Gb/s; Huawei AI Fabric: Kmax 2 to 3 times rate x 20 us",
-       .fix = "use a profile for each speed",
+       .title = "ECN thresholds do not match the port speed",
+       .reason = "Thresholds are queue lengths in bytes. A threshold for 25G marks everything at 400G; a threshold for "
+                 "400G never marks at 25G.",
+       .source = "HPCC (SIGCOMM 2019) artifact: 4 and 16 KB per Gb/s; Huawei AI Fabric: Kmax 2 to 3 times rate x 20 us",
+       .fix = "use one profile per speed",
        .example = {.file = kLeaf,
                    .from = "\"green_min_threshold\": \"800000\", \"green_max_threshold\": \"3200000\"",
                    .to = "\"green_min_threshold\": \"10000\", \"green_max_threshold\": \"40000\""},
@@ -427,8 +428,8 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO069",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "ECN hardly ever marks on a switch",
-       .reason = "With so small a probability a queue grows to the pause threshold before senders hear of it.",
+       .title = "the ECN marking probability of a switch is too low",
+       .reason = "With a low probability the queue reaches the pause threshold before senders slow down.",
        .source = "published settings: 5 % (SONiC), 10 to 30 % (Huawei), 20 % (HPCC), 100 % (Cumulus, Juniper)",
        .fix = "raise the marking probability to 5 % or more",
        .example = {.file = kLeaf,
@@ -438,12 +439,11 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO071",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "the watchdog of a switch is too quick for its ports",
-       .reason = "It visits every port and queue in turn. With too short a time it takes ordinary congestion for a "
-                 "storm and drops lossless traffic.",
-       .source =
-           "sonic-utilities pfcwd start_default: 200 ms for each 32 ports; sonic-net/SONiC #1535, false positives",
-       .fix = "raise detection_time to 200 ms for each 32 ports",
+       .title = "the watchdog detection time of a switch is too short for its ports",
+       .reason = "The watchdog polls every port and queue in turn. If the time is too short, it mistakes normal "
+                 "congestion for a storm and drops lossless traffic.",
+       .source = "sonic-utilities pfcwd start_default: 200 ms per 32 ports; sonic-net/SONiC #1535, false positives",
+       .fix = "raise detection_time to 200 ms per 32 ports",
        .example = {.file = kLeaf,
                    .from = "\"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"400\"",
                    .to = "\"Ethernet0\": {\"action\": \"drop\", \"detection_time\": \"200\""},
@@ -452,8 +452,8 @@ std::vector<Rule> qos_buffer_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
        .title = "the watchdog of a switch does not clear a stuck queue",
-       .reason = "`forward` sends on into a receiver that asked for silence, `alert` leaves the storm as it is. Only "
-                 "`drop` frees the ports behind.",
+       .reason = "`forward` keeps sending to a receiver that sent a pause, `alert` does not end the storm. Only `drop` "
+                 "releases the ports behind it.",
        .source = "SONiC HLD, PFC watchdog: actions drop, forward, alert",
        .fix = "set the action to drop",
        .example = {.file = kLeaf,

@@ -93,7 +93,7 @@ void check_lossless_class_pfc(const CheckInput& input, Report& report) {
     const std::vector<std::int64_t>& list = *qos.pfc_priorities;
     if (*qos.pfc == model::PfcMode::off) {
       report.at(qos.pfc, place_of(fabric), fabric.name,
-                fmt::format("{} asks for a lossless class with priority flow control off", fabric.name));
+                fmt::format("{} has a lossless class but priority flow control is off", fabric.name));
     } else if (std::find(list.begin(), list.end(), *qos.priority) == list.end()) {
       report.at(qos.pfc_priorities, place_of(fabric), fabric.name,
                 fmt::format("{} carries its data on priority {}, which is not among `pfc_priorities`", fabric.name,
@@ -101,7 +101,7 @@ void check_lossless_class_pfc(const CheckInput& input, Report& report) {
     }
     if (const model::SwitchModel* model = lossy_model(input, fabric.kind)) {
       report.at(fabric.spec.leaf, place_of(fabric), fabric.name,
-                fmt::format("{} asks for a lossless class, which {} cannot give", fabric.name, *model->name));
+                fmt::format("{} has a lossless class, which {} does not support", fabric.name, *model->name));
     }
   }
 }
@@ -110,7 +110,7 @@ void check_pfc_negotiation(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.qos.pfc != model::PfcMode::automatic) continue;
     report.at(fabric.qos.pfc, place_of(fabric), fabric.name,
-              fmt::format("priority flow control of {} is left to negotiation", fabric.name));
+              fmt::format("priority flow control of {} depends on negotiation", fabric.name));
   }
 }
 
@@ -151,7 +151,7 @@ void check_pfc_priority_count(const CheckInput& input, Report& report) {
     }
     if (extra.empty() || most_reserved(input, fabric).too_much()) continue;
     report.at(qos.pfc_priorities, place_of(fabric), fabric.name,
-              fmt::format("{} pauses priority {} too, though only {} carries lossless data", fabric.name,
+              fmt::format("{} also pauses priority {}, but only {} carries lossless data", fabric.name,
                           fmt::join(extra, ", "), *qos.priority));
   }
 }
@@ -174,7 +174,7 @@ void check_cnp_priority(const CheckInput& input, Report& report) {
     const std::vector<std::int64_t>& list = *qos.pfc_priorities;
     if (std::find(list.begin(), list.end(), *qos.cnp_priority) == list.end()) continue;
     report.at(qos.pfc_priorities, place_of(fabric), fabric.name,
-              fmt::format("congestion notifications of {} ride priority {}, which can be paused", fabric.name,
+              fmt::format("congestion notifications of {} use priority {}, which can be paused", fabric.name,
                           *qos.cnp_priority));
   }
 }
@@ -191,7 +191,7 @@ void check_global_pause(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (!*fabric.qos.global_pause) continue;
     report.at(fabric.qos.global_pause, place_of(fabric), fabric.name,
-              fmt::format("{} uses 802.3x pause beside priority flow control", fabric.name));
+              fmt::format("{} uses 802.3x pause together with priority flow control", fabric.name));
   }
 }
 
@@ -218,11 +218,11 @@ void check_dscp_priority_mapping(const CheckInput& input, Report& report) {
     const model::QosSpec& qos = fabric.qos;
     if (*qos.dscp / 8 != *qos.priority) {
       report.at(qos.dscp, place_of(fabric), fabric.name,
-                fmt::format("NICs put DSCP {} on priority {}, the switches of {} pause priority {}", *qos.dscp,
+                fmt::format("NICs map DSCP {} to priority {}, the switches of {} pause priority {}", *qos.dscp,
                             *qos.dscp / 8, fabric.name, *qos.priority));
     } else if (*qos.cnp_dscp / 8 != *qos.cnp_priority && *qos.cnp_dscp != *qos.dscp) {
       report.at(qos.cnp_dscp, place_of(fabric), fabric.name,
-                fmt::format("NICs put DSCP {} of notifications on priority {}, the switches of {} on {}", *qos.cnp_dscp,
+                fmt::format("NICs map DSCP {} of notifications to priority {}, the switches of {} to {}", *qos.cnp_dscp,
                             *qos.cnp_dscp / 8, fabric.name, *qos.cnp_priority));
     }
   }
@@ -234,9 +234,9 @@ void check_lossless_bandwidth_share(const CheckInput& input, Report& report) {
     if (percent >= 30 && percent <= 95) continue;
     report.at(fabric.qos.bandwidth_percent, place_of(fabric), fabric.name,
               percent < 30
-                  ? fmt::format("the lossless class of {} is sure of only {} % of a link", fabric.name, percent)
-                  : fmt::format("{} % for the lossless class of {} leave routing and monitoring nothing", percent,
-                                fabric.name));
+                  ? fmt::format("the lossless class of {} has only {} % of a link guaranteed", fabric.name, percent)
+                  : fmt::format("{} % for the lossless class of {} leaves no bandwidth for routing and monitoring",
+                                percent, fabric.name));
   }
 }
 
@@ -244,8 +244,8 @@ void check_fabric_switch_mtu(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.spec.switch_mtu >= *fabric.spec.mtu) continue;
     report.at(fabric.spec.switch_mtu, fabric.spec.place, fabric.name,
-              fmt::format("hosts of {} send frames of {} bytes, its switches pass {}", fabric.name, *fabric.spec.mtu,
-                          *fabric.spec.switch_mtu));
+              fmt::format("hosts of {} send frames of {} bytes, its switches forward at most {}", fabric.name,
+                          *fabric.spec.mtu, *fabric.spec.switch_mtu));
   }
 }
 
@@ -253,7 +253,8 @@ constexpr std::string_view kBackendQos =
     "    qos: {priority: 3, dscp: 26, cnp_priority: 6, cnp_dscp: 48, ecn_percent: 20, bandwidth_percent: 60}\n";
 constexpr std::string_view kElastic = "  elastic: true\n";
 constexpr std::string_view kDesignGuide =
-    "requirement: backend and storage in separate lossless classes (RoCEv2), PFC and ECN with watchdog";
+    "Container Networking Architecture for AI Workloads (Patel), QoS: backend and storage in separate lossless classes "
+    "(RoCEv2), PFC and ECN with watchdog";
 
 }  // namespace
 
@@ -288,10 +289,9 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO001",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "jobs mark their traffic for another class than the fabric's",
-       .reason =
-           "What is not marked with the lossless DSCP rides best effort: switches drop it under load, and one lost "
-           "packet stalls a collective for the timeout of its queue pair. NCCL's own default is traffic class 0.",
+       .title = "jobs mark their traffic for a different class than the fabric's",
+       .reason = "Traffic without the lossless DSCP is best effort: switches drop it under load, and one lost packet "
+                 "stalls a collective until the timeout of its queue pair. The default of NCCL is traffic class 0.",
        .source = "NVIDIA/nccl src/transport/net_ib (NCCL_IB_TC default 0); NVIDIA/nccl #2383: queue pairs on traffic "
                  "class 0 hung",
        .fix = "set `NCCL_IB_TC` to DSCP x 4 + 2 of the backend's class, 106 for DSCP 26",
@@ -303,8 +303,8 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "jobs mark a DSCP without the ECN-capable bits",
-       .reason = "A traffic class is the whole byte: DSCP and two ECN bits. With those at 00 a congested switch drops "
-                 "where it would have marked, or lets the queue grow until it pauses.",
+       .reason = "A traffic class is the whole byte: DSCP and two ECN bits. With ECN bits 00 a congested switch drops "
+                 "packets instead of marking them, or the queue grows until it pauses.",
        .source = "RFC 3168 section 5; NCCL_IB_TC 106 = 26 x 4 + 2",
        .fix = "add 2 (ECT(0)) to the traffic class",
        .example = {.file = "pod16.yaml",
@@ -314,11 +314,11 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "NCCL's control messages ride best effort",
-       .reason = "The receiver's clear-to-send messages pace every transfer. In a lossy class they are the first to be "
-                 "dropped, and the data waits for a retransmission timeout.",
+       .title = "NCCL control messages are best effort",
+       .reason = "The receiver's clear-to-send messages control every transfer. In a lossy class they are dropped "
+                 "first, and the data waits for a retransmission timeout.",
        .source = "NVIDIA/nccl net_ib: NCCL_IB_FIFO_TC, which follows NCCL_IB_TC when it is not set",
-       .fix = "leave `NCCL_IB_FIFO_TC` out, or give it the traffic class of the data or of the notifications",
+       .fix = "leave `NCCL_IB_FIFO_TC` unset, or set it to the traffic class of the data or of the notifications",
        .example = {.file = "pod16.yaml",
                    .from = kElastic,
                    .to = "  elastic: true\n  environment: {NCCL_IB_FIFO_TC: \"66\"}\n"},
@@ -327,7 +327,8 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "a routed fabric classifies by PCP",
-       .reason = "PCP sits in the VLAN tag. RoCEv2 between routed ports has none, so every packet becomes priority 0.",
+       .reason =
+           "PCP is part of the VLAN tag. RoCEv2 between routed ports is untagged, so every packet becomes priority 0.",
        .source = "IEEE 802.1Q; NVIDIA mlnx_qos manual: trust dscp for RoCEv2",
        .fix = "set `qos.trust: dscp`",
        .example =
@@ -338,12 +339,12 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO005",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "a lossless class that nothing keeps lossless",
-       .reason = "Without pauses on the data's priority a full buffer drops. RoCE retransmits from the lost packet on, "
-                 "and the whole job waits.",
-       .source =
-           "IEEE 802.1Qbb; enterprise AI architecture: RoCE traffic must never see packet drops, PFC is not optional",
-       .fix = "turn `qos.pfc` on for the data's priority, on switches that can",
+       .title = "a lossless class has no effective PFC",
+       .reason = "Without PFC on the data's priority a full buffer drops packets. RoCE retransmits from the lost "
+                 "packet on, and the whole job waits.",
+       .source = "IEEE 802.1Qbb; Building Enterprise AI Infrastructure (Pabba, 2026): RoCE traffic must never see "
+                 "packet drops, PFC is not optional",
+       .fix = "enable `qos.pfc` for the data's priority, on switches that support it",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc: off, cnp_priority: 6,"},
@@ -351,9 +352,9 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "priority flow control is left to negotiation",
-       .reason = "In auto mode PFC comes up only when the NIC offers it by DCBX. Where it does not, the port is lossy "
-                 "and nobody is told.",
+       .title = "priority flow control depends on negotiation",
+       .reason = "In auto mode PFC is active only if the NIC offers it by DCBX. Otherwise the port is lossy, without "
+                 "any warning.",
        .source = "AI networking from the ground up: leaving PFC in auto means occasional packet drops",
        .fix = "set `qos.pfc: on`",
        .example = {.file = "pod16.yaml",
@@ -363,11 +364,11 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "more priorities can pause than carry lossless data",
-       .reason = "Every paused class spreads congestion to traffic that could have been dropped, and takes headroom "
-                 "from the classes that need it.",
-       .source = "container networking architecture for AI workloads: PFC only on the training class",
-       .fix = "list the data's priority alone in `qos.pfc_priorities`",
+       .title = "PFC is enabled on more priorities than carry lossless data",
+       .reason = "Every paused class spreads congestion to traffic that could be dropped, and takes headroom from the "
+                 "lossless classes.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): PFC only on the training class",
+       .fix = "list only the data's priority in `qos.pfc_priorities`",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc_priorities: [4, 5], cnp_priority: 6,"},
@@ -375,9 +376,9 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "PFC headroom takes most of the switch's buffer",
-       .reason = "Headroom is set aside for each port and lossless class and serves nothing else. Beyond half of the "
-                 "buffer too little is left to absorb bursts; beyond all of it the switch refuses the configuration.",
+       .title = "PFC headroom uses most of the switch's buffer",
+       .reason = "Headroom is reserved per port and lossless class. Above half of the buffer too little is left to "
+                 "absorb bursts; above the whole buffer the switch rejects the configuration.",
        .source = "SONiC HLD, dynamic headroom calculation: accumulative headroom checked against the pool",
        .fix = "make fewer classes lossless, or use a shared headroom pool",
        .example = {.file = "pod32.yaml",
@@ -389,11 +390,11 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "congestion notifications can be paused",
-       .reason = "Notifications tell senders to slow down. If the class they ride can be paused, they wait behind the "
-                 "very congestion they report.",
-       .source =
-           "DCQCN (SIGCOMM 2015), section 3; NVIDIA and Juniper guides: CNP in a strict class of its own without PFC",
-       .fix = "leave `cnp_priority` out of `pfc_priorities`",
+       .reason = "Notifications tell senders to slow down. If their class can be paused, they are delayed by the "
+                 "congestion that they report.",
+       .source = "DCQCN (SIGCOMM 2015), section 3; NVIDIA and Juniper guides: CNP in a separate strict-priority class "
+                 "without PFC",
+       .fix = "remove `cnp_priority` from `pfc_priorities`",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, pfc_priorities: [4, 6], cnp_priority: 6,"},
@@ -401,10 +402,10 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO010",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "congestion notifications are marked like data",
-       .reason = "Switches tell them apart by DSCP alone. With one DSCP both land in the data's queue.",
+       .title = "congestion notifications have the same DSCP as data",
+       .reason = "Switches distinguish them by DSCP only. With the same DSCP both use the data's queue.",
        .source = "DCQCN (SIGCOMM 2015), section 3",
-       .fix = "give notifications a DSCP of their own, usually 48",
+       .fix = "use a separate DSCP for notifications, usually 48",
        .example = {.file = "pod16.yaml",
                    .from = "cnp_dscp: 48, ecn_percent: 20",
                    .to = "cnp_dscp: 26, ecn_percent: 20"},
@@ -412,10 +413,10 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO011",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "802.3x pause beside priority flow control",
-       .reason = "A link pause stops every class at once, notifications and routing included; and most NICs turn "
-                 "priority flow control off while link pause is on.",
-       .source = "IEEE 802.1Qbb; container networking architecture for AI workloads: disable global pause",
+       .title = "802.3x pause is enabled together with priority flow control",
+       .reason = "A link pause stops all classes at once, including notifications and routing; most NICs disable "
+                 "priority flow control while link pause is on.",
+       .source = "IEEE 802.1Qbb; Container Networking Architecture for AI Workloads (Patel): disable global pause",
        .fix = "set `qos.global_pause: false`",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
@@ -425,20 +426,20 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "backend and storage share a lossless class",
-       .reason = "Where the two meet, in a server's NIC or on a converged switch, a checkpoint pauses the collective "
-                 "it came from.",
+       .reason = "On devices that carry both (a server's NIC, a converged switch) a checkpoint pauses the collectives "
+                 "of its own job.",
        .source = kDesignGuide,
-       .fix = "give storage a DSCP and priority of its own, for example 34 and 4",
+       .fix = "use a separate DSCP and priority for storage, for example 34 and 4",
        .example = {.file = "pod16.yaml", .from = "priority: 4, dscp: 34,", .to = "priority: 3, dscp: 26,"},
        .run = check_shared_lossless_class},
       {.id = "QO020",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a lossless class on the frontend",
-       .reason = "The frontend carries TCP, which expects drops to find its rate. Pauses there spread one slow client "
-                 "to every server of the leaf.",
-       .source = "container networking architecture for AI workloads: no PFC or ECN classes on the frontend, queues "
-                 "stay lossy",
+       .title = "the frontend has a lossless class",
+       .reason = "The frontend carries TCP, which needs drops to adapt its rate. Pauses spread the effect of one slow "
+                 "client to every server of the leaf.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): no PFC or ECN classes on the frontend, "
+                 "queues remain lossy",
        .fix = "remove `fabrics.frontend.qos.lossless`",
        .example = {.file = "pod16.yaml",
                    .from = "frontend: {leaf: sn4600c,",
@@ -447,9 +448,9 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO021",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "NIC and switch put one DSCP on different priorities",
-       .reason = "NICs that trust DSCP use the upper three bits as the priority. If the switch pauses another one, the "
-                 "NIC goes on sending and the switch's headroom overflows.",
+       .title = "NICs and switches map one DSCP to different priorities",
+       .reason = "NICs that trust DSCP use its upper three bits as the priority. If the switch pauses another "
+                 "priority, the NIC continues to send and the switch's headroom overflows.",
        .source = "NVIDIA mlnx_qos manual: default dscp2prio is DSCP / 8; IEEE 802.1Qbb",
        .fix = "choose `dscp` so that dscp / 8 is `priority`, and `cnp_dscp` likewise",
        .example = {.file = "pod16.yaml", .from = "dscp: 26, cnp_priority: 6", .to = "dscp: 42, cnp_priority: 6"},
@@ -457,9 +458,9 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO022",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "the lossless class gets too little or all of a link",
-       .reason = "Below a third the class is throttled whenever anything else runs; near all of it, routing protocols "
-                 "and monitoring wait until sessions time out.",
+       .title = "the lossless class has too small or too large a share of a link",
+       .reason = "Below a third the class is throttled whenever other traffic is present; near 100 %, routing "
+                 "protocols and monitoring are delayed until sessions time out.",
        .source = "IEEE 802.1Qaz; Cumulus RoCE default 50 %",
        .fix = "set `qos.bandwidth_percent` between 30 and 95",
        .example = {.file = "pod16.yaml", .from = "bandwidth_percent: 60", .to = "bandwidth_percent: 10"},
@@ -467,11 +468,11 @@ std::vector<Rule> qos_design_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO023",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "switch ports pass smaller frames than hosts send",
-       .reason = "RDMA does not fragment and does not ask: frames that do not fit are dropped without a word.",
-       .source = "container networking architecture for AI workloads: 9000 on VF, PF, switch ports and SVIs, validate "
-                 "end to end",
-       .fix = "set `switch_mtu` to 9216, or leave it out",
+       .title = "switch ports have a smaller MTU than hosts",
+       .reason = "RDMA neither fragments nor discovers the path MTU: frames that do not fit are dropped silently.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): 9000 on VF, PF, switch ports and SVIs, "
+                 "validate end to end",
+       .fix = "set `switch_mtu` to 9216, or leave it unset",
        .example = {.file = "pod16.yaml",
                    .from = "    system: cumulus\n    mtu: 9000\n",
                    .to = "    system: cumulus\n    mtu: 9000\n    switch_mtu: 4200\n"},

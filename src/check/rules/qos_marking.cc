@@ -25,7 +25,7 @@ void check_watchdog_poll_interval(const CheckInput& input, Report& report) {
     for (const auto* time : {&qos.watchdog_detection, &qos.watchdog_restoration}) {
       if (!time->has_value() || **time >= *qos.watchdog_poll) continue;
       report.add(fabric.name, time->place,
-                 fmt::format("the watchdog of {} looks every {}, but is to act after {}", fabric.name,
+                 fmt::format("the watchdog of {} polls every {}, but its detection time is {}", fabric.name,
                              to_text(*qos.watchdog_poll), to_text(**time)));
       break;
     }
@@ -50,9 +50,10 @@ void check_watchdog_detection_time(const CheckInput& input, Report& report) {
     const std::int64_t ports = most_ports(input, fabric.kind);
     const Duration rule = model::watchdog_times(model::QosSpec{}, ports).detection;
     if (*qos.watchdog_detection >= rule) continue;
-    report.add(fabric.name, qos.watchdog_detection.place,
-               fmt::format("{} is short for a switch of {} ports: 200 ms for each 32 make {}",
-                           to_text(*qos.watchdog_detection), ports, to_text(rule)));
+    report.add(
+        fabric.name, qos.watchdog_detection.place,
+        fmt::format("a detection time of {} is too short for a switch of {} ports: 200 ms per 32 ports require {}",
+                    to_text(*qos.watchdog_detection), ports, to_text(rule)));
   }
 }
 
@@ -68,7 +69,7 @@ void check_lossless_class_ecn(const CheckInput& input, Report& report) {
   for (const LosslessFabric& fabric : asked_fabrics(input)) {
     if (*fabric.qos.ecn) continue;
     report.at(fabric.qos.ecn, place_of(fabric), fabric.name,
-              fmt::format("{} is lossless without ECN: only pauses slow senders down", fabric.name));
+              fmt::format("{} is lossless without ECN: only pauses slow down senders", fabric.name));
   }
 }
 
@@ -83,7 +84,7 @@ void check_ecn_thresholds(const CheckInput& input, Report& report) {
     const model::Sourced<Bytes>& blame = qos.ecn_max.has_value() ? qos.ecn_max : qos.ecn_min;
     if (set.max * 4 < delay) {
       report.add(fabric.name, blame.place,
-                 fmt::format("at {} marking is complete at {} bytes, a small part of the {} bytes in flight",
+                 fmt::format("at {} marking reaches its maximum at {} bytes, a small part of the {} bytes in flight",
                              to_text(speed), set.max.count(), delay.count()));
     } else if (set.min > delay * 8) {
       report.add(fabric.name, blame.place,
@@ -109,10 +110,10 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "no PFC watchdog",
-       .reason = "A NIC that keeps pausing stops its leaf port, then the spines that feed it, then every server that "
-                 "sends there. Only a watchdog ends that.",
-       .source = "RDMA over commodity Ethernet at scale (SIGCOMM 2016), section 4.3, PFC storms; requirement: PFC with "
-                 "watchdog",
+       .reason = "A NIC that keeps sending pauses stops its leaf port, then the spines that feed it, then every server "
+                 "that sends there. Only a watchdog ends this.",
+       .source = "RDMA over commodity Ethernet at scale (SIGCOMM 2016), section 4.3, PFC storms; Container Networking "
+                 "Architecture for AI Workloads (Patel), QoS: PFC and ECN with watchdog",
        .fix = "set `qos.pfc_watchdog: true`",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
@@ -121,11 +122,11 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
       {.id = "QO013",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "the watchdog looks less often than it is to act",
-       .reason = "A storm can be seen only when the watchdog looks. SONiC's YANG refuses such times, its command line "
-                 "does not.",
+       .title = "the watchdog polling interval is longer than its detection time",
+       .reason =
+           "The watchdog detects a storm only when it polls. SONiC's YANG models reject such times, its CLI does not.",
        .source = "sonic-net/sonic-buildimage #27865, sonic-utilities #4520",
-       .fix = "make detection and restoration times at least the polling interval",
+       .fix = "set detection and restoration times to at least the polling interval",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, watchdog_poll: 900ms, watchdog_detection: 800ms, cnp_priority: 6,"},
@@ -133,12 +134,11 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
       {.id = "QO014",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "the watchdog is too quick for so many ports",
-       .reason = "It visits every port and queue in turn. With too short a time it takes ordinary congestion for a "
-                 "storm and drops lossless traffic.",
-       .source =
-           "sonic-utilities pfcwd start_default: 200 ms for each 32 ports; sonic-net/SONiC #1535, false positives",
-       .fix = "leave `watchdog_detection` out, or make it at least 200 ms for each 32 ports",
+       .title = "the watchdog detection time is too short for the number of ports",
+       .reason = "The watchdog polls every port and queue in turn. If the time is too short, it mistakes normal "
+                 "congestion for a storm and drops lossless traffic.",
+       .source = "sonic-utilities pfcwd start_default: 200 ms per 32 ports; sonic-net/SONiC #1535, false positives",
+       .fix = "leave `watchdog_detection` unset, or set it to at least 200 ms per 32 ports",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, watchdog_detection: 200ms, cnp_priority: 6,"},
@@ -147,8 +147,8 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "the watchdog does not clear a stuck queue",
-       .reason = "`forward` sends on into a receiver that asked for silence, `alert` leaves the storm as it is. Only "
-                 "`drop` frees the ports behind.",
+       .reason = "`forward` keeps sending to a receiver that sent a pause, `alert` does not end the storm. Only `drop` "
+                 "releases the ports behind it.",
        .source = "SONiC HLD, PFC watchdog: actions drop, forward, alert",
        .fix = "set `qos.watchdog_action: drop`",
        .example = {.file = "pod16.yaml",
@@ -158,10 +158,11 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
       {.id = "QO016",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a lossless class without ECN",
-       .reason = "PFC alone stops whole ports, and with them flows that are not to blame. ECN slows down the senders "
-                 "that cause the queue, before anything pauses.",
-       .source = "DCQCN (SIGCOMM 2015); enterprise AI architecture: enable ECN so that senders back off",
+       .title = "a lossless class has no ECN",
+       .reason = "PFC alone stops whole ports, including flows that do not cause the congestion. ECN slows down the "
+                 "senders that fill the queue before pauses are needed.",
+       .source = "DCQCN (SIGCOMM 2015); Building Enterprise AI Infrastructure (Pabba, 2026): enable ECN so that "
+                 "senders back off",
        .fix = "set `qos.ecn: true`",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
@@ -170,12 +171,11 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
       {.id = "QO017",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "ECN thresholds out of proportion to the link speed",
-       .reason = "Thresholds are queue lengths in bytes. What is right at 25G marks everything at 400G; what is right "
-                 "at 400G never marks at 25G.",
-       .source =
-           "HPCC (SIGCOMM 2019) artefact: 4 and 16 KB for each Gb/s; Huawei AI Fabric: Kmax 2 to 3 times rate x 20 us",
-       .fix = "leave `ecn_min` and `ecn_max` out, so that they follow the speed, or scale them with it",
+       .title = "ECN thresholds do not match the link speed",
+       .reason = "Thresholds are queue lengths in bytes. A threshold for 25G marks everything at 400G; a threshold for "
+                 "400G never marks at 25G.",
+       .source = "HPCC (SIGCOMM 2019) artifact: 4 and 16 KB per Gb/s; Huawei AI Fabric: Kmax 2 to 3 times rate x 20 us",
+       .fix = "leave `ecn_min` and `ecn_max` unset so that they follow the speed, or scale them with it",
        .example = {.file = "pod16.yaml",
                    .from = "dscp: 34, cnp_priority: 6,",
                    .to = "dscp: 34, ecn_min: 7000, ecn_max: 50000, cnp_priority: 6,"},
@@ -183,8 +183,8 @@ std::vector<Rule> qos_marking_rules() {  // NOLINT(readability-function-size): a
       {.id = "QO018",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "ECN hardly ever marks",
-       .reason = "With so small a probability a queue grows to the pause threshold before senders hear of it.",
+       .title = "the ECN marking probability is too low",
+       .reason = "With a low probability the queue reaches the pause threshold before senders slow down.",
        .source = "published settings: 5 % (SONiC), 10 to 30 % (Huawei), 20 % (HPCC), 100 % (Cumulus, Juniper)",
        .fix = "set `qos.ecn_percent` to 5 or more",
        .example = {.file = "pod16.yaml", .from = "ecn_percent: 20", .to = "ecn_percent: 1"},

@@ -26,14 +26,14 @@ void check_configured_global_pause(const CheckInput& input, Report& report) {
     const config::Setting<bool>& pause = port.interface->global_pause;
     if (!is_on(pause)) continue;
     lines.add("pause", port.name, line_of(port, pause.place),
-              fmt::format("802.3x pause is on beside priority flow control ({})", port.interface->name));
+              fmt::format("802.3x pause is enabled together with priority flow control ({})", port.interface->name));
   }
   for (const config::NicConfig& nic : input.config().nics) {
     const bool pfc =
         std::any_of(nic.pfc.begin(), nic.pfc.end(), [](const config::Setting<bool>& s) { return is_on(s); });
     if (!pfc || !is_on(nic.global_pause)) continue;
     lines.add("nic", nic.name, nic.global_pause.place.known() ? nic.global_pause.place : nic.place,
-              "the NIC has 802.3x pause on beside priority flow control");
+              "the NIC has 802.3x pause enabled together with priority flow control");
   }
   lines.report(report);
 }
@@ -57,15 +57,16 @@ void check_configured_port_mtu(const CheckInput& input, Report& report) {
     const std::int64_t wanted = known->second;
     const config::Setting<std::int64_t>& mtu = port.interface->mtu;
     if (mtu.known() && *mtu < wanted) {
-      lines.add(fmt::format("port {} {}", *mtu, wanted), port.name, line_of(port, mtu.place),
-                fmt::format("{} passes frames of {} bytes, hosts send {}", port.interface->name, *mtu, wanted));
+      lines.add(
+          fmt::format("port {} {}", *mtu, wanted), port.name, line_of(port, mtu.place),
+          fmt::format("{} forwards frames of at most {} bytes, hosts send {}", port.interface->name, *mtu, wanted));
     }
     if (!seen.insert({port.config, port.device}).second) continue;
     for (const config::InterfaceConfig& svi : port.config->interfaces) {
       if (svi.kind != config::InterfaceConfig::Kind::svi || !svi.mtu.known() || *svi.mtu >= wanted) continue;
       lines.add(fmt::format("svi {} {}", *svi.mtu, wanted), port.name,
                 svi.mtu.place.known() ? svi.mtu.place : svi.place,
-                fmt::format("{} routes frames of {} bytes, hosts send {}", svi.name, *svi.mtu, wanted));
+                fmt::format("{} routes frames of at most {} bytes, hosts send {}", svi.name, *svi.mtu, wanted));
     }
   }
   lines.report(report);
@@ -79,7 +80,7 @@ void check_configured_fec(const CheckInput& input, Report& report) {
     if (port.speed < gigabits(200)) continue;
     const bool silent = !fec.known() && port.config->dialect == config::Dialect::sonic && port.interface->speed.given();
     if (fec.known() ? (*fec == "rs" || *fec == "auto") : !silent) continue;
-    const std::string how = silent ? "without saying `fec`" : fmt::format("with fec {}", *fec);
+    const std::string how = silent ? "without a `fec` setting" : fmt::format("with fec {}", *fec);
     lines.add(to_text(port.speed) + how, port.name, line_of(port, fec.place),
               fmt::format("{} runs {} {}: PAM4 needs RS-FEC", port.interface->name, to_text(port.speed), how));
   }
@@ -107,9 +108,9 @@ void check_configured_link_shares(const CheckInput& input, Report& report) {
     const model::QosSpec& qos = *input.cluster().data_fabric_spec(port.fabric).qos;
     const std::int64_t share = port.config->dialect == config::Dialect::sonic ? *data.weight * 100 / sum : *data.weight;
     if (!qos.bandwidth_percent.from_file() || share + 5 >= *qos.bandwidth_percent) continue;
-    const std::string text = fmt::format("the lossless class is sure of {} % of a link, the cluster file asks for {} %",
+    const std::string text = fmt::format("the lossless class has {} % of a link guaranteed, the cluster file sets {} %",
                                          share, *qos.bandwidth_percent);
-    lines.add(text, port.name, place, text, {{qos.bandwidth_percent.place, "asked for here"}});
+    lines.add(text, port.name, place, text, {{qos.bandwidth_percent.place, "set here"}});
   }
   lines.report(report);
 }
@@ -161,7 +162,7 @@ void check_qos_drift(const CheckInput& input, Report& report) {
     std::vector<Finding::Related> related;
     for (const Difference& difference : differences) {
       texts.push_back(difference.text);
-      related.push_back({difference.wanted, "asked for here"});
+      related.push_back({difference.wanted, "set here"});
     }
     const std::string text = fmt::format("runs {}", fmt::join(texts, ", "));
     lines.add(text, port.name, line_of(port, differences[0].place), text, std::move(related));
@@ -203,8 +204,8 @@ void check_port_qos_consistency(const CheckInput& input, Report& report) {
     const LosslessPort& first = *least->second[0];
     const config::QueueQos& queue = first.qos->queues[static_cast<std::size_t>(first.queue)];
     lines.add(fmt::format("{} {}", host, speed.count()), name, line_of(first, queue.ecn_min.place),
-              fmt::format("{} marks or shares otherwise than other {} ports of {}", first.interface->name,
-                          host ? "server" : "switch", to_text(speed)));
+              fmt::format("{} has different ECN marking or link shares than other {} ports of {}",
+                          first.interface->name, host ? "server" : "switch", to_text(speed)));
   }
   lines.report(report);
 }
@@ -241,11 +242,11 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "QO080",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "802.3x pause is on beside priority flow control",
-       .reason = "A link pause stops every class at once, notifications and routing included; and most NICs turn "
-                 "priority flow control off while link pause is on.",
-       .source = "IEEE 802.1Qbb; container networking architecture for AI workloads: disable global pause",
-       .fix = "turn link pause off on both ends",
+       .title = "802.3x pause is enabled together with priority flow control",
+       .reason = "A link pause stops all classes at once, including notifications and routing; most NICs disable "
+                 "priority flow control while link pause is on.",
+       .source = "IEEE 802.1Qbb; Container Networking Architecture for AI Workloads (Patel): disable global pause",
+       .fix = "disable link pause on both ends",
        .example = {.file = "running/nic-template.yaml",
                    .from = "pauseFrames: {enabled: false}\n        ecn: {enabled: true, priority: 3}",
                    .to = "pauseFrames: {enabled: true}\n        ecn: {enabled: true, priority: 3}"},
@@ -253,10 +254,10 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "QO081",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
-       .title = "a switch port passes smaller frames than hosts send",
-       .reason = "RDMA does not fragment and does not ask: frames that do not fit are dropped without a word.",
-       .source = "container networking architecture for AI workloads: 9000 on VF, PF, switch ports and SVIs, validate "
-                 "end to end",
+       .title = "a switch port has a smaller MTU than hosts",
+       .reason = "RDMA neither fragments nor discovers the path MTU: frames that do not fit are dropped silently.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): 9000 on VF, PF, switch ports and SVIs, "
+                 "validate end to end",
        .fix = "raise the port's MTU to 9216",
        .example = {.file = kLeaf,
                    .from = "\"description\": \"train001 be1\", \"speed\": \"400000\", \"mtu\": \"9216\"",
@@ -266,8 +267,8 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "a PAM4 port runs without RS-FEC",
-       .reason = "PAM4 links make errors all the time and rely on correction. Without it the link stays down or loses "
-                 "packets.",
+       .reason = "PAM4 links have continuous bit errors and rely on error correction. Without it the link remains down "
+                 "or loses packets.",
        .source = "IEEE 802.3bs and 802.3ck; sonic-net/sonic-buildimage #23561: config_db lacks RS-FEC for PAM4 speeds",
        .fix = "set fec to rs",
        .example =
@@ -278,9 +279,9 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "QO083",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "link shares do not give the lossless class what was asked for",
-       .reason = "Under load every queue gets its share and no more. A lossless class with too small a share pauses "
-                 "its senders although the link has room; shares beyond 100 % are refused or scaled behind your back.",
+       .title = "link shares do not match the lossless class's configured share",
+       .reason = "Under load every queue gets only its share. A lossless class with too small a share pauses its "
+                 "senders although the link has capacity; shares above 100 % are rejected or scaled silently.",
        .source = "IEEE 802.1Qaz",
        .fix = "set the weights so that the lossless class gets `qos.bandwidth_percent`",
        .example = {.file = kLeaf,
@@ -290,10 +291,11 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "QO084",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
-       .title = "a switch runs other settings than the cluster file asks for",
-       .reason = "It works, but nobody planned it: the next rollout undoes it, and devices differ until then.",
-       .source = "requirement: configuration follows the description, drift is reported",
-       .fix = "bring the device back to the file, or write the new value into the file",
+       .title = "a switch's settings differ from the cluster file",
+       .reason = "The device works, but its settings are unplanned: the next rollout reverts them, and devices differ "
+                 "until then.",
+       .source = "configuration management: the cluster file is the desired state, drift is reported",
+       .fix = "restore the device to the value in the file, or write the new value into the file",
        .example = {.file = kLeaf,
                    .from = "\"green_drop_probability\": \"20\"",
                    .to = "\"green_drop_probability\": \"50\""},
@@ -301,10 +303,10 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "QO085",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
-       .title = "ports of one kind mark or share differently",
-       .reason = "Equal ports carry equal parts of a collective; the one that marks earlier or gets less makes all "
-                 "others wait.",
-       .source = "requirement: one profile for each role of a port",
+       .title = "ports of the same role have different ECN or scheduler settings",
+       .reason = "Ports of the same role carry equal parts of a collective; one that marks earlier or gets less "
+                 "bandwidth delays all others.",
+       .source = "configuration management: one profile per port role",
        .fix = "use one profile for all ports of the same role and speed",
        .example = {.file = kLeaf,
                    .from = "\"green_drop_probability\": \"20\"}\n  },\n  \"QUEUE\": {\n    \"Ethernet0|0\": "
@@ -320,12 +322,12 @@ std::vector<Rule> qos_port_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "QO086",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
-       .title = "a switch of a lossy fabric pauses",
-       .reason = "Frontend and out-of-band carry TCP, which expects drops to find its rate. Pauses there spread one "
-                 "slow client to every server of the leaf.",
-       .source = "container networking architecture for AI workloads: no PFC or ECN classes on the frontend, queues "
-                 "stay lossy",
-       .fix = "turn priority flow control off",
+       .title = "a switch of a lossy fabric has PFC enabled",
+       .reason = "Frontend and out-of-band carry TCP, which needs drops to adapt its rate. Pauses spread the effect of "
+                 "one slow client to every server of the leaf.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): no PFC or ECN classes on the frontend, "
+                 "queues remain lossy",
+       .fix = "disable priority flow control",
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "policy-map type network-qos LOSSLESS\n  class type network-qos c-8q-nq3\n    mtu 9216\n    "

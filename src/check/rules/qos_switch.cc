@@ -46,7 +46,7 @@ void check_pfc_without_pausing_class(const CheckInput& input, Report& report) {
     if (known.count(&interface) > 0 || !qos.pfc_mode.given() || *qos.pfc_mode != model::PfcMode::on) return;
     if (pauses_anything(qos)) return;
     lines.add(fmt::format("nothing {}", config.file), name_of(input, config), qos.pfc_mode.place,
-              fmt::format("{} has priority flow control on, but no class that pauses", interface.name));
+              fmt::format("{} has priority flow control enabled, but no class is configured to pause", interface.name));
   });
   lines.report(report);
 }
@@ -58,7 +58,7 @@ void check_configured_watchdog_enabled(const CheckInput& input, Report& report) 
                        const config::PortQos& qos) {
     if (known.count(&interface) > 0 || !qos.watchdog.on.given() || *qos.watchdog.on) return;
     lines.add(fmt::format("off {}", config.file), name_of(input, config), qos.watchdog.on.place,
-              fmt::format("the PFC watchdog is switched off at {}", interface.name));
+              fmt::format("the PFC watchdog is disabled at {}", interface.name));
   });
   lines.report(report);
 }
@@ -77,8 +77,9 @@ void check_ecn_threshold_reach(const CheckInput& input, Report& report) {
     if (queue.ecn_max.given() && *queue.ecn_max > most) {
       lines.add(
           port.name, queue.ecn_max.place,
-          fmt::format("marking of the data's queue is full only at {}, more than 16 times what {} carries in 20us",
-                      to_text(*queue.ecn_max), to_text(port.speed)));
+          fmt::format(
+              "marking of the data's queue reaches its maximum only at {}, more than 16 times what {} carries in 20us",
+              to_text(*queue.ecn_max), to_text(port.speed)));
     }
   }
   lines.report(report);
@@ -92,7 +93,7 @@ void check_configured_watchdog_speed(const CheckInput& input, Report& report) {
     const Duration rule = model::watchdog_times(model::QosSpec{}, port_count(input, port)).detection;
     if (detection.value.count() <= 4 * rule.count()) continue;
     lines.add(port.name, detection.place,
-              fmt::format("a stuck pause lasts {} before the watchdog acts; {} would do for its ports",
+              fmt::format("a stuck pause lasts {} before the watchdog acts; {} is sufficient for its ports",
                           to_text(*detection), to_text(rule)));
   }
   lines.report(report);
@@ -107,7 +108,7 @@ void check_unmarked_traffic_class(const CheckInput& input, Report& report) {
     const config::Setting<int>& group = port.qos->class_to_group[static_cast<std::size_t>(*entry)];
     if (!group.known() || *group < 0 || *group >= config::kClasses) continue;
     if (!is_on(port.qos->groups[static_cast<std::size_t>(*group)].lossless)) continue;
-    lines.add(port.name, entry.place, fmt::format("unmarked traffic (DSCP 0) rides the lossless class {}", *entry));
+    lines.add(port.name, entry.place, fmt::format("unmarked traffic (DSCP 0) is in the lossless class {}", *entry));
   }
   lines.report(report);
 }
@@ -119,11 +120,13 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO090",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "priority flow control is on and no class pauses",
-       .reason = "The mode of a port only allows pauses; which class may pause is said elsewhere (a network-qos policy "
-                 "on NX-OS). Without it every packet is droppable while the port reports that flow control is on.",
-       .source = "Cisco NX-OS QoS configuration guide: network-qos policies; enterprise AI architecture, Nexus example",
-       .fix = "bind a network-qos policy with `pause pfc-cos` for the lossless class, or turn the mode off",
+       .title = "priority flow control is enabled but no class pauses",
+       .reason =
+           "The mode of a port only allows pauses; the classes that pause are configured elsewhere (a network-qos "
+           "policy on NX-OS). Without it every packet can be dropped while the port reports flow control as on.",
+       .source = "Cisco NX-OS QoS configuration guide: network-qos policies; Building Enterprise AI Infrastructure "
+                 "(Pabba, 2026), Nexus example",
+       .fix = "bind a network-qos policy with `pause pfc-cos` for the lossless class, or disable the mode",
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "interface Ethernet1/48\n  priority-flow-control mode on\n"},
@@ -131,12 +134,11 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO091",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "the PFC watchdog is switched off",
-       .reason =
-           "A NIC that hangs sends pauses for ever; the watchdog is what keeps one of them from stopping the fabric.",
-       .source = "four-fabric hardening guide: enable the PFC watchdog; the Nexus example of the architecture guide "
-                 "turns it off",
-       .fix = "turn the watchdog on",
+       .title = "the PFC watchdog is disabled",
+       .reason = "A NIC that hangs sends pauses forever; the watchdog prevents it from stopping the fabric.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): enable the PFC watchdog; the Nexus "
+                 "example in Building Enterprise AI Infrastructure (Pabba, 2026) disables it",
+       .fix = "enable the watchdog",
        .example = {.file = "running/oob-leaf001.cfg",
                    .from = "",
                    .to = "interface Ethernet1/48\n  priority-flow-control watch-dog-interval off\n"},
@@ -144,12 +146,12 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO093",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "ECN thresholds are out of reach",
-       .reason = "Marking from an empty queue slows every sender down for nothing; marking that is full only beyond "
-                 "what the queue can hold leaves congestion to PFC.",
-       .source = "published thresholds lie between a fraction and ten times of the bandwidth-delay product (HPCC, "
-                 "SimAI, Cumulus, SONiC, Huawei)",
-       .fix = "start near 2 KB for each Gb/s and end near four times that",
+       .title = "ECN thresholds are out of range",
+       .reason = "Marking from an empty queue slows down every sender without need; marking that reaches its maximum "
+                 "only beyond the queue's capacity leaves congestion to PFC.",
+       .source = "published thresholds are between a fraction and ten times the bandwidth-delay product (HPCC, SimAI, "
+                 "Cumulus, SONiC, Huawei)",
+       .fix = "set the minimum near 2 KB per Gb/s and the maximum near four times that",
        .example = {.file = "running/be-train-u001-leaf1.json",
                    .from = "\"green_min_threshold\": \"800000\"",
                    .to = "\"green_min_threshold\": \"0\""},
@@ -157,9 +159,9 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO094",
        .severity = Severity::note,
        .needs = RuleNeeds::config,
-       .title = "the PFC watchdog is slow",
-       .reason = "While a pause is stuck, every sender that shares the path stands still; seconds of that end jobs.",
-       .source = "sonic-utilities, pfcwd start_default: 200 ms for each 32 ports",
+       .title = "the PFC watchdog acts too late",
+       .reason = "While a pause is stuck, every sender on the path is stopped; jobs fail after seconds of that.",
+       .source = "sonic-utilities, pfcwd start_default: 200 ms per 32 ports",
        .fix = "lower the detection time",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
                    .from = "qos pfc-watchdog robustness 2",
@@ -168,11 +170,11 @@ std::vector<Rule> qos_switch_rules() {  // NOLINT(readability-function-size): a 
       {.id = "QO095",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "unmarked traffic rides a lossless class",
-       .reason = "Best-effort traffic knows nothing of DCQCN: it fills the lossless queue and pauses RDMA senders that "
-                 "keep their rates.",
-       .source = "container networking architecture for AI workloads: PFC on the training class only",
-       .fix = "map DSCP 0 to a class that may drop",
+       .title = "unmarked traffic is in a lossless class",
+       .reason = "Best-effort traffic does not react to DCQCN: it fills the lossless queue and pauses RDMA senders "
+                 "that keep to their rates.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): PFC on the training class only",
+       .fix = "map DSCP 0 to a lossy class",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
                    .from = "dscp 34 switch-priority 4",
                    .to = "dscp 0,34 switch-priority 4"},

@@ -191,7 +191,7 @@ void check_traced_nic_class(const CheckInput& input, Report& report) {
     for (const config::NicConfig* nic : nics_of(input.config(), fabric)) {
       if (!nic->tos.known() || *nic->tos / 4 == dscp || !seen.insert(nic).second) continue;
       report.add(nic->name, nic->tos.place.known() ? nic->tos.place : nic->place,
-                 fmt::format("`{}` marks DSCP {} by itself, the lossless class of {} has DSCP {}", nic->name,
+                 fmt::format("`{}` marks DSCP {} by default, the lossless class of {} has DSCP {}", nic->name,
                              *nic->tos / 4, model::to_text(fabric), dscp));
     }
   }
@@ -235,10 +235,10 @@ void check_traced_job_marking(const CheckInput& input, Report& report) {
   }
   if (names.empty()) return;
   const std::string who = fold_hosts(names);
-  Finding& finding =
-      report.add(who, place,
-                 covered ? fmt::format("{}: NCCL asks for traffic class 0 and relies on the NIC's default", who)
-                         : fmt::format("{}: NCCL marks nothing, its traffic is best effort at the first switch", who));
+  Finding& finding = report.add(
+      who, place,
+      covered ? fmt::format("{}: NCCL uses traffic class 0 and depends on the NIC's default", who)
+              : fmt::format("{}: NCCL does not mark packets, its traffic is best effort at the first switch", who));
   if (covered) finding.severity = Severity::warning;
   for (const config::NicConfig* nic : nics) {
     finding.related.push_back({nic->tos.place.known() ? nic->tos.place : nic->place,
@@ -316,7 +316,7 @@ void check_traced_ecn(const CheckInput& input, Report& report) {
     const config::Setting<bool>& ecn = port.qos->queues[static_cast<std::size_t>(port.queue)].ecn;
     if (!ecn.known() || *ecn) return;
     lines.add(port.name, ecn.place.known() ? ecn.place : pauses,
-              fmt::format("queue {}, which pauses, does not mark", port.queue));
+              fmt::format("queue {}, which pauses, has no ECN marking", port.queue));
   });
 }
 
@@ -325,7 +325,7 @@ void check_traced_watchdog(const CheckInput& input, Report& report) {
   report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, Grouped& lines) {
     const config::Setting<bool>& watchdog = port.qos->watchdog.on;
     if (!watchdog.known() || *watchdog || watchdog.given()) return;  // QO091 tells of one that was switched off
-    lines.add(port.name, pauses, "the port pauses, and nothing ends a pause that never ends");
+    lines.add(port.name, pauses, "PFC is enabled on the port without a watchdog to end a stuck pause");
   });
 }
 void check_traced_pfc_negotiation(const CheckInput& input, Report& report) {
@@ -357,21 +357,21 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO030",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "a job marks its traffic for a class that switches drop",
-       .reason =
-           "The job, the NIC and the switch each look right; but the DSCP that the job writes leads to a class without "
-           "headroom. Under load its packets are dropped, and every collective waits for retransmission timeouts.",
+       .title = "a job marks its traffic for a lossy class",
+       .reason = "The settings of the job, the NIC and the switch are each valid; but the DSCP that the job sets is "
+                 "mapped to a class without headroom. Under load its packets are dropped, and every collective waits "
+                 "for retransmission timeouts.",
        .source = "NVIDIA/nccl #2383; IEEE 802.1Qbb",
        .fix = "set NCCL_IB_TC (UCX_IB_TRAFFIC_CLASS) to four times the lossless DSCP plus 2, or map its DSCP to the "
-              "lossless class on every switch of the way",
+              "lossless class on every switch of the path",
        .example = {.file = kJob, .from = kJobClass, .to = "                - {name: NCCL_IB_TC, value: \"66\"}\n"},
        .run = check_traced_job_class},
       {.id = "QO031",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "the NIC marks by default for a class that is not the lossless one",
-       .reason = "Whatever does not choose a traffic class itself leaves with the NIC's default: other libraries, "
-                 "queue pairs made on the GPU, storage. The operator's own default is ToS 0.",
+       .title = "the NIC's default mark is not in the lossless class",
+       .reason = "Traffic without an explicit traffic class uses the NIC's default: other libraries, queue pairs "
+                 "created on the GPU, storage. The operator's own default is ToS 0.",
        .source = "Mellanox/nic-configuration-operator README: roceOptimized defaults to ToS 0; NVIDIA/nccl #2383",
        .fix = "set `qos.tos` to four times the lossless DSCP plus 2, 106 for DSCP 26",
        .example = {.file = kNic, .from = "tos: 106 ", .to = "tos: 98 "},
@@ -379,9 +379,9 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO032",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "a switch puts the lossless DSCP into a lossy class",
-       .reason = "Jobs and NICs mark as agreed, but this switch sorts the DSCP into a class that has no headroom. "
-                 "SONiC's generic maps do so with every DSCP but 3 and 4.",
+       .title = "a switch maps the lossless DSCP to a lossy class",
+       .reason = "Jobs and NICs mark correctly, but this switch maps the DSCP to a class without headroom. SONiC's "
+                 "generic maps do so for every DSCP except 3 and 4.",
        .source = "sonic-net/sonic-buildimage qos_config.j2: DSCP 3 and 4 lossless, 26 in class 1",
        .fix = "map the DSCP to the lossless class on this switch",
        .example = {.file = kLeaf, .from = "\"26\": \"3\"", .to = "\"26\": \"1\""},
@@ -389,9 +389,9 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO033",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "NCCL is left at its default traffic class 0",
-       .reason = "NCCL marks nothing unless NCCL_IB_TC says so. A default in the NIC may stand in, but not for every "
-                 "kind of queue pair: those that NCCL makes on the GPU fell back to 0 and hung.",
+       .title = "NCCL uses its default traffic class 0",
+       .reason = "NCCL does not mark packets unless NCCL_IB_TC is set. A default in the NIC does not cover every kind "
+                 "of queue pair: those that NCCL creates on the GPU fell back to 0 and hung.",
        .source = "NVIDIA/nccl src/transport/net_ib: NCCL_IB_TC defaults to 0; NVIDIA/nccl #2383",
        .fix = "set NCCL_IB_TC in the job's environment or in nccl.conf",
        .example = {.file = kJob, .from = kJobClass, .to = ""},
@@ -400,7 +400,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
        .title = "lossless traffic is not ECN-capable",
-       .reason = "A traffic class is the whole byte: DSCP and two ECN bits. With 00 there, switches cannot mark the "
+       .reason = "A traffic class is the whole byte: DSCP and two ECN bits. With ECN bits 00 switches cannot mark the "
                  "packets, queues grow until they pause, and pauses spread.",
        .source = "RFC 3168 section 5; NCCL_IB_TC 106 = 26 x 4 + 2",
        .fix = "add 2 to the traffic class",
@@ -410,8 +410,8 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "the NIC classifies by PCP",
-       .reason = "Routed RoCE has no VLAN tag, so a NIC that trusts PCP puts everything on priority 0 and pauses "
-                 "nothing that matters.",
+       .reason = "Routed RoCE is untagged, so a NIC that trusts PCP maps everything to priority 0 and does not pause "
+                 "the lossless priority.",
        .source = "NVIDIA mlnx_qos manual: the default is pcp, RoCEv2 needs dscp",
        .fix = "set trust to dscp",
        .example = {.file = kNic,
@@ -421,18 +421,18 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO036",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "the NIC does not pause the priority of the lossless class",
-       .reason = "A NIC that does not obey pauses overruns its leaf's headroom; one that sends none drops what it "
-                 "cannot take.",
+       .title = "the NIC has no PFC on the priority of the lossless class",
+       .reason = "A NIC that ignores pauses overruns its leaf's headroom; one that sends none drops packets it cannot "
+                 "receive.",
        .source = "IEEE 802.1Qbb; Mellanox/nic-configuration-operator, `qos.pfc`",
-       .fix = "enable PFC on the NIC for the priority that the data's DSCP means, DSCP / 8",
+       .fix = "enable PFC on the NIC for the priority of the data's DSCP (DSCP / 8)",
        .example = {.file = kNic, .from = "pfc: \"0,0,0,1,0,0,0,0\"", .to = "pfc: \"0,0,0,0,0,0,0,0\""},
        .run = check_traced_nic_pfc},
       {.id = "QO037",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "a switch port classifies by PCP",
-       .reason = "Routed RoCE has no VLAN tag: the port takes every packet for priority 0.",
+       .reason = "Routed RoCE is untagged: the port maps every packet to priority 0.",
        .source = "IEEE 802.1Q; Cumulus Linux user guide: trust l3 for RoCE",
        .fix = "trust DSCP on the ports of the fabric",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
@@ -443,8 +443,8 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "a port that carries RDMA has no class maps",
-       .reason = "The port was left out when classes were set up. Everything that comes in there is class 0. SONiC's "
-                 "command line then accepts PFC settings for it and does nothing.",
+       .reason = "The port was omitted when classes were configured. All traffic received there is class 0. SONiC's "
+                 "CLI then accepts PFC settings for it without effect.",
        .source =
            "sonic-net/sonic-mgmt #25442: `config interface pfc priority` silently fails without a PORT_QOS_MAP entry",
        .fix = "bind the same maps to every port of the fabric",
@@ -454,8 +454,8 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "the lossless class has no headroom",
-       .reason = "A pause takes effect a cable's length later. Without headroom for what is still under way, a class "
-                 "with PFC drops like any other.",
+       .reason = "A pause takes effect only after the delay of the cable. Without headroom for the data in flight, a "
+                 "class with PFC drops packets like any other.",
        .source = "SONiC HLD, dynamic headroom calculation; IEEE 802.1Qbb annex",
        .fix = "map the class to a priority group with a lossless buffer profile",
        .example = {.file = kLeaf,
@@ -465,9 +465,9 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO040",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "nothing pauses on behalf of the lossless class",
-       .reason = "Its group has headroom, but no priority with PFC belongs to it: the buffer fills, nobody is told to "
-                 "stop, and packets are dropped.",
+       .title = "no priority with PFC belongs to the lossless class",
+       .reason = "Its priority group has headroom, but no priority with PFC belongs to it: the buffer fills, no sender "
+                 "is paused, and packets are dropped.",
        .source = "IEEE 802.1Qbb; SONiC PORT_QOS_MAP pfc_enable",
        .fix = "enable PFC on the priority of the lossless class, for its group and its queue",
        .example = {.file = kLeaf, .from = "\"ROCE\": {\"3\": \"3\"}", .to = "\"ROCE\": {\"3\": \"0\"}"},
@@ -476,8 +476,7 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::error,
        .needs = RuleNeeds::config,
        .title = "the two ends of a link pause different priorities",
-       .reason =
-           "The receiver asks for silence on one priority while the sender has the data on another. Nobody stops.",
+       .reason = "The receiver pauses one priority while the sender uses another for the data. No traffic stops.",
        .source = "IEEE 802.1Qbb: a pause frame names the priority",
        .fix = "use one priority for the class on every NIC and switch",
        .example = {.file = kNexus, .from = "pause pfc-cos 3", .to = "pause pfc-cos 4"},
@@ -485,9 +484,9 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO042",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "one direction is lossless, the other is not",
-       .reason = "Bandwidth tests send one way and look fine. Reads, acknowledgements and the other half of every "
-                 "collective take the lossy way back.",
+       .title = "only one direction is lossless",
+       .reason = "Bandwidth tests send in one direction and show no problem. Reads, acknowledgments and the other half "
+                 "of every collective use the lossy direction.",
        .source = "openucx/ucx #10325: traffic class applied in one direction only",
        .fix = "bind the same class maps to all ports of the switch",
        .example = {.file = kNexus,
@@ -498,9 +497,9 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO043",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "a switch rewrites the DSCP on the way",
-       .reason = "The next hop, and the NIC that answers, see another class than was sent. That works only as long as "
-                 "every later hop was told.",
+       .title = "a switch rewrites the DSCP",
+       .reason = "The next hop, and the NIC that replies, get a different class than was sent. This works only if "
+                 "every later hop is configured for it.",
        .source = "RFC 2474 section 4: a DSCP may be changed at a boundary",
        .fix = "do not rewrite between the hosts of one fabric",
        .example = {.file = "running/sto-train-u001-leaf1.nvue",
@@ -511,8 +510,8 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO044",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "the queue of the lossless class does not mark",
-       .reason = "Without marks senders go on at full rate until PFC stops them, and PFC stops others too.",
+       .title = "the queue of the lossless class has no ECN marking",
+       .reason = "Without marks senders continue at full rate until PFC pauses them, together with other traffic.",
        .source = "DCQCN (SIGCOMM 2015); sonic-net/sonic-buildimage #21891: no marks on the wire",
        .fix = "bind an ECN profile to the queue of the lossless class on every port",
        .example = {.file = kLeaf,
@@ -523,8 +522,8 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
        .title = "no PFC watchdog on lossless ports",
-       .reason = "A NIC that keeps pausing stops its leaf port, then the spines that feed it, then every server that "
-                 "sends there.",
+       .reason = "A NIC that keeps sending pauses stops its leaf port, then the spines that feed it, then every server "
+                 "that sends there.",
        .source = "RDMA over commodity Ethernet at scale (SIGCOMM 2016), section 4.3",
        .fix = "start the watchdog on every port with PFC",
        .example = {.file = kLeaf,
@@ -535,9 +534,9 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO046",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "a port leaves PFC to negotiation",
-       .reason = "In auto mode PFC comes up only when the NIC offers it by DCBX. Where it does not, the port is lossy "
-                 "and nobody is told.",
+       .title = "PFC of a port depends on negotiation",
+       .reason = "In auto mode PFC is active only if the NIC offers it by DCBX. Otherwise the port is lossy, without "
+                 "any warning.",
        .source = "AI networking from the ground up: leaving PFC in auto means occasional packet drops",
        .fix = "set priority-flow-control mode on",
        .example = {.file = kNexus, .from = "", .to = "interface Ethernet1/1\n  priority-flow-control mode auto\n"},
@@ -545,9 +544,9 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO047",
        .severity = Severity::error,
        .needs = RuleNeeds::config,
-       .title = "congestion notifications ride a class that can be paused",
-       .reason = "They report congestion to those who cause it. In a paused class they wait behind it. The operator's "
-                 "default DSCP of 4 is a lossless class to SONiC's generic maps.",
+       .title = "congestion notifications use a class that can be paused",
+       .reason = "They report congestion to its senders. In a paused class they are delayed by it. The operator's "
+                 "default DSCP of 4 is a lossless class in SONiC's generic maps.",
        .source =
            "DCQCN (SIGCOMM 2015), section 3; nic-configuration-operator CNP_DSCP 4, sonic-buildimage qos_config.j2",
        .fix = "mark notifications with a DSCP that every switch maps to a strict class without PFC, usually 48",
@@ -559,11 +558,11 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO048",
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
-       .title = "congestion notifications wait in a weighted queue",
-       .reason = "Each notification that is late lets its sender go on at full rate. They are tiny: a strict queue "
-                 "costs nothing.",
+       .title = "congestion notifications use a weighted queue",
+       .reason = "A delayed notification lets its sender continue at full rate. Notifications are small: a "
+                 "strict-priority queue for them costs almost no bandwidth.",
        .source = "Cumulus RoCE default and Juniper's validated design: notifications in a strict queue",
-       .fix = "put the queue of notifications on strict priority",
+       .fix = "use strict priority for the queue of notifications",
        .example =
            {.file = kNic,
             .from = "ecn: {enabled: true, priority: 3}\n    rawNvConfig:\n      - {name: CNP_DSCP_P1, value: \"48\"}",
@@ -573,10 +572,10 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
        .title = "the lossless class has strict priority",
-       .reason = "A collective fills its links for seconds. In a strict queue it starves routing, monitoring and "
-                 "everything else.",
+       .reason = "A collective fills its links for seconds. In a strict-priority queue it starves routing, monitoring "
+                 "and all other traffic.",
        .source = "IEEE 802.1Qaz; Cumulus RoCE default: 50 % for the lossless class, strict for notifications alone",
-       .fix = "give the lossless class a weight instead",
+       .fix = "use a weight for the lossless class instead",
        .example = {.file = kLeaf,
                    .from = "\"rdma\": {\"type\": \"DWRR\", \"weight\": \"60\"}",
                    .to = "\"rdma\": {\"type\": \"STRICT\"}"},
@@ -585,8 +584,8 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
        .severity = Severity::warning,
        .needs = RuleNeeds::config,
        .title = "the NIC does not react to congestion",
-       .reason =
-           "Switches mark and receivers notify, but this NIC does not slow down: only pauses do, and they hit others.",
+       .reason = "Switches mark and receivers notify, but this NIC does not slow down: only pauses stop it, and they "
+                 "affect other traffic.",
        .source = "DCQCN (SIGCOMM 2015); nic-configuration-operator `qos.ecn`",
        .fix = "enable ECN on the NIC for the priority of the lossless class",
        .example = {.file = kNic, .from = kNicEcn, .to = "ecn: {enabled: false, priority: 3}\n"},
@@ -594,11 +593,11 @@ std::vector<Rule> qos_trace_rules() {  // NOLINT(readability-function-size): a t
       {.id = "QO051",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
-       .title = "NCCL's control messages of a job ride best effort",
-       .reason = "The receiver's clear-to-send messages pace every transfer. In a lossy class they are the first to be "
-                 "dropped, and the data waits for a retransmission timeout.",
+       .title = "NCCL control messages of a job are best effort",
+       .reason = "The receiver's clear-to-send messages control every transfer. In a lossy class they are dropped "
+                 "first, and the data waits for a retransmission timeout.",
        .source = "NVIDIA/nccl net_ib: NCCL_IB_FIFO_TC, which follows NCCL_IB_TC when it is not set",
-       .fix = "leave NCCL_IB_FIFO_TC out, or give it the traffic class of the data or of the notifications",
+       .fix = "leave NCCL_IB_FIFO_TC unset, or set it to the traffic class of the data or of the notifications",
        .example = {.file = kJob,
                    .from = kJobClass,
                    .to = "                - {name: NCCL_IB_TC, value: \"106\"}\n                - {name: "

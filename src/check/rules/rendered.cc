@@ -23,7 +23,7 @@ std::string described(const render::Change& change) {
     case render::ChangeKind::removed:
       return fmt::format("`{}` is not part of the design", change.where);
     case render::ChangeKind::changed:
-      return fmt::format("`{}` is `{}`, the design says `{}`", change.where, change.before, change.after);
+      return fmt::format("`{}` is `{}`, the design has `{}`", change.where, change.before, change.after);
   }
   return {};
 }
@@ -39,7 +39,7 @@ class DriftSink : public render::FileSink {
     const auto found = tree_.files.find(file.path);
     if (found == tree_.files.end()) {
       report_.add(subject(file), {tree_.manifest, 0, 0},
-                  fmt::format("{}{} is missing: {} has nothing to read", tree_.folder, file.path, file.consumer));
+                  fmt::format("{}{} is missing: {} cannot be configured", tree_.folder, file.path, file.consumer));
       return;
     }
     const std::string_view old = input_.sources().text(found->second);
@@ -119,7 +119,7 @@ void check_rendered_completeness(const CheckInput& input, Report& report) {
     }
     if (missing == 0) continue;
     report.add(tree.folder, {tree.manifest, 0, 0},
-               fmt::format("{} {} of the manifest {} not there, {} first", missing, missing == 1 ? "file" : "files",
+               fmt::format("{} {} of the manifest {} missing, {} first", missing, missing == 1 ? "file" : "files",
                            missing == 1 ? "is" : "are", first));
   }
 }
@@ -131,21 +131,20 @@ std::vector<Rule> rendered_rules() {
       {.id = "RN001",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
-       .title = "a rendered file is not what the cluster file means",
-       .reason = "Someone changed it by hand, or the cluster file has changed since. The next render undoes the one, "
-                 "and devices do not yet have the other.",
-       .source = "configuration drift: intended against actual",
-       .fix = "bring the change into the cluster file, or render again",
+       .title = "a rendered file differs from the cluster file",
+       .reason = "The file was edited manually, or the cluster file has changed since. Re-rendering reverts the first, "
+                 "and devices do not have the second yet.",
+       .source = "configuration drift: desired compared with actual state",
+       .fix = "add the change to the cluster file, or re-render",
        .example = {.file = "rendered/haproxy/haproxy.cfg", .from = "balance leastconn", .to = "balance roundrobin"},
        .run = check_rendered_drift},
       {.id = "RN002",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
-       .title = "a rendered tree is not complete",
-       .reason =
-           "Half of a configuration is worse than none: what refers to the missing part fails when it is applied.",
-       .source = "a tree is complete or absent",
-       .fix = "render again",
+       .title = "a rendered tree is incomplete",
+       .reason = "Files that refer to a missing one fail when they are applied.",
+       .source = "weft render: a tree is written completely or not at all",
+       .fix = "re-render",
        .example = {.file = "rendered/manifest.json",
                    .from = "\"path\": \"haproxy/haproxy.cfg\"",
                    .to = "\"path\": \"haproxy/other.cfg\""},

@@ -43,7 +43,7 @@ void check_single_spine(const CheckInput& input, Report& report) {
     if (cut.empty()) continue;
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     report.at(fabric.spines, section(input, fabric.place), std::string(model::to_text(kind)),
-              fmt::format("without {} leaves of the {} fabric no longer reach each other", range_of(cluster, cut),
+              fmt::format("without {}, leaves of the {} fabric cannot reach each other", range_of(cluster, cut),
                           model::to_text(kind)));
   }
 }
@@ -57,7 +57,7 @@ void check_spine_count(const CheckInput& input, Report& report) {
     const std::uint32_t spines = spines_of(plan);
     if (spines < 2 || spines >= kSpinesForRoce) continue;
     report.at(fabric.spines, section(input, fabric.place), std::string(model::to_text(kind)),
-              fmt::format("{} spines: the loss of one takes {:.0f}% of a leaf's uplinks, of two {}", spines,
+              fmt::format("{} spines: the loss of one removes {:.0f}% of a leaf's uplinks, of two {}", spines,
                           input.failures().weakness(kind).uplink_share,
                           spines == 2 ? "all" : fmt::format("{:.0f}%", 200.0 / spines)));
   }
@@ -101,7 +101,7 @@ void check_server_leaf_count(const CheckInput& input, Report& report) {
         if (cluster.find_device(host) == servers.front()) place = cable.place;
       }
       report.add(range_of(cluster, servers), place,
-                 fmt::format("every link of {} to the {} fabric ends on one switch ({})",
+                 fmt::format("all links of {} to the {} fabric end on one switch ({})",
                              servers.size() == 1 ? "the server" : fmt::format("each of {} servers", servers.size()),
                              model::to_text(kind), model::text_of(cluster.fabric(kind).wiring)));
     }
@@ -124,7 +124,7 @@ void check_rack_dependents(const CheckInput& input, Report& report) {
   report.add(
       range_of(input.cluster(), ids), place,
       fmt::format(
-          "{} rack{} hold{} every leaf that some servers have: the loss of `{}` cuts off {} servers of other racks",
+          "{} rack{} contain{} all leaves of some servers: the loss of `{}` disconnects {} servers of other racks",
           racks.size(), racks.size() == 1 ? "" : "s", racks.size() == 1 ? "s" : "",
           input.cluster().rack(worst.rack).name, worst.servers));
 }
@@ -132,7 +132,7 @@ void check_rack_dependents(const CheckInput& input, Report& report) {
 void check_feed_count(const CheckInput& input, Report& report) {
   const model::SiteSpec& site = *input.spec().site;
   if (*site.feeds != 1) return;
-  report.at(site.feeds, section(input, site.place), "site", "the whole site hangs on one power feed");
+  report.at(site.feeds, section(input, site.place), "site", "the whole site depends on one power feed");
 }
 
 void check_feed_dependents(const CheckInput& input, Report& report) {
@@ -140,12 +140,11 @@ void check_feed_dependents(const CheckInput& input, Report& report) {
   if (*site.feeds < 2) return;
   for (const PowerWeakness& weak : input.failures().power().weak) {
     const model::DeviceGroup& group = input.cluster().groups()[weak.group];
-    report.at(
-        site.feeds, section(input, site.place), range_of(input.cluster(), weak.lost),
-        fmt::format(
-            "{} of {} devices of `{}` go down with a feed: they need {} of {} supplies and feed {} carries {} of them",
-            weak.lost.size(), group.count, group.name, weak.supplies.needed, weak.supplies.fitted, feed_name(weak.feed),
-            weak.on_feed));
+    report.at(site.feeds, section(input, site.place), range_of(input.cluster(), weak.lost),
+              fmt::format("{} of {} devices of `{}` fail with a feed: they need {} of {} power supplies and feed {} "
+                          "supplies {} of them",
+                          weak.lost.size(), group.count, group.name, weak.supplies.needed, weak.supplies.fitted,
+                          feed_name(weak.feed), weak.on_feed));
   }
 }
 
@@ -161,7 +160,7 @@ void check_rack_feed_count(const CheckInput& input, Report& report) {
             ? input.spec().pools.value[static_cast<std::size_t>(pool)].pdus_per_rack
             : site.pdus_per_rack;
     report.at(given, section(input, site.place), range_of(input.cluster(), ids),
-              fmt::format("{} rack{} {} one PDU, so one of {} feeds", ids.size(), ids.size() == 1 ? "" : "s",
+              fmt::format("{} rack{} {} one PDU, so they use one of {} feeds", ids.size(), ids.size() == 1 ? "" : "s",
                           ids.size() == 1 ? "has" : "have", *site.feeds));
   }
 }
@@ -187,10 +186,11 @@ void check_pdu_load_after_feed_loss(const CheckInput& input, Report& report) {
     if (cluster.rack(id).power > cluster.rack(worst).power) worst = id;
   }
   const model::Rack& rack = cluster.rack(worst);
-  report.at(site.rack_power, section(input, site.place), range_of(cluster, racks),
-            fmt::format("{} rack{} draw{} more than the PDUs on the other feeds carry when one fails: `{}` {} of {}",
-                        racks.size(), racks.size() == 1 ? "" : "s", racks.size() == 1 ? "s" : "", rack.name,
-                        about(rack.power), about(left_after_feed(input, rack))));
+  report.at(
+      site.rack_power, section(input, site.place), range_of(cluster, racks),
+      fmt::format("{} rack{} draw{} more than the PDUs on the remaining feeds supply when one fails: `{}` {} of {}",
+                  racks.size(), racks.size() == 1 ? "" : "s", racks.size() == 1 ? "s" : "", rack.name,
+                  about(rack.power), about(left_after_feed(input, rack))));
 }
 
 bool has_control(const CheckInput& input) { return !input.failures().control().members.empty(); }
@@ -213,7 +213,7 @@ void check_etcd_racks(const CheckInput& input, Report& report) {
                                                                 : section(input, spec.place);
   report.add(
       "control-plane", place,
-      fmt::format("{} of {} etcd members stand in rack `{}`; with it the quorum of {} is lost", control.most_in_rack,
+      fmt::format("{} of {} etcd members are in rack `{}`; its loss loses the quorum of {}", control.most_in_rack,
                   control.members.size(), input.cluster().rack(control.worst_rack).name, control.quorum));
 }
 
@@ -228,8 +228,7 @@ void check_etcd_servers(const CheckInput& input, Report& report) {
 void check_api_limits(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = *input.spec().control_plane;
   if (*control.api_limits || !runs_kubernetes(input.spec())) return;
-  report.at(control.api_limits, section(input, control.place), "control-plane",
-            "the API server takes any number of requests");
+  report.at(control.api_limits, section(input, control.place), "control-plane", "the API server has no request limits");
 }
 
 void check_ingress_replicas(const CheckInput& input, Report& report) {
@@ -244,7 +243,7 @@ void check_fabric_manager_count(const CheckInput& input, Report& report) {
     for (const model::ManagerSpec& manager : *input.cluster().data_fabric_spec(kind).managers) {
       if (*manager.count != 1) continue;
       report.at(manager.count, manager.place, manager.name->text,
-                fmt::format("`{}` alone manages the {} fabric", manager.name->text, model::to_text(kind)));
+                fmt::format("`{}` is the only manager of the {} fabric", manager.name->text, model::to_text(kind)));
     }
   }
 }
@@ -261,8 +260,9 @@ void check_failure_detection(const CheckInput& input, Report& report) {
     const model::FabricPlan& plan = input.cluster().fabric(kind);
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!plan.present || plan.network != model::NetworkKind::ethernet || *fabric.bfd) continue;
-    report.at(fabric.bfd, section(input, fabric.place), std::string(model::to_text(kind)),
-              fmt::format("the {} fabric finds a dead neighbour by BGP's hold time, not by BFD", model::to_text(kind)));
+    report.at(
+        fabric.bfd, section(input, fabric.place), std::string(model::to_text(kind)),
+        fmt::format("the {} fabric detects a failed neighbor by BGP's hold time instead of BFD", model::to_text(kind)));
   }
 }
 
@@ -272,8 +272,8 @@ void check_hash_seeds(const CheckInput& input, Report& report) {
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
     if (!plan.present || plan.tiers < 2 || plan.network != model::NetworkKind::ethernet || *fabric.hash_seeds) continue;
     report.at(fabric.hash_seeds, section(input, fabric.place), std::string(model::to_text(kind)),
-              fmt::format("leaves and spines of the {} fabric hash alike: after a failure flows crowd on part of the "
-                          "links that are left",
+              fmt::format("leaves and spines of the {} fabric use the same hash seed: after a failure flows use only "
+                          "part of the remaining links",
                           model::to_text(kind)));
   }
 }
@@ -285,28 +285,30 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
       {.id = "RE001",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "a single switch holds a fabric together",
-       .reason = "When it fails or is upgraded, leaves lose each other and every job that spans them ends.",
-       .source = "resiliency matrix: single switch failure, at least two spines with ECMP",
-       .fix = "set `spines` to 4 or more (2 at the least)",
+       .title = "a single switch connects a fabric",
+       .reason = "When it fails or is upgraded, leaves lose connectivity and every job that spans them fails.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: single switch failure, at "
+                 "least two spines with ECMP",
+       .fix = "set `spines` to 4 or more (at least 2)",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 1\n"},
        .run = check_single_spine},
       {.id = "RE002",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "fewer than four spines on a lossless fabric",
-       .reason = "With two spines a double failure together with congestion makes the fabric prone to PFC storms, and "
-                 "the loss of one takes half of the bandwidth.",
-       .source = "Juniper JVD for AI data centres: a minimum of 4 spines in each fabric",
+       .reason = "With two spines a double failure together with congestion can cause PFC storms, and the loss of one "
+                 "halves the bandwidth.",
+       .source = "Juniper JVD for AI data centers: a minimum of 4 spines in each fabric",
        .fix = "set `spines: 4`",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 2\n"},
        .run = check_spine_count},
       {.id = "RE003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "servers with one link to a fabric",
-       .reason = "A cable, an optic or a leaf takes them off that fabric altogether.",
-       .source = "resiliency matrix: servers dual-homed to separate leaves",
+       .title = "servers have one link to a fabric",
+       .reason = "The failure of a cable, an optic or a leaf disconnects them from that fabric.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: servers dual-homed to "
+                 "separate leaves",
        .fix = "give the pool two `links` or more to the fabric",
        .example = {.file = "pod16.yaml",
                    .from = "server: login-1u, count: 2}",
@@ -316,9 +318,10 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "all links of a server end on one switch",
-       .reason = "The loss of that one leaf takes them all: two cables to one switch are no redundancy.",
-       .source = "resiliency matrix: servers dual-homed to separate leaves",
-       .fix = "cable the links to different leaves: `wiring: rail-optimized`, `dual-tor` or `pairs`",
+       .reason = "The loss of that leaf disconnects the server: two cables to one switch are not redundant.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: servers dual-homed to "
+                 "separate leaves",
+       .fix = "connect the links to different leaves: `wiring: rail-optimized`, `dual-tor` or `pairs`",
        .example = {.file = "pod16.yaml",
                    .from = "",
                    .to = "\ncables:\n  - {from: \"login001:fe2\", to: \"fe-leaf001a:p50\"}\n"},
@@ -326,11 +329,11 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
       {.id = "RE005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a rack takes servers of other racks with it",
-       .reason = "Every leaf that those servers have stands in one rack: a breaker, a leak or a wrong cable there cuts "
-                 "them off although their own rack is well.",
-       .source =
-           "high availability of the control plane and fabrics: no two members of a pair in one rack or power domain",
+       .title = "the loss of a rack disconnects servers of other racks",
+       .reason = "All leaves of those servers are in one rack: a breaker trip, a coolant leak or a wrong cable there "
+                 "disconnects them although their own rack works.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), High Availability: no two members of a pair in "
+                 "one rack or power domain",
        .fix = "spread the leaves: more `site.service_racks`, or `switches: central`",
        .example = {.file = "pod16.yaml",
                    .from = "  service_rack_pdus: 3\n",
@@ -339,29 +342,32 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
       {.id = "RE006",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "one power feed",
-       .reason = "Its failure, or maintenance of what is above it, stops everything at once.",
-       .source = "resiliency matrix: power unit failure, dual supplies and N+1 PDUs",
-       .fix = "bring in a second feed (`site.feeds`)",
+       .title = "only one power feed",
+       .reason = "Its failure, or maintenance upstream, stops the whole site.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: power unit failure, dual "
+                 "supplies and N+1 PDUs",
+       .fix = "add a second feed (`site.feeds`)",
        .example = {.file = "pod16.yaml", .from = "  feeds: 3 ", .to = "  feeds: 1 "},
        .run = check_feed_count},
       {.id = "RE007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a feed takes servers down",
-       .reason = "Servers with six supplies that need four do not live on one of two feeds: what looks like A/B power "
-                 "is not.",
-       .source = "catalogue: supplies fitted and needed, as vendors state them (4+2 and 5+1, not 3+3)",
-       .fix = "use three feeds, servers with N+N supplies, or accept it with a suppression",
+       .title = "the loss of a feed stops servers",
+       .reason = "Servers with six power supplies that need four cannot run on one of two feeds: they have two feeds "
+                 "without redundancy.",
+       .source = "weft catalog: power supplies fitted and needed, from vendor data sheets (4+2 and 5+1, not 3+3)",
+       .fix = "use three feeds, servers with N+N power supplies, or accept the finding with a suppression",
        .example = {.file = "pod16.yaml", .from = "  feeds: 3 ", .to = "  feeds: 2 "},
        .run = check_feed_dependents},
       {.id = "RE008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "racks on one feed",
-       .reason = "The site has more feeds, these racks do not use them: both supplies of every device hang on one.",
-       .source = "resiliency matrix: dual supplies and N+1 PDUs in each rack",
-       .fix = "give each rack a PDU for every feed",
+       .title = "racks are connected to one feed",
+       .reason = "The site has more feeds, but these racks do not use them: all power supplies of every device are on "
+                 "one feed.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: dual supplies and N+1 PDUs "
+                 "in each rack",
+       .fix = "give each rack one PDU per feed",
        .example = {.file = "pod16.yaml", .from = "  service_rack_pdus: 3\n", .to = "  service_rack_pdus: 1\n"},
        .run = check_rack_feed_count},
       {.id = "RE009",
@@ -369,18 +375,18 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .needs = RuleNeeds::design,
        .title = "racks overload their PDUs when a feed fails",
        .reason =
-           "The load of the dead feed moves to the others; breakers trip one after the other and the rack goes dark.",
-       .source = "NFPA 70 and vendors' practice: size each PDU for the load with one feed lost",
-       .fix = "larger or more PDUs, fewer servers a rack, or no `rack_power` beyond what is left",
+           "The load of the failed feed moves to the others; their breakers trip in sequence and the rack loses power.",
+       .source = "NFPA 70 and vendor guidance: size each PDU for the load with one feed lost",
+       .fix = "use larger or more PDUs, fewer servers per rack, or limit `rack_power` to the remaining capacity",
        .example = {.file = "pod16.yaml", .from = "  pdu: pdu-35kw\n", .to = "  pdu: pdu-7kw-1ph\n  rack_power: 40kW\n"},
        .run = check_pdu_load_after_feed_loss},
       {.id = "RE010",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "fewer than three etcd members",
-       .reason = "A quorum is more than half: one or two members survive no loss at all.",
-       .source =
-           "resiliency matrix: three etcd members in separate fault domains; etcd documentation, failure tolerance",
+       .reason = "A quorum is more than half: one or two members do not tolerate any loss.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: three etcd members in "
+                 "separate fault domains; etcd documentation, failure tolerance",
        .fix = "set `control_plane.etcd_members: 3`",
        .example = {.file = "pod16.yaml", .from = "etcd_members: 3", .to = "etcd_members: 1"},
        .run = check_etcd_member_count},
@@ -388,9 +394,10 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "the loss of one rack loses the etcd quorum",
-       .reason = "Three members in two racks survive the loss of one rack only if it is the right one.",
-       .source = "high availability of the control plane: no two members in one rack or power domain",
-       .fix = "put the members into racks of their own (`site.service_racks: 3` or more)",
+       .reason = "Three members in two racks tolerate the loss of only one of the two racks.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), High Availability: no two members in one rack "
+                 "or power domain",
+       .fix = "put the members into separate racks (`site.service_racks: 3` or more)",
        .example = {.file = "pod16.yaml",
                    .from = "  service_rack_pdus: 3\n",
                    .to = "  service_rack_pdus: 3\n  service_racks: 2\n"},
@@ -399,19 +406,21 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "the control plane runs on GPU servers",
-       .reason = "etcd needs steady disk latency; a job that fills the node delays heartbeats, and leaders change "
-                 "cluster-wide. GPU servers also fail most often.",
-       .source = "resiliency matrix: separate pool for the control plane; etcd documentation, disks",
-       .fix = "give it a pool with `role: infrastructure`",
+       .reason = "etcd needs low and stable disk latency; a job that saturates the node delays heartbeats and causes "
+                 "leader changes. GPU servers also have the highest failure rates.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: separate pool for the "
+                 "control plane; etcd documentation, disks",
+       .fix = "use a pool with `role: infrastructure`",
        .example = {.file = "pod16.yaml", .from = "pool: infra, etcd_members", .to = "pool: infer, etcd_members"},
        .run = check_etcd_servers},
       {.id = "RE013",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "the API server is not limited",
-       .reason = "One client in a loop, or thousands of pods that start together, keep everyone else out, schedulers "
-                 "included.",
-       .source = "resiliency matrix: API server overload; Kubernetes API priority and fairness",
+       .title = "the API server has no request limits",
+       .reason = "One client in a loop, or thousands of pods that start together, block all other clients, including "
+                 "schedulers.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: API server overload; "
+                 "Kubernetes API priority and fairness",
        .fix = "set `control_plane.api_limits: true`",
        .example = {.file = "pod16.yaml",
                    .from = "ingress_replicas: 2}",
@@ -420,18 +429,19 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
       {.id = "RE014",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "one ingress replica",
-       .reason = "Its crash, or the drain of its node, cuts every user off until it is up again.",
-       .source = "resiliency matrix: ingress pod crash, several replicas and a disruption budget",
+       .title = "only one ingress replica",
+       .reason = "Its crash, or a drain of its node, disconnects every user until it restarts.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: ingress pod crash, several "
+                 "replicas and a disruption budget",
        .fix = "set `control_plane.ingress_replicas: 2` or more",
        .example = {.file = "pod16.yaml", .from = "ingress_replicas: 2}", .to = "ingress_replicas: 1}"},
        .run = check_ingress_replicas},
       {.id = "RE015",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "one fabric manager",
-       .reason = "Without it routes are not computed anew: the next link that fails stays a hole in the fabric.",
-       .source = "NVIDIA UFM documentation, high availability: two managers that fail over",
+       .title = "only one fabric manager",
+       .reason = "Without it routes are not recomputed: the next link failure is not routed around.",
+       .source = "NVIDIA UFM documentation, high availability: two managers with failover",
        .fix = "set `count: 2` on the manager",
        .example = {.file = "pod16.yaml",
                    .from = "    spines: 4\n",
@@ -441,29 +451,30 @@ std::vector<Rule> resilience_site_rules() {  // NOLINT(readability-function-size
       {.id = "RE016",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "one login server",
-       .reason = "While it is down nobody submits, watches or stops a job.",
-       .source = "life of an AI job: submission starts on a login node",
+       .title = "only one login server",
+       .reason = "While it is down, users cannot submit, monitor or cancel jobs.",
+       .source = "Life of an AI Job in Fabric: submission starts on a login node",
        .fix = "add a second login server",
        .example = {.file = "pod16.yaml", .from = "server: login-1u, count: 2}", .to = "server: login-1u, count: 1}"},
        .run = check_login_server_count},
       {.id = "RE017",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "dead neighbours are found slowly",
-       .reason = "BGP's hold time is seconds to minutes; collectives time out before traffic moves. BFD finds the loss "
-                 "in well under a second.",
-       .source = "resiliency matrix: ECMP reroutes in less than 1 s; RFC 5880",
+       .title = "failed neighbors are detected slowly",
+       .reason = "BGP's hold time is seconds to minutes; collectives time out before traffic is rerouted. BFD detects "
+                 "the failure in less than a second.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Resiliency Matrix: ECMP reroutes in less than 1 "
+                 "s; RFC 5880",
        .fix = "set `bfd: true`",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 4\n    bfd: false\n"},
        .run = check_failure_detection},
       {.id = "RE018",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "every tier hashes alike",
-       .reason = "With one seed a spine repeats the leaf's choice, so part of its links stays idle (hash "
-                 "polarisation); after a failure what is left is used even less evenly.",
-       .source = "vendors' ECMP guides: seed by tier; RDMA over Ethernet at scale (SIGCOMM 2024)",
+       .title = "all tiers use the same hash seed",
+       .reason = "With the same seed a spine repeats the leaf's choice, so part of its links are idle (hash "
+                 "polarization); after a failure the remaining links are used even less evenly.",
+       .source = "vendor ECMP guides: different seed per tier; RDMA over Ethernet at scale (SIGCOMM 2024)",
        .fix = "set `hash_seeds: true`",
        .example = {.file = "pod16.yaml", .from = "    spines: 4\n", .to = "    spines: 4\n    hash_seeds: false\n"},
        .run = check_hash_seeds},

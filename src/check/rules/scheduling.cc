@@ -14,7 +14,7 @@ void check_tenant_quota(const CheckInput& input, Report& report) {
     const model::QuotaSpec& quota = tenant.quota.value;
     if (quota.gpus.has_value() || !quota.mig->empty()) continue;
     report.at(tenant.quota, tenant.place, tenant.name->text,
-              fmt::format("tenant `{}` has no quota of GPUs", tenant.name->text));
+              fmt::format("tenant `{}` has no GPU quota", tenant.name->text));
   }
 }
 
@@ -47,7 +47,7 @@ void check_quota_size(const CheckInput& input, Report& report) {
     const model::QuotaSpec& quota = tenant.quota.value;
     const auto complain = [&](const SourceLocation& place, const std::string& wanted, const std::string& there) {
       report.add(tenant.name->text, place,
-                 fmt::format("tenant `{}` may hold {}; there are {}", tenant.name->text, wanted, there));
+                 fmt::format("tenant `{}` has a quota of {}; the cluster has {}", tenant.name->text, wanted, there));
     };
     if (quota.gpus.has_value() && quota.gpus.value > stock.gpus) {
       complain(quota.gpus.place, fmt::format("{} GPUs", quota.gpus.value), std::to_string(stock.gpus));
@@ -70,8 +70,8 @@ void check_mig_quota_size(const CheckInput& input, Report& report) {
       const std::int64_t there = mig_instances(input.cluster(), profile);
       if (there == 0 || count.value <= there) continue;
       report.add(tenant.name->text, count.place,
-                 fmt::format("tenant `{}` may hold {} instances of {}; there are {}", tenant.name->text, count.value,
-                             profile, there));
+                 fmt::format("tenant `{}` has a quota of {} instances of {}; the cluster has {}", tenant.name->text,
+                             count.value, profile, there));
     }
   }
 }
@@ -81,7 +81,7 @@ void check_mig_quota_profile(const CheckInput& input, Report& report) {
     for (const auto& [profile, count] : tenant.quota->mig.value) {
       if (count.value == 0 || mig_instances(input.cluster(), profile) > 0) continue;
       report.add(tenant.name->text, count.place,
-                 fmt::format("tenant `{}` has a quota of {}, which no pool offers", tenant.name->text, profile));
+                 fmt::format("tenant `{}` has a quota of {}, which no pool provides", tenant.name->text, profile));
     }
   }
 }
@@ -97,7 +97,7 @@ void check_partition_workloads(const CheckInput& input, Report& report) {
     }
     if (!training || !inference) continue;
     report.at(partition.pools, partition.place, partition.name->text,
-              fmt::format("partition `{}` holds training and inference pools", partition.name->text));
+              fmt::format("partition `{}` contains training and inference pools", partition.name->text));
   }
 }
 
@@ -106,7 +106,7 @@ void check_pool_taints(const CheckInput& input, Report& report) {
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (!is_gpu_pool(pool) || !pool.taints->empty()) continue;
     report.at(pool.taints, pool.place, pool.name->text,
-              fmt::format("GPU pool `{}` has no taint: any pod may land on it", pool.name->text));
+              fmt::format("GPU pool `{}` has no taint: any pod can be scheduled on it", pool.name->text));
   }
 }
 
@@ -118,8 +118,8 @@ void check_pool_taint_overlap(const CheckInput& input, Report& report) {
       if (inference.role.value != model::PoolRole::inference || inference.taints.value != training.taints.value)
         continue;
       report.at(inference.taints, inference.place, inference.name->text,
-                fmt::format("`{}` and `{}` have the same taints: jobs of one tolerate the other", training.name->text,
-                            inference.name->text));
+                fmt::format("`{}` and `{}` have the same taints: pods that tolerate one tolerate the other",
+                            training.name->text, inference.name->text));
     }
   }
 }
@@ -131,8 +131,8 @@ void check_gpu_allocator(const CheckInput& input, Report& report) {
       control.allocator.value == model::Allocator::kubernetes && !runs_kubernetes(input.spec());
   if (!slurm_missing && !kubernetes_missing) return;
   report.at(control.allocator, control.place, "control plane",
-            fmt::format("{} is to own the GPUs, but only {} runs", slurm_missing ? "Slurm" : "Kubernetes",
-                        slurm_missing ? "Kubernetes" : "Slurm"));
+            fmt::format("{} is configured to allocate the GPUs, but only {} runs",
+                        slurm_missing ? "Slurm" : "Kubernetes", slurm_missing ? "Kubernetes" : "Slurm"));
 }
 
 void check_priority_order(const CheckInput& input, Report& report) {
@@ -141,8 +141,8 @@ void check_priority_order(const CheckInput& input, Report& report) {
     for (const model::PrioritySpec& other : input.spec().priorities.value) {
       if (!other.preemptible.value || other.value.value < fixed.value.value) continue;
       report.at(other.value, other.place, other.name->text,
-                fmt::format("batch class `{}` ({}) is not below `{}` ({}), which may not be preempted",
-                            other.name->text, other.value.value, fixed.name->text, fixed.value.value));
+                fmt::format("batch class `{}` ({}) is not below `{}` ({}), which is not preemptible", other.name->text,
+                            other.value.value, fixed.name->text, fixed.value.value));
     }
   }
 }
@@ -186,7 +186,7 @@ void check_partition_constraints(const CheckInput& input, Report& report) {
       }
       if (fit == all) continue;
       report.at(partition.constraints, partition.place, partition.name->text,
-                fmt::format("jobs of `{}` must ask for `{}`, which {} of its {} hosts have", partition.name->text,
+                fmt::format("jobs of `{}` require `{}`, which {} of its {} hosts have", partition.name->text,
                             constraint, fit, all));
     }
   }
@@ -201,7 +201,7 @@ void check_container_gpu_limit(const CheckInput& input, Report& report) {
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     if (most == 0 || tenant.gpus_per_container.value <= most) continue;
     report.at(tenant.gpus_per_container, tenant.place, tenant.name->text,
-              fmt::format("a container of `{}` may ask for {} GPUs; no server has more than {}", tenant.name->text,
+              fmt::format("a container of `{}` may request {} GPUs; the largest server has {}", tenant.name->text,
                           tenant.gpus_per_container.value, most));
   }
 }
@@ -210,7 +210,7 @@ void check_training_pods_per_node(const CheckInput& input, Report& report) {
   for (const model::PoolSpec& pool : input.spec().pools.value) {
     if (pool.role.value != model::PoolRole::training || pool.pods_per_node.value <= 1) continue;
     report.at(pool.pods_per_node, pool.place, pool.name->text,
-              fmt::format("{} training pods a node in `{}`: each needs virtual functions of its own",
+              fmt::format("{} training pods per node in `{}`: each needs its own virtual functions",
                           pool.pods_per_node.value, pool.name->text));
   }
 }
@@ -219,7 +219,7 @@ void check_node_feature_discovery(const CheckInput& input, Report& report) {
   const model::ControlPlaneSpec& control = input.spec().control_plane.value;
   if (!runs_kubernetes(input.spec()) || control.node_feature_discovery.value) return;
   report.at(control.node_feature_discovery, control.place, "control plane",
-            "nodes are not labelled with their hardware: scheduling is blind");
+            "nodes have no hardware labels: the scheduler cannot select nodes by hardware");
 }
 
 void check_service_priority(const CheckInput& input, Report& report) {
@@ -246,7 +246,7 @@ void check_quota_completeness(const CheckInput& input, Report& report) {
     need(quota.storage.has_value(), "storage");
     if (missing.empty()) continue;
     report.at(tenant.quota, tenant.place, tenant.name->text,
-              fmt::format("the quota of `{}` leaves open: {}", tenant.name->text, missing));
+              fmt::format("the quota of `{}` does not limit: {}", tenant.name->text, missing));
   }
 }
 
@@ -259,7 +259,7 @@ void check_taint_effect(const CheckInput& input, Report& report) {
     });
     if (hard) continue;
     report.at(pool.taints, pool.place, pool.name->text,
-              fmt::format("taints of `{}` only ask pods to stay away", pool.name->text));
+              fmt::format("taints of `{}` are PreferNoSchedule only", pool.name->text));
   }
 }
 
@@ -280,7 +280,7 @@ void check_empty_quota(const CheckInput& input, Report& report) {
     look(quota.gpus.has_value() && quota.gpus.value == 0 && quota.mig->empty(), quota.gpus.place, "gpus");
     for (const auto& [profile, count] : quota.mig.value) look(count.value == 0, count.place, "mig");
     if (zero.empty()) continue;
-    report.add(tenant.name->text, place, fmt::format("tenant `{}` may hold none of: {}", tenant.name->text, zero));
+    report.add(tenant.name->text, place, fmt::format("tenant `{}` has a quota of 0 for: {}", tenant.name->text, zero));
   }
 }
 
@@ -292,8 +292,8 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a tenant has no quota",
-       .reason = "One team's batch can then take every GPU and starve another's production service.",
-       .source = "enterprise AI architecture, resource quotas for multi-tenancy",
+       .reason = "One team's batch jobs can use every GPU and starve another team's production service.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), resource quotas for multi-tenancy",
        .fix = "set `tenants[].quota.gpus` or `.mig`",
        .example = {.file = "pod16.yaml",
                    .from = "    quota: {gpus: 96, cpus: 2048, memory: 16TB, storage: 200TB, volume_claims: 20}\n",
@@ -303,16 +303,16 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a quota is larger than the cluster",
-       .reason = "A limit that can never be reached limits nothing.",
+       .reason = "A limit above the cluster's capacity has no effect.",
        .source = "kubernetes-sigs/kueue issues 4329 and 3887: admitted quota that cannot be placed",
-       .fix = "lower the quota to what the tenant may really hold",
+       .fix = "lower the quota to the intended limit",
        .example = {.file = "pod16.yaml", .from = "quota: {gpus: 96,", .to = "quota: {gpus: 9600,"},
        .run = check_quota_size},
       {.id = "SC003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a MIG quota is larger than what exists",
-       .reason = "Jobs within their quota then wait for slices that do not exist.",
+       .reason = "Jobs within their quota wait for slices that do not exist.",
        .source = "kubernetes-sigs/kueue issue 4329: admitted quota that cannot be placed",
        .fix = "lower the quota or add instances to a pool's `mig`",
        .example = {.file = "pod16.yaml", .from = "mig: {1g.10gb: 56}", .to = "mig: {1g.10gb: 5600}"},
@@ -321,8 +321,8 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "a quota names a MIG profile that no pool has",
-       .reason = "Every job that asks for it stays pending for ever.",
-       .source = "enterprise AI architecture, MIG profiles and quotas",
+       .reason = "Every job that requests it remains pending.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), MIG profiles and quotas",
        .fix = "use a profile of a pool's `mig`",
        .example = {.file = "pod16.yaml", .from = "mig: {1g.10gb: 56}", .to = "mig: {2g.20gb: 12}"},
        .run = check_mig_quota_profile},
@@ -330,10 +330,11 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "training and inference share a partition",
-       .reason = "A training job that lands on an inference node disturbs both; they need other limits, priorities and "
-                 "MIG layouts.",
-       .source = "common mistakes of enterprise teams: not separating inference and training pools",
-       .fix = "make a partition for each",
+       .reason =
+           "A training job on an inference node affects both; they need different limits, priorities and MIG layouts.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: not separating inference "
+                 "and training pools",
+       .fix = "create one partition for each",
        .example = {.file = "pod16.yaml",
                    .from = "pools: [train], time_limit",
                    .to = "pools: [train, infer], time_limit"},
@@ -342,18 +343,18 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a GPU pool has no taint",
-       .reason = "Pods without a GPU fill the most expensive nodes, and training lands on inference nodes.",
-       .source = "enterprise AI architecture: taints and tolerations are not optional",
-       .fix = "set `taints: [\"nvidia.com/gpu=training:NoSchedule\"]` or the like",
+       .reason = "Pods without GPUs occupy the most expensive nodes, and training runs on inference nodes.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): taints and tolerations are not optional",
+       .fix = "set `taints: [\"nvidia.com/gpu=training:NoSchedule\"]` or similar",
        .example = {.file = "pod16.yaml", .from = "    taints: [\"nvidia.com/gpu=training:NoSchedule\"]\n", .to = ""},
        .run = check_pool_taints},
       {.id = "SC007",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "training and inference pools have the same taint",
-       .reason = "A toleration for one is a toleration for the other: the pools are apart on paper only.",
-       .source = "enterprise AI architecture: nvidia.com/gpu=training and =inference",
-       .fix = "give each role a value of its own",
+       .reason = "A toleration for one also applies to the other: the pools are not separated.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026): nvidia.com/gpu=training and =inference",
+       .fix = "use a different taint value per role",
        .example = {.file = "pod16.yaml",
                    .from = "nvidia.com/gpu=training:NoSchedule",
                    .to = "nvidia.com/gpu=inference:NoSchedule"},
@@ -361,10 +362,11 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
       {.id = "SC008",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "the owner of the GPUs does not run",
-       .reason = "GPUs need one source of truth. When the named allocator is not there, the other one hands them out "
-                 "without anyone's accounting.",
-       .source = "AI cluster architecture guide, pitfalls: Kubernetes and Slurm double-scheduling GPUs",
+       .title = "the GPU allocator does not run",
+       .reason =
+           "GPUs need one allocator. If the configured one does not run, the other allocates them without accounting.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), common pitfalls: Kubernetes and "
+                 "Slurm double-scheduling GPUs",
        .fix = "set `control_plane.allocator` to a scheduler that `kind` includes",
        .example = {.file = "pod16.yaml",
                    .from = "control_plane: {kind: both,",
@@ -373,9 +375,11 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
       {.id = "SC009",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "batch is not below inference",
-       .reason = "Preemption goes by value: a batch class at or above the inference class is never asked to give way.",
-       .source = "enterprise AI architecture, priority classes: inference 1000000, training 500000, batch 100000",
+       .title = "a batch class is not below the inference class",
+       .reason =
+           "Preemption follows the value: a batch class at or above the inference class is never preempted for it.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), priority classes: inference 1000000, training "
+                 "500000, batch 100000",
        .fix = "lower its `value`",
        .example = {.file = "pod16.yaml",
                    .from = "name: training-high, value: 500000",
@@ -385,8 +389,9 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a training partition has no time limit",
-       .reason = "Backfill needs to know when jobs end; without a limit nothing can be started in the gaps.",
-       .source = "Slurm backfill documentation; AI cluster architecture guide: backfill against fragmentation",
+       .reason = "Backfill needs the end time of jobs; without a limit no job can be started in the gaps.",
+       .source = "Slurm backfill documentation; AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS): "
+                 "backfill against fragmentation",
        .fix = "set `time_limit`",
        .example = {.file = "pod16.yaml", .from = "pools: [train], time_limit: 7d, ", .to = "pools: [train], "},
        .run = check_partition_time_limit},
@@ -394,9 +399,10 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "constraints fragment a partition",
-       .reason = "Jobs wait for the few hosts with the label while equal hosts stand idle.",
-       .source = "AI cluster architecture guide, pitfalls: fragmentation from overly specific constraints",
-       .fix = "drop the constraint, or label every host of the partition",
+       .reason = "Jobs wait for the few hosts with the label while equivalent hosts are idle.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), pitfalls: fragmentation from "
+                 "overly specific constraints",
+       .fix = "remove the constraint, or label every host of the partition",
        .example = {.file = "pod16.yaml",
                    .from = "pools: [train], time_limit",
                    .to = "pools: [train], constraints: [\"stepping=b1\"], time_limit"},
@@ -404,10 +410,10 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
       {.id = "SC012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a container may ask for more GPUs than a server has",
-       .reason = "Such a pod stays pending for ever, with a message about no single node.",
-       .source = "enterprise AI architecture, limit ranges",
-       .fix = "set `gpus_per_container` to the GPUs of a server at most",
+       .title = "a container may request more GPUs than a server has",
+       .reason = "Such a pod remains pending because no single node has enough GPUs.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), limit ranges",
+       .fix = "set `gpus_per_container` to at most the GPUs of a server",
        .example = {.file = "pod16.yaml",
                    .from = "    partitions: [train]\n",
                    .to = "    partitions: [train]\n    gpus_per_container: 16\n"},
@@ -416,8 +422,9 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::note,
        .needs = RuleNeeds::design,
        .title = "several training pods share a node",
-       .reason = "Each pod needs VFs, addresses and rank mapping of its own; one pod a node keeps large jobs simple.",
-       .source = "container networking architecture for AI workloads, Kubernetes sizing: one training pod a node",
+       .reason = "Each pod needs its own VFs, addresses and rank mapping; one pod per node is simpler for large jobs.",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), Kubernetes sizing: one training pod per node",
        .fix = "set `pods_per_node: 1` unless jobs are small",
        .example = {.file = "pod16.yaml", .from = "    spares: 1\n", .to = "    spares: 1\n    pods_per_node: 8\n"},
        .run = check_training_pods_per_node},
@@ -425,8 +432,9 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "node feature discovery is off",
-       .reason = "Without labels for GPU model, driver, RDMA and NUMA, GPU-aware scheduling is a coin flip.",
-       .source = "common mistakes of enterprise teams: skipping NFD",
+       .reason =
+           "Without labels for GPU model, driver, RDMA and NUMA, the scheduler places GPU jobs on arbitrary nodes.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: skipping NFD",
        .fix = "set `control_plane.node_feature_discovery: true`",
        .example = {.file = "pod16.yaml",
                    .from = "allocator: slurm,",
@@ -436,19 +444,20 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a service has no priority class",
-       .reason = "It competes with batch on equal terms and is the first to wait after a failure.",
-       .source = "enterprise AI architecture, priority classes",
+       .reason = "It has the same priority as batch jobs and is restarted after them when a failure reduces capacity.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), priority classes",
        .fix = "set `priority` to a class with `preemptible: false`",
        .example = {.file = "pod16.yaml", .from = "     priority: inference-critical, timeout", .to = "     timeout"},
        .run = check_service_priority},
       {.id = "SC016",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "a quota is not complete",
+       .title = "a quota is incomplete",
        .reason =
-           "GPUs are not the only thing that runs out: one data loader without a memory or storage limit stops a node.",
-       .source = "enterprise AI architecture, resource quotas: GPU, memory, CPU, storage, claims",
-       .fix = "set cpus, memory and storage, too",
+           "GPUs are not the only limited resource: one data loader without a memory or storage limit can stop a node.",
+       .source =
+           "Building Enterprise AI Infrastructure (Pabba, 2026), resource quotas: GPU, memory, CPU, storage, claims",
+       .fix = "also set cpus, memory and storage",
        .example = {.file = "pod16.yaml",
                    .from = "quota: {gpus: 96, cpus: 2048, memory: 16TB, storage: 200TB,",
                    .to = "quota: {gpus: 96, cpus: 2048,"},
@@ -456,8 +465,9 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
       {.id = "SC017",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a taint keeps nobody away",
-       .reason = "PreferNoSchedule is a wish: when other nodes are full, any pod lands on the GPUs.",
+       .title = "a taint does not exclude pods",
+       .reason = "PreferNoSchedule is only a preference: when other nodes are full, any pod can be scheduled on the "
+                 "GPU nodes.",
        .source = "Kubernetes documentation, taints and tolerations",
        .fix = "use the effect NoSchedule",
        .example = {.file = "pod16.yaml",
@@ -467,10 +477,10 @@ std::vector<Rule> scheduling_rules() {  // NOLINT(readability-function-size): a 
       {.id = "SC018",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a quota of nothing",
-       .reason = "No pod of the tenant can start, and the message speaks of quota, not of a slip in a file.",
+       .title = "a quota is 0",
+       .reason = "No pod of the tenant can start, and the error message does not show that the file is the cause.",
        .source = "Kubernetes documentation, resource quotas",
-       .fix = "leave the key out, or give an amount",
+       .fix = "remove the key, or set an amount",
        .example = {.file = "pod16.yaml", .from = "cpus: 2048,", .to = "cpus: 0,"},
        .run = check_empty_quota},
   };

@@ -15,7 +15,7 @@ void check_nfs_security(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     if (system.kind.value != model::StorageKind::nfs || system.security.value != model::StorageSecurity::sys) continue;
     report.at(system.security, system.place, system.name->text,
-              fmt::format("`{}` trusts any host's word for who a user is (sec=sys)", system.name->text));
+              fmt::format("`{}` trusts client-supplied UIDs (sec=sys)", system.name->text));
   }
 }
 
@@ -33,14 +33,13 @@ void check_munge_key(const CheckInput& input, Report& report) {
   const std::string& mode = spec.security->munge_key_mode.value;
   if (mode == "0400" || mode == "400" || mode == "0600" || mode == "600") return;
   report.at(spec.security->munge_key_mode, spec.security->place, "munge.key",
-            fmt::format("the MUNGE key has mode {}, not 0400: its owner alone may read it", mode));
+            fmt::format("the MUNGE key has mode {}; it must be 0400", mode));
 }
 
 void check_rest_api_tokens(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   if (!runs_slurm(spec) || spec.security->slurm_rest.value == model::RestAuth::jwt) return;
-  report.at(spec.security->slurm_rest, spec.security->place, "slurmrestd",
-            "slurmrestd does not ask its callers for a token");
+  report.at(spec.security->slurm_rest, spec.security->place, "slurmrestd", "slurmrestd does not require a token");
 }
 
 void check_image_signing(const CheckInput& input, Report& report) {
@@ -68,7 +67,7 @@ void check_dataset_volume_mode(const CheckInput& input, Report& report) {
 void check_single_sign_on(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (security.sign_on.value != model::SignOn::none) return;
-  report.at(security.sign_on, security.place, "sign-on", "people log in without a central identity");
+  report.at(security.sign_on, security.place, "sign-on", "users log in without single sign-on");
 }
 
 void check_secret_storage(const CheckInput& input, Report& report) {
@@ -81,7 +80,7 @@ void check_kubernetes_secrets(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (security.secrets.value != model::SecretStore::kubernetes) return;
   report.at(security.secrets, security.place, "secrets",
-            "Kubernetes keeps secrets in etcd as plain text unless encryption at rest is set up");
+            "Kubernetes stores secrets in etcd as plain text unless encryption at rest is configured");
 }
 
 void check_audit_log(const CheckInput& input, Report& report) {
@@ -94,7 +93,7 @@ void check_rdma_network_policies(const CheckInput& input, Report& report) {
   const model::SecuritySpec& security = input.spec().security.value;
   if (!security.rdma_policies.value) return;
   report.at(security.rdma_policies, security.place, "backend",
-            "network policies are relied upon for RDMA interfaces, which bypass them");
+            "network policies are configured for RDMA interfaces, which bypass them");
 }
 
 bool sounds_secret(std::string_view name) {
@@ -109,8 +108,8 @@ void check_secret_in_environment(const CheckInput& input, Report& report) {
     const bool reference =
         value->empty() || value->find(':') != std::string::npos || value->starts_with("/") || value->starts_with("$");
     if (!sounds_secret(name) || reference) continue;
-    report.add("environment", value.place, fmt::format("`{}` looks like a secret in the cluster file", name)).length =
-        static_cast<std::uint16_t>(std::min<std::size_t>(value->size(), 200));
+    report.add("environment", value.place, fmt::format("`{}` appears to be a secret in the cluster file", name))
+        .length = static_cast<std::uint16_t>(std::min<std::size_t>(value->size(), 200));
   }
 }
 
@@ -121,10 +120,9 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "SE001",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "NFS trusts addresses",
-       .reason = "With sec=sys the client states the user id. Anyone with root on one node reads and changes every "
-                 "checkpoint.",
-       .source = "four-fabric hardening guide, storage: sec=krb5p, not sec=sys",
+       .title = "NFS trusts client-supplied UIDs",
+       .reason = "With sec=sys the client supplies the user id. Root on one node can read and change every checkpoint.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), storage: sec=krb5p, not sec=sys",
        .fix = "set `security: krb5p`",
        .example = {.file = "pod16.yaml", .from = "security: krb5p", .to = "security: sys"},
        .run = check_nfs_security},
@@ -132,8 +130,9 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "storage traffic is neither authenticated nor encrypted",
-       .reason = "An attacker on one GPU node reads or corrupts training data and checkpoints of all others.",
-       .source = "four-fabric hardening guide: encrypt checkpoint transfers, NVMe with TLS",
+       .reason = "An attacker on one GPU node can read or corrupt training data and checkpoints of all others.",
+       .source =
+           "How to Build an AI Cluster That Won't Burn Down (Undercode): encrypt checkpoint transfers, NVMe with TLS",
        .fix = "set `security: tls`",
        .example = {.file = "pod16.yaml", .from = "security: tls", .to = "security: sys"},
        .run = check_block_storage_security},
@@ -141,36 +140,38 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "the MUNGE key is readable by others",
-       .reason = "Whoever reads it can submit jobs as any user, root included.",
-       .source = "four-fabric hardening guide, Slurm: chmod 400 /etc/munge/munge.key; munged refuses lax modes",
+       .reason = "A user who can read it can submit jobs as any user, including root.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), Slurm: chmod 400 /etc/munge/munge.key; "
+                 "munged rejects permissive modes",
        .fix = "set the mode to 0400, owned by munge",
        .example = {.file = "pod16.yaml", .from = "munge_key_mode: \"0400\"", .to = "munge_key_mode: \"0644\""},
        .run = check_munge_key},
       {.id = "SE004",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "the Slurm REST interface has no tokens",
-       .reason = "slurmrestd without JWT acts for whoever reaches its port.",
-       .source = "four-fabric hardening guide, Slurm: AuthAltTypes=auth/jwt",
+       .title = "the Slurm REST API does not require tokens",
+       .reason = "slurmrestd without JWT executes requests from any client that reaches its port.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode), Slurm: AuthAltTypes=auth/jwt",
        .fix = "set `security.slurm_rest: jwt`",
        .example = {.file = "pod16.yaml", .from = "slurm_rest: jwt", .to = "slurm_rest: none"},
        .run = check_rest_api_tokens},
       {.id = "SE005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "unsigned images may run",
-       .reason = "A changed image runs with access to GPUs, RDMA and datasets of the tenant that pulled it.",
-       .source = "container networking architecture for AI workloads, security: signed images (Cosign), Kyverno",
+       .title = "unsigned images are allowed",
+       .reason = "A modified image runs with access to the GPUs, RDMA and datasets of the tenant that pulled it.",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), security: signed images (Cosign), Kyverno",
        .fix = "set `control_plane.signed_images: true`",
        .example = {.file = "pod16.yaml", .from = "allocator: slurm,", .to = "allocator: slurm, signed_images: false,"},
        .run = check_image_signing},
       {.id = "SE006",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "namespaces allow everything",
-       .reason = "One compromised pod reaches every service of every tenant.",
-       .source =
-           "container networking architecture for AI workloads: default-deny NetworkPolicies, from the gateway only",
+       .title = "namespaces allow all traffic",
+       .reason = "One compromised pod can reach every service of every tenant.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): default-deny NetworkPolicies, from the "
+                 "gateway only",
        .fix = "set `security.network_policy: deny`",
        .example = {.file = "pod16.yaml", .from = "network_policy: deny", .to = "network_policy: allow"},
        .run = check_namespace_policies},
@@ -178,54 +179,56 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "a dataset is writable",
-       .reason = "One wrong path in one job destroys the training data of all.",
-       .source = "AI cluster architecture guide, security: read-only dataset mounts",
+       .reason = "One wrong path in one job can destroy the training data of all jobs.",
+       .source =
+           "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), security: read-only dataset mounts",
        .fix = "set `read_only: true` on the volume",
        .example = {.file = "pod16.yaml", .from = "read_only: true, ", .to = ""},
        .run = check_dataset_volume_mode},
       {.id = "SE008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "no central sign-on",
-       .reason = "Accounts of people who left stay valid on every login node.",
-       .source = "AI cluster architecture guide, security: SSO via OIDC",
+       .title = "single sign-on is not configured",
+       .reason = "Accounts of people who left remain valid on every login node.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), security: SSO via OIDC",
        .fix = "set `security.sign_on: oidc`",
        .example = {.file = "pod16.yaml", .from = "sign_on: oidc", .to = "sign_on: none"},
        .run = check_single_sign_on},
       {.id = "SE009",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "secrets are in files",
-       .reason = "Files are copied, backed up and committed; a secret in one is known sooner or later.",
-       .source = "AI cluster architecture guide, security: secrets via Vault",
+       .title = "secrets are stored in files",
+       .reason = "Files are copied, backed up and committed; a secret in a file is likely to leak.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), security: secrets via Vault",
        .fix = "set `security.secrets: vault`",
        .example = {.file = "pod16.yaml", .from = "secrets: vault", .to = "secrets: files"},
        .run = check_secret_storage},
       {.id = "SE010",
        .severity = Severity::note,
        .needs = RuleNeeds::design,
-       .title = "secrets rest on Kubernetes alone",
+       .title = "secrets are stored in Kubernetes only",
        .reason = "A backup of etcd is then a copy of every secret.",
        .source = "Kubernetes documentation, encrypting confidential data at rest",
-       .fix = "use a vault, or set up encryption at rest and say so in a suppression",
+       .fix = "use a vault, or configure encryption at rest and suppress this rule with that reason",
        .example = {.file = "pod16.yaml", .from = "secrets: vault", .to = "secrets: kubernetes"},
        .run = check_kubernetes_secrets},
       {.id = "SE011",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "there is no audit log",
-       .reason = "After an incident nobody can tell who did what.",
-       .source = "four-fabric hardening guide: no access logging is one of the top three flaws",
+       .reason = "After an incident it is not possible to determine who did what.",
+       .source = "How to Build an AI Cluster That Won't Burn Down (Undercode): no access logging is one of the top "
+                 "three flaws",
        .fix = "set `security.audit: true`",
        .example = {.file = "pod16.yaml", .from = "audit: true", .to = "audit: false"},
        .run = check_audit_log},
       {.id = "SE012",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "network policies are to guard RDMA",
-       .reason = "RDMA bypasses the kernel where policies are enforced: they are silently without effect. Only VRFs, "
-                 "ACLs and who may attach an interface keep tenants apart there.",
-       .source = "container networking architecture for AI workloads: no NetworkPolicies on the backend path",
+       .title = "network policies are used to protect RDMA",
+       .reason = "RDMA bypasses the kernel, where policies are enforced: they have no effect. Only VRFs, ACLs and "
+                 "control over interface attachment isolate tenants there.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): no NetworkPolicies on the backend path",
        .fix = "set `security.rdma_policies: false` and isolate by VRF, partition key and admission policy",
        .example = {.file = "pod16.yaml",
                    .from = "network_policy: deny\n",
@@ -234,10 +237,10 @@ std::vector<Rule> security_rules() {  // NOLINT(readability-function-size): a ta
       {.id = "SE013",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "a secret stands in the cluster file",
+       .title = "a secret is in the cluster file",
        .reason = "The file is shared, versioned and rendered into every job's environment.",
-       .source = "AI cluster architecture guide, security: secrets via Vault",
-       .fix = "put a reference (vault:path) there instead, and change the secret",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), security: secrets via Vault",
+       .fix = "replace it with a reference (vault:path), and change the secret",
        .example = {.file = "pod16.yaml",
                    .from = "  elastic: true\n",
                    .to = "  elastic: true\n  environment: {HF_TOKEN: hf_a1b2c3d4e5}\n"},

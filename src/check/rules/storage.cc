@@ -37,7 +37,7 @@ model::ByteRate total(const model::Spec& spec, model::Sourced<model::ByteRate> m
 
 void check_no_storage_system(const CheckInput& input, Report& report) {
   if (input.cluster().gpu_count() == 0 || !input.spec().storage->empty()) return;
-  report.at(input.spec().storage, input.spec().place, "storage", "GPUs, and no storage system to feed them");
+  report.at(input.spec().storage, input.spec().place, "storage", "the cluster has GPUs but no storage system");
 }
 
 std::int64_t gpu_servers(const CheckInput& input) {
@@ -57,7 +57,7 @@ void check_storage_throughput(const CheckInput& input, Report& report) {
   const Bytes posix = Bytes(std::int64_t{kPosixRead} * 1'000'000'000) * servers;
   Bytes wanted_read = posix;
   Bytes wanted_write{};
-  std::string rule = fmt::format("{} GB/s a node", kPosixRead);
+  std::string rule = fmt::format("{} GB/s per node", kPosixRead);
   for (const design::ThroughputNeed& need :
        design::storage_needs(input.cluster().gpu_count(), servers, spec.workload->data.value)) {
     if (need.rule.find("SuperPOD") == std::string::npos) continue;  // the rule that follows the declared data class
@@ -70,11 +70,11 @@ void check_storage_throughput(const CheckInput& input, Report& report) {
   const model::StorageSpec& first = spec.storage->front();
   if (read.per_second < wanted_read) {
     report.at(first.read, first.place, "storage",
-              fmt::format("storage reads {}/s for {} GPU servers; {} asks for {}/s", to_text(read.per_second), servers,
+              fmt::format("storage reads {}/s for {} GPU servers; {} requires {}/s", to_text(read.per_second), servers,
                           rule, to_text(wanted_read)));
   } else if (write.per_second < wanted_write) {
     report.at(first.write, first.place, "storage",
-              fmt::format("storage writes {}/s for {} GPU servers; the data class asks for {}/s",
+              fmt::format("storage writes {}/s for {} GPU servers; the data class requires {}/s",
                           to_text(write.per_second), servers, to_text(wanted_write)));
   }
 }
@@ -112,15 +112,16 @@ void check_checkpoint_volume(const CheckInput& input, Report& report) {
       if (volume.purpose.value == model::VolumePurpose::checkpoint) return;
     }
   }
-  report.add("storage", spec.storage->front().place, "no volume is for checkpoints");
+  report.add("storage", spec.storage->front().place, "no volume has the purpose checkpoint");
 }
 
 void check_stripe_count(const CheckInput& input, Report& report) {
   for (const model::StorageSpec& system : input.spec().storage.value) {
     if (system.kind.value == model::StorageKind::object || system.targets.value < 4) continue;
     if (system.stripe_count.value > 1) continue;
-    report.at(system.stripe_count, system.place, system.name->text,
-              fmt::format("files of `{}` lie on one of {} targets each", system.name->text, system.targets.value));
+    report.at(
+        system.stripe_count, system.place, system.name->text,
+        fmt::format("files of `{}` are stored on one of {} targets each", system.name->text, system.targets.value));
   }
 }
 
@@ -129,7 +130,7 @@ void check_metadata_striping(const CheckInput& input, Report& report) {
     for (const model::VolumeSpec& volume : system.volumes.value) {
       if (!volume.files.has_value() || volume.files.value < kManyFiles || system.metadata_striping.value) continue;
       report.at(system.metadata_striping, system.place, volume.name->text,
-                fmt::format("`{}` holds {} files and directories are not spread over metadata servers",
+                fmt::format("`{}` holds {} files and directories are not striped over metadata servers",
                             volume.name->text, volume.files.value));
     }
   }
@@ -155,7 +156,7 @@ void check_storage_capacity(const CheckInput& input, Report& report) {
     const auto capacity = static_cast<double>(system.capacity->count());
     if (bytes <= 0.9 * capacity) continue;
     report.at(system.capacity, system.place, system.name->text,
-              fmt::format("volumes of `{}` fill {:.0f} % of its {}, copies counted", system.name->text,
+              fmt::format("volumes of `{}` use {:.0f} % of its {}, including copies", system.name->text,
                           100.0 * bytes / capacity, to_text(system.capacity.value)));
   }
 }
@@ -171,7 +172,7 @@ void check_storage_mtu(const CheckInput& input, Report& report) {
   const bool ethernet = fabric.network.value == model::NetworkKind::ethernet;
   if (!input.cluster().fabric(model::FabricKind::storage).present || !ethernet || fabric.mtu.value >= 8900) return;
   report.at(fabric.mtu, fabric.place, "storage",
-            fmt::format("storage MTU is {} bytes; NVMe-oF and parallel file systems want 9000", fabric.mtu.value));
+            fmt::format("storage MTU is {} bytes; NVMe-oF and parallel file systems need 9000", fabric.mtu.value));
 }
 
 void check_storage_multipath(const CheckInput& input, Report& report) {
@@ -179,7 +180,7 @@ void check_storage_multipath(const CheckInput& input, Report& report) {
     if (system.multipath.value == model::Multipath::active_standby || system.kind.value == model::StorageKind::object)
       continue;
     report.at(system.multipath, system.place, system.name->text,
-              fmt::format("`{}` uses all paths at once: its controllers must serve them alike", system.name->text));
+              fmt::format("`{}` uses all paths at once, which requires symmetric controllers", system.name->text));
   }
 }
 
@@ -200,9 +201,10 @@ void check_storage_oversubscription(const CheckInput& input, Report& report) {
   const model::FabricPlan& plan = input.cluster().fabric(model::FabricKind::storage);
   if (!plan.present || plan.tiers < 2) return;
   if (plan.oversubscription.numerator <= 2 * plan.oversubscription.denominator) return;
-  report.at(fabric_of(input).oversubscription, fabric_of(input).place, "storage",
-            fmt::format("storage leaves are oversubscribed {}; checkpoints of all nodes at once need 2:1 or better",
-                        to_text(plan.oversubscription)));
+  report.at(
+      fabric_of(input).oversubscription, fabric_of(input).place, "storage",
+      fmt::format("storage leaves are oversubscribed {}; simultaneous checkpoints of all nodes need 2:1 or better",
+                  to_text(plan.oversubscription)));
 }
 
 }  // namespace
@@ -213,9 +215,10 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::error,
        .needs = RuleNeeds::design,
        .title = "there is no storage system",
-       .reason = "Storage as an afterthought is the most common reason for idle GPUs: training needs parallel "
-                 "streaming reads that no general-purpose array gives.",
-       .source = "common mistakes of enterprise teams: treating storage as an afterthought",
+       .reason = "Insufficient storage is the most common reason for idle GPUs: training needs parallel streaming "
+                 "reads that general-purpose arrays do not provide.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Most Common Mistakes: treating storage as an "
+                 "afterthought",
        .fix = "describe a storage system under `storage:` and size it with `weft show storage`",
        .example =
            {.file = "pod32.yaml",
@@ -230,13 +233,13 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "ST002",
        .severity = Severity::error,
        .needs = RuleNeeds::design,
-       .title = "storage cannot feed the GPUs",
-       .reason = "GPU utilisation at 40 % because storage cannot keep up is the usual first complaint. The floor is 2 "
-                 "GB/s of POSIX bandwidth a node; the declared data class may ask for more.",
-       .source =
-           "AI cluster architecture guide, capacity sheet (2 to 3 GB/s a training node); DGX SuperPOD H100 table 6",
-       .fix =
-           "add storage servers, choose faster ones, or correct `workload.data`; `weft show storage` has the figures",
+       .title = "storage throughput is too low for the GPUs",
+       .reason = "Storage that is too slow leaves GPUs idle, for example at 40 % utilization. The minimum is 2 GB/s of "
+                 "POSIX bandwidth per node; the declared data class may require more.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), capacity: 2 to 3 GB/s per "
+                 "training node; DGX SuperPOD H100 table 6",
+       .fix = "add storage servers, choose faster ones, or correct `workload.data`; `weft show storage` shows the "
+              "calculation",
        .example = {.file = "pod16.yaml",
                    .from = "    kind: nvmeof\n    pool: flash\n",
                    .to = "    kind: nvmeof\n    pool: flash\n    read: 1GB/s\n"},
@@ -244,9 +247,9 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "ST003",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "checkpoints cannot be written in the time planned",
-       .reason = "While ranks wait for a checkpoint, every GPU of the job stands still; a checkpoint that takes longer "
-                 "than planned is taken less often, and a failure then costs more.",
+       .title = "checkpoints cannot be written in the planned time",
+       .reason = "While ranks wait for a checkpoint, every GPU of the job is idle; slow checkpoints are taken less "
+                 "often, and each failure then loses more work.",
        .source = "MLPerf Storage checkpoint sizes; checkpoint bandwidth = size / time",
        .fix = "raise the write throughput of the system that holds checkpoints, or `workload.checkpoint_time`",
        .example = {.file = "pod16.yaml", .from = "  checkpoint_time: 90s\n", .to = "  checkpoint_time: 2s\n"},
@@ -254,10 +257,11 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "ST004",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "no volume is for checkpoints",
-       .reason = "Checkpoints beside the training data compete with its reads and are lost with it.",
-       .source = "storage resiliency requirements: separate paths and volumes for training data and checkpoints",
-       .fix = "add a volume with `purpose: checkpoint`, on another system than the dataset's if there is one",
+       .title = "no volume has the purpose checkpoint",
+       .reason = "Checkpoints on the training data's volume compete with its reads and are lost with it.",
+       .source = "Building Enterprise AI Infrastructure (Pabba, 2026), Storage Resiliency Requirements: separate paths "
+                 "and volumes for training data and checkpoints",
+       .fix = "add a volume with `purpose: checkpoint`, if possible on another system than the dataset",
        .example = {.file = "pod16.yaml",
                    .from = "{name: checkpoints, purpose: checkpoint,",
                    .to = "{name: checkpoints, purpose: scratch,"},
@@ -265,9 +269,10 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "ST005",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "large files lie on one target",
-       .reason = "A file on one target is read at the speed of one server, by every node of the job at once.",
-       .source = "AI cluster architecture guide: stripe large training data across 8 to 16 targets",
+       .title = "large files are stored on one target",
+       .reason = "A file on one target is read at the speed of one server by all nodes of the job.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS): stripe large training data across "
+                 "8 to 16 targets",
        .fix = "raise `stripe_count`",
        .example = {.file = "pod16.yaml",
                    .from = "    kind: nvmeof\n    pool: flash\n",
@@ -276,11 +281,12 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
       {.id = "ST006",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "a large directory sits on one metadata server",
-       .reason = "Data loaders open millions of small files; when one server answers for a directory, the others idle "
-                 "and the whole job waits for it.",
-       .source = "AI cluster architecture guide, pitfalls: metadata hot spots; directory sharding, metadata striping",
-       .fix = "turn `metadata_striping` on, or pack samples into larger files",
+       .title = "a large directory is on one metadata server",
+       .reason = "Data loaders open millions of small files; if one server holds a directory, the others are idle and "
+                 "the whole job waits for it.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS), pitfalls: metadata hot spots; "
+                 "directory sharding, metadata striping",
+       .fix = "enable `metadata_striping`, or pack samples into larger files",
        .example = {.file = "pod16.yaml",
                    .from = "    metadata_servers: 2\n",
                    .to = "    metadata_servers: 2\n    metadata_striping: false\n"},
@@ -289,18 +295,18 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "one metadata server for many files",
-       .reason = "It bounds the file opens of the whole cluster, and nothing takes over when it fails.",
-       .source = "AI cluster architecture guide: metadata IOPS sized for loaders",
+       .reason = "It limits the rate of file opens of the whole cluster, and there is no failover.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS): metadata IOPS sized for loaders",
        .fix = "set `metadata_servers` to 2 or more",
        .example = {.file = "pod16.yaml", .from = "    metadata_servers: 2\n", .to = "    metadata_servers: 1\n"},
        .run = check_metadata_server_count},
       {.id = "ST008",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
-       .title = "volumes fill the system",
-       .reason = "Parallel file systems and flash slow down when nearly full, and a checkpoint that finds no room ends "
-                 "the job.",
-       .source = "operators' practice: keep a tenth free; capacity = sum of volumes times copies",
+       .title = "a storage system is nearly full",
+       .reason = "Parallel file systems and flash slow down when nearly full, and a checkpoint that runs out of space "
+                 "ends the job.",
+       .source = "common practice: keep 10 % free; capacity = sum of volumes times copies",
        .fix = "add capacity or make volumes smaller",
        .example = {.file = "pod16.yaml",
                    .from = "purpose: dataset, size: 300TB,",
@@ -310,9 +316,10 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "storage ports are bonded",
-       .reason = "NVMe-oF and RDMA clients choose paths themselves (ANA, multi-rail). A bond hides the paths from them "
+       .reason = "NVMe-oF and RDMA clients select paths themselves (ANA, multi-rail). A bond hides the paths from them "
                  "and puts both on one switch pair.",
-       .source = "container networking architecture for AI workloads, storage: do not LACP the storage RDMA NICs",
+       .source =
+           "Container Networking Architecture for AI Workloads (Patel), storage: do not LACP the storage RDMA NICs",
        .fix = "set `fabrics.storage.bond: false` and use multipath",
        .example = {.file = "pod16.yaml",
                    .from = "    system: cumulus\n",
@@ -322,9 +329,8 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "the storage network does not carry jumbo frames",
-       .reason = "A read of a megabyte becomes seven hundred frames instead of a hundred and twenty, on both ends and "
-                 "in every queue between.",
-       .source = "container networking architecture for AI workloads: MTU 9000 from NIC to target",
+       .reason = "A read of 1 MB becomes 700 frames instead of 120, at both ends and in every queue between.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): MTU 9000 from NIC to target",
        .fix = "set `fabrics.storage.mtu` to 9000",
        .example = {.file = "pod16.yaml",
                    .from = "    system: cumulus\n    mtu: 9000\n",
@@ -334,10 +340,10 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::note,
        .needs = RuleNeeds::design,
        .title = "all storage paths are used at once",
-       .reason = "Where controllers are asymmetric (ANA optimised and not), half of the requests take the long way "
-                 "inside the array and latency becomes unpredictable.",
-       .source = "container networking architecture for AI workloads: active/active only with symmetric access",
-       .fix = "use `multipath: active-standby` unless the array serves all paths alike",
+       .reason = "If controllers are asymmetric (ANA optimized and non-optimized), half of the requests take the "
+                 "longer path inside the array and latency varies.",
+       .source = "Container Networking Architecture for AI Workloads (Patel): active/active only with symmetric access",
+       .fix = "use `multipath: active-standby` unless all paths of the array are symmetric",
        .example = {.file = "pod16.yaml",
                    .from = "    kind: nvmeof\n    pool: flash\n",
                    .to = "    kind: nvmeof\n    pool: flash\n    multipath: round-robin\n"},
@@ -346,17 +352,18 @@ std::vector<Rule> storage_rules() {  // NOLINT(readability-function-size): a tab
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "node-local scratch is smaller than the working set",
-       .reason = "What does not fit is read again over the network in every epoch.",
-       .source = "AI cluster architecture guide: at least 1:1 NVMe scratch to the active working set",
-       .fix = "choose servers with more local NVMe, or shard the data set",
+       .reason = "Data that does not fit is read again over the network in every epoch.",
+       .source = "AI Cluster Architecture (SLURM + Kubernetes + RDMA + Parallel FS): at least 1:1 NVMe scratch to the "
+                 "active working set",
+       .fix = "choose servers with more local NVMe, or shard the dataset",
        .example = {.file = "pod16.yaml", .from = "  data: better\n", .to = "  data: better\n  working_set: 100TB\n"},
        .run = check_scratch_size},
       {.id = "ST013",
        .severity = Severity::warning,
        .needs = RuleNeeds::design,
        .title = "the storage network is oversubscribed beyond 2:1",
-       .reason = "Checkpoints leave all nodes at the same moment; incast on thin uplinks pauses the lossless class and "
-                 "with it the reads of everyone else.",
+       .reason = "All nodes write checkpoints at the same time; incast on oversubscribed uplinks pauses the lossless "
+                 "class and delays all reads.",
        .source = "DGX SuperPOD: storage fabric near 4:3 towards servers, 1:1 towards storage",
        .fix = "set `fabrics.storage.oversubscription` to 2:1 or better",
        .example = {.file = "superpod-h100-4su.yaml", .from = "oversubscription: 4:3 ", .to = "oversubscription: 3:1 "},
