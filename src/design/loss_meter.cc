@@ -8,7 +8,7 @@
 namespace weft::design {
 
 std::string_view to_text(Level level) {
-  static constexpr std::string_view kNames[] = {"host to leaf", "leaf to spine", "spine to core", "way out"};
+  static constexpr std::string_view kNames[] = {"host to leaf", "leaf to spine", "spine to core", "external links"};
   return kNames[static_cast<std::size_t>(level)];
 }
 

@@ -20,7 +20,7 @@ const model::Cluster& CheckInput::cluster() const {
 }
 
 Finding& Report::add(std::string subject, const SourceLocation& place, std::string message) {
-  CHECK(rule_ != nullptr, "a finding outside of a rule");
+  CHECK(rule_ != nullptr, "a finding was added outside of a rule");
   Finding finding;
   finding.rule = rule_;
   finding.severity = rule_->severity;

@@ -74,9 +74,9 @@ class Suppressor {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const model::SuppressionSpec& entry = entries_[i];
       if (find_rule(entry.rule.value) == nullptr) {
-        add(kNoSuchRule, entry, fmt::format("there is no rule `{}` to suppress", entry.rule.value));
+        add(kNoSuchRule, entry, fmt::format("suppression of unknown rule `{}`", entry.rule.value));
       } else if (expired(entry)) {
-        add(kExpired, entry, fmt::format("the suppression of {} ended on {}", entry.rule.value, entry.until.value));
+        add(kExpired, entry, fmt::format("the suppression of {} expired on {}", entry.rule.value, entry.until.value));
       } else if (!used_[i]) {
         add(kUnused, entry, fmt::format("the suppression of {} matches no finding", entry.rule.value));
       }

@@ -14,12 +14,12 @@ const std::vector<RuleArea>& rule_areas() {
       {"HO", "hosts, pods and jobs as configured"},
       {"HW", "servers, GPUs, racks and optics"},
       {"IS", "isolation between fabrics"},
-      {"LV", "what runs against what was designed"},
+      {"LV", "actual compared with designed state"},
       {"OB", "out-of-band network and BMCs"},
       {"OP", "operations and the check itself"},
       {"QO", "lossless classes, marking and buffers"},
       {"RE", "single points of failure and recovery"},
-      {"RN", "rendered trees against what would be rendered now"},
+      {"RN", "rendered trees compared with the cluster file"},
       {"SC", "scheduling and tenants"},
       {"SE", "security"},
       {"ST", "storage"},
@@ -37,7 +37,7 @@ const std::vector<Rule>& all_rules() {
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }
     std::sort(all.begin(), all.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });
-    for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].id != all[i].id, "two rules of one id");
+    for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].id != all[i].id, "two rules have the same id");
     return all;
   }();
   return rules;

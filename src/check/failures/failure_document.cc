@@ -27,7 +27,7 @@ TableSection failure_table(const model::Cluster& cluster, const FailureAnalysis&
   TableSection table{"failures", "Single failures", {}, {}};
   table.columns = {left("failure", "Failure"),
                    left("fabric", "Fabric"),
-                   right("count", "How many"),
+                   right("count", "Count"),
                    left("worst", "Worst case"),
                    right("servers_lost", "Servers lost"),
                    right("gpus_lost", "GPUs lost"),
@@ -60,7 +60,7 @@ TableSection failure_table(const model::Cluster& cluster, const FailureAnalysis&
 
 // Bandwidth by level, where a fabric has more than one.
 TableSection level_table(const model::Cluster& cluster, const FailureAnalysis& analysis) {
-  TableSection table{"levels", "What is left, level by level", {}, {}};
+  TableSection table{"levels", "Remaining bandwidth per level", {}, {}};
   table.columns = {left("failure", "Failure"), left("fabric", "Fabric"), left("worst", "Worst case")};
   for (int level = 0; level < design::kLevels; ++level) {
     const std::string text(to_text(static_cast<design::Level>(level)));
@@ -96,15 +96,15 @@ void add_points(const model::Cluster& cluster, const FailureAnalysis& analysis, 
   for (int f = 0; f < model::kFabrics; ++f) {
     const auto fabric = static_cast<model::FabricKind>(f);
     const FabricWeakness& weak = analysis.weakness(fabric);
-    add(fabric, "switch that holds the fabric together", weak.cut_switches);
+    add(fabric, "switch that connects the fabric", weak.cut_switches);
     if (!weak.cut_cables.empty()) {
       const model::Cable& cable = cluster.cable(weak.cut_cables.front());
-      table.rows.push_back({model::to_text(fabric), "cable that holds the fabric together", weak.cut_cables.size(),
+      table.rows.push_back({model::to_text(fabric), "cable that connects the fabric", weak.cut_cables.size(),
                             fmt::format("{} - {}", cluster.full_port_name(cable.a), cluster.full_port_name(cable.b))});
     }
     if (fabric == model::FabricKind::oob) continue;  // a BMC has one port
     add(fabric, "server with one link", weak.single_homed);
-    add(fabric, "server whose links end on one switch", weak.one_switch);
+    add(fabric, "server with all links on one switch", weak.one_switch);
   }
 }
 
@@ -112,12 +112,12 @@ void add_power(const model::Cluster& cluster, const FailureAnalysis& analysis, T
   const PowerAnalysis& power = analysis.power();
   for (const PowerWeakness& weak : power.weak) {
     table.rows.push_back({"power",
-                          fmt::format("needs {} of {} supplies, feed {} carries {}", weak.supplies.needed,
+                          fmt::format("needs {} of {} power supplies, feed {} supplies {}", weak.supplies.needed,
                                       weak.supplies.fitted, feed_name(weak.feed), weak.on_feed),
                           weak.lost.size(), names_of(cluster, weak.lost)});
   }
   if (!power.one_supply_short.empty()) {
-    table.rows.push_back({"power", "needs every supply it has", power.one_supply_short.size(),
+    table.rows.push_back({"power", "needs all of its power supplies", power.one_supply_short.size(),
                           names_of(cluster, power.one_supply_short)});
   }
   const auto add_racks = [&](const char* what, const std::vector<model::RackId>& racks) {
@@ -127,7 +127,7 @@ void add_power(const model::Cluster& cluster, const FailureAnalysis& analysis, T
     if (!names.empty()) table.rows.push_back({"power", what, racks.size(), fold_hosts(std::move(names))});
   };
   add_racks("rack on one feed", power.one_feed);
-  add_racks("rack whose PDUs carry too little with one feed lost", power.overloaded);
+  add_racks("rack whose PDUs are overloaded after the loss of one feed", power.overloaded);
 }
 
 void add_control(const model::Cluster& cluster, const FailureAnalysis& analysis, Document& document) {
@@ -150,7 +150,7 @@ void add_storage(const FailureAnalysis& analysis, Document& document) {
                    left("purpose", "Purpose"),
                    left("system", "System"),
                    right("racks", "Racks"),
-                   right("controllers", "Controllers a server"),
+                   right("controllers", "Controllers per server"),
                    right("replicas", "Replicas"),
                    left("copy", "Copy on"),
                    left("copy_apart", "On other servers")};
@@ -174,19 +174,18 @@ Document failures_document(const model::Cluster& cluster, const FailureAnalysis&
   document.kind = "failures";
   document.sections.emplace_back(failure_table(cluster, analysis));
   document.sections.emplace_back(level_table(cluster, analysis));
-  TableSection points{"single_points", "What hangs on one thing", {}, {}};
-  points.columns = {left("where", "Where"), left("what", "What"), right("count", "How many"), left("names", "Which")};
+  TableSection points{"single_points", "Single points of failure", {}, {}};
+  points.columns = {left("where", "Where"), left("what", "What"), right("count", "Count"), left("names", "Which")};
   add_points(cluster, analysis, points);
   add_power(cluster, analysis, points);
   if (!points.rows.empty()) document.sections.emplace_back(std::move(points));
   add_control(cluster, analysis, document);
   add_storage(analysis, document);
   document.notes.emplace_back(
-      "A server is lost when it has too few power supplies left, or when no link joins it to the bulk of a data fabric "
-      "it is on. A failure is a single point when it takes servers beyond itself, the quorum, a whole storage system "
-      "or "
-      "the last of a fabric's bandwidth with it. What is left of a fabric is its bandwidth at the level that is hit "
-      "hardest.");
+      "A server is lost when it has too few power supplies left, or when no link connects it to the main part of a "
+      "data fabric. A failure is a single point of failure when it also takes down other servers, the quorum, a whole "
+      "storage system or the remaining bandwidth of a fabric. The remaining part of a fabric is its bandwidth at the "
+      "level that is affected most.");
   return document;
 }
 

@@ -190,7 +190,7 @@ void FailureSurvey::switch_failures(model::FabricKind fabric) {
 void FailureSurvey::cable_failures(model::FabricKind fabric) {
   if (!cluster_.fabric(fabric).present) return;
   const FabricWeakness& weak = out_.weakness(fabric);
-  Asking kinds[] = {about("host cable", fabric), about("trunk cable", fabric), about("cable out", fabric)};
+  Asking kinds[] = {about("host cable", fabric), about("trunk cable", fabric), about("external cable", fabric)};
   model::CableId fastest[3] = {model::kNone<model::CableId>, model::kNone<model::CableId>,
                                model::kNone<model::CableId>};
   std::uint64_t count[3] = {};

@@ -83,11 +83,11 @@ model::DeviceId Lifeline::leaf_of_jump(model::DeviceId jump) const {
 
 std::string Lifeline::why_no_way_in() const {
   const model::OobSpec& oob = oob_of(cluster_);
-  if (*oob.entry == model::OobEntry::frontend) return "people come in through the frontend";
-  if (jump_hosts_.empty()) return *oob.jump_only ? "BMCs answer jump hosts alone, and there is none" : "";
+  if (*oob.entry == model::OobEntry::frontend) return "operators connect through the frontend";
+  if (jump_hosts_.empty()) return *oob.jump_only ? "BMCs accept jump hosts only, and there is none" : "";
   const bool any = std::any_of(jump_hosts_.begin(), jump_hosts_.end(),
                                [&](model::DeviceId id) { return leaf_of_jump(id) != model::kNone<model::DeviceId>; });
-  return any ? "" : "no jump host has an out-of-band port beside its BMC's";
+  return any ? "" : "no jump host has an out-of-band port besides its BMC's";
 }
 
 RecoveryPath Lifeline::path_to(model::DeviceId target, model::DeviceId without) const {
@@ -208,7 +208,7 @@ void Lifeline::find_dependencies() {
   const std::uint32_t frontend = node("frontend switches");
   const std::uint32_t network = node("out-of-band network");
   const std::uint32_t jump = node("jump hosts");
-  const std::uint32_t entry = node(fmt::format("way in ({})", model::text_of(*oob.entry)));
+  const std::uint32_t entry = node(fmt::format("entry ({})", model::text_of(*oob.entry)));
   for (const model::DeviceGroup& group : cluster_.groups()) {
     std::string name;
     if (group.kind == model::DeviceKind::network_switch && group.fabric != model::FabricKind::oob) {
@@ -225,9 +225,9 @@ void Lifeline::find_dependencies() {
     const auto known = [&](const Dependency& d) { return d.from == devices; };
     if (std::any_of(dependencies_.begin(), dependencies_.end(), known)) continue;
     need(devices, network, "their BMCs and management ports are on it");
-    need(devices, jump, "only from there are BMCs reached");
+    need(devices, jump, "BMCs are reached only from there");
   }
-  need(jump, entry, "people come in this way");
+  need(jump, entry, "operators connect this way");
   bool on_network = jump_hosts_.empty();
   for (const model::DeviceId id : jump_hosts_)
     on_network = on_network || leaf_of_jump(id) != model::kNone<model::DeviceId>;
@@ -236,22 +236,22 @@ void Lifeline::find_dependencies() {
   } else {
     const model::PoolSpec& pool =
         cluster_.spec().pools.value[static_cast<std::size_t>(cluster_.group_of(jump_hosts_.front()).pool)];
-    need(jump, frontend, "the BMC has their only out-of-band port", "pools.links.oob", pool.links->oob.place);
+    need(jump, frontend, "the BMC uses their only out-of-band port", "pools.links.oob", pool.links->oob.place);
   }
   // Whoever stands in front of an out-of-band switch needs nothing but a console cable.
   const std::uint32_t console = node("console on site");
-  need(network, node("out-of-band switches"), "it is made of them");
+  need(network, node("out-of-band switches"), "it consists of them");
   need(node("out-of-band switches"), console, "the last resort");
   if (*oob.uplink_to_frontend) {
-    need(network, frontend, "its leaves are joined there", "fabrics.oob.uplink_to_frontend",
+    need(network, frontend, "its leaves are connected there", "fabrics.oob.uplink_to_frontend",
          oob.uplink_to_frontend.place);
   }
   if (*oob.entry == model::OobEntry::frontend) {
-    need(entry, frontend, "it leads over them", "fabrics.oob.entry", oob.entry.place);
+    need(entry, frontend, "it runs over them", "fabrics.oob.entry", oob.entry.place);
   } else if (*oob.entry == model::OobEntry::vpn && *oob.gateway == model::Whereabouts::frontend) {
-    need(entry, frontend, "the way out of the network leads over them", "fabrics.oob.gateway", oob.gateway.place);
+    need(entry, frontend, "the external path of the network runs over them", "fabrics.oob.gateway", oob.gateway.place);
   } else if (*oob.entry == model::OobEntry::console) {
-    need(entry, console, "people stand there");
+    need(entry, console, "operators are on site");
   }
   find_services(jump, network, frontend);
 }
@@ -267,23 +267,23 @@ void Lifeline::find_services(std::uint32_t jump, std::uint32_t network, std::uin
     if (*where == model::Whereabouts::none) return;
     const std::uint32_t service = node(fmt::format("{} ({})", name, model::text_of(*where)));
     const std::string full = std::string("fabrics.oob.services.") + key;
-    need(user, service, "asked on the way", *where == model::Whereabouts::frontend ? full : "", where.place);
+    need(user, service, "queried during recovery", *where == model::Whereabouts::frontend ? full : "", where.place);
     if (*where == model::Whereabouts::frontend) {
       need(service, frontend, "reached over them");
       if (carriers != frontend) need(service, carriers, "runs on them");
     } else if (*where == model::Whereabouts::oob) {
-      need(service, node("out-of-band switches"), "runs beside them");
+      need(service, node("out-of-band switches"), "runs next to them");
     } else {
       need(service, *oob.gateway == model::Whereabouts::frontend ? frontend : node("site network"), "reached over it");
     }
   };
-  add(jump, "name service", "dns", services.dns);
-  add(network, "address service", "dhcp", services.dhcp);
+  add(jump, "DNS service", "dns", services.dns);
+  add(network, "DHCP service", "dhcp", services.dhcp);
   add(jump, "directory", "directory", services.directory);
   add(jump, "time service", "time", services.time);
   if (oob.credentials.has_value() && kept_in_kubernetes(*oob.credentials)) {
     const std::uint32_t store = node("credentials in Kubernetes");
-    need(jump, store, "the BMCs' passwords are there", "fabrics.oob.credentials", oob.credentials.place);
+    need(jump, store, "the BMC passwords are stored there", "fabrics.oob.credentials", oob.credentials.place);
     need(store, frontend, "reached over them");
     if (carriers != frontend) need(store, carriers, "Kubernetes runs on them");
   }

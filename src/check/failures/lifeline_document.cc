@@ -87,7 +87,7 @@ std::string protocols_of(const model::Cluster& cluster, model::DeviceId id) {
 void add_path(const model::Cluster& cluster, const RecoveryPath& path, model::DeviceId target, TableSection& table) {
   const model::OobSpec& oob = *cluster.spec().fabrics->oob;
   Hops hops(table);
-  hops.add(fmt::format("way in ({})", model::text_of(*oob.entry)), "", "",
+  hops.add(fmt::format("entry ({})", model::text_of(*oob.entry)), "", "",
            *oob.gateway == model::Whereabouts::none ? "" : fmt::format("route to {}", model::text_of(*oob.gateway)));
   if (path.jump != model::kNone<model::DeviceId>) {
     std::string leans = standing(cluster, path.jump);
@@ -118,7 +118,7 @@ Document recovery_document(const model::Cluster& cluster, const Lifeline& lifeli
   facts.facts = {{"device", "Device", cluster.name_of(target)},
                  {"rack", "Rack", rack_of(cluster, target)},
                  {"address", "Out-of-band address", to_text(cluster.oob_address(target))},
-                 {"reachable", "Reached with all other fabrics dead", path.exists}};
+                 {"reachable", "Reached with all other fabrics down", path.exists}};
   if (!path.exists) facts.facts.push_back({"obstacle", "Because", path.obstacle});
   const RecoveryPath second =
       path.jump == model::kNone<model::DeviceId> ? RecoveryPath{} : lifeline.path_to(target, path.jump);
@@ -134,7 +134,7 @@ Document recovery_document(const model::Cluster& cluster, const Lifeline& lifeli
                      left("hop", "Hop"),
                      left("device", "Device"),
                      left("port", "Port"),
-                     left("leans_on", "Leans on")};
+                     left("leans_on", "Depends on")};
     add_path(cluster, path, target, table);
     document.sections.emplace_back(std::move(table));
   }
@@ -142,13 +142,12 @@ Document recovery_document(const model::Cluster& cluster, const Lifeline& lifeli
     for (const LifelineLoss& loss : lifeline.losses()) {
       if (loss.device != id || loss.devices == 0) continue;
       document.notes.push_back(
-          fmt::format("When {} fails, {} management port{} cannot be reached; its own console is the "
-                      "way to it.",
+          fmt::format("If {} fails, {} management port{} cannot be reached; it is reached through its own console.",
                       cluster.name_of(id), loss.devices, loss.devices == 1 ? "" : "s"));
     }
   }
   for (const LifelineCycle& cycle : lifeline.cycles()) {
-    document.notes.push_back(fmt::format("Recovery leans on what it recovers: {} ({}).", cycle.text(), cycle.key));
+    document.notes.push_back(fmt::format("Recovery depends on what it recovers: {} ({}).", cycle.text(), cycle.key));
   }
   return document;
 }

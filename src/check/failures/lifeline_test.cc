@@ -77,13 +77,13 @@ struct Trap {
 TEST(Lifeline, EachChoiceThatLeansOnTheFrontendIsACycle) {
   const Trap traps[] = {
       {", entry: frontend", "fabrics.oob.entry",
-       "frontend switches -> jump hosts -> way in (frontend) -> frontend switches"},
+       "frontend switches -> jump hosts -> entry (frontend) -> frontend switches"},
       {", gateway: frontend", "fabrics.oob.gateway",
-       "frontend switches -> jump hosts -> way in (vpn) -> frontend switches"},
+       "frontend switches -> jump hosts -> entry (vpn) -> frontend switches"},
       {", services: {dns: frontend}", "fabrics.oob.services.dns",
-       "frontend switches -> jump hosts -> name service (frontend) -> frontend switches"},
+       "frontend switches -> jump hosts -> DNS service (frontend) -> frontend switches"},
       {", services: {dhcp: frontend}", "fabrics.oob.services.dhcp",
-       "frontend switches -> out-of-band network -> address service (frontend) -> frontend switches"},
+       "frontend switches -> out-of-band network -> DHCP service (frontend) -> frontend switches"},
       {", services: {directory: frontend}", "fabrics.oob.services.directory",
        "frontend switches -> jump hosts -> directory (frontend) -> frontend switches"},
       {", services: {time: frontend}", "fabrics.oob.services.time",
@@ -111,7 +111,7 @@ TEST(Lifeline, EachChoiceThatLeansOnTheFrontendIsACycle) {
 
 TEST(Lifeline, JumpHosts) {
   const auto without = pod("", "");
-  EXPECT_EQ(Lifeline(*without->cluster).reachable(), 0U) << "BMCs answer jump hosts alone";
+  EXPECT_EQ(Lifeline(*without->cluster).reachable(), 0U) << "BMCs accept jump hosts only";
   const auto open = pod(", jump_only: false", "");
   EXPECT_EQ(Lifeline(*open->cluster).unreachable().size(), 0U);
   const auto in_band = pod("", "count: 2, links: {oob: 1}");
@@ -158,7 +158,7 @@ TEST(Lifeline, TheDocumentNamesEveryHop) {
   const Document document = recovery_document(cluster, lifeline, target);
   ASSERT_EQ(document.sections.size(), 2U);
   const auto& hops = std::get<TableSection>(document.sections[1]);
-  ASSERT_EQ(hops.rows.size(), path.switches.size() + 3);  // way in, jump host, BMC
+  ASSERT_EQ(hops.rows.size(), path.switches.size() + 3);  // entry, jump host, BMC
   EXPECT_EQ(std::get<std::string>(hops.rows[1][2].value), cluster.name_of(path.jump));
   EXPECT_EQ(std::get<std::string>(hops.rows.back()[2].value), "train001");
   const auto lost = pod("", "");

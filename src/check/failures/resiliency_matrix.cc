@@ -71,7 +71,8 @@ Row ingress(const Design& design) {
     guarded += *service.min_available > 0 && *service.min_available < *service.min_replicas ? 1 : 0;
   }
   const auto services = static_cast<int>(design.spec().services->size());
-  if (services > 0) also(row.mitigation, fmt::format("{} of {} services keep a minimum running", guarded, services));
+  if (services > 0)
+    also(row.mitigation, fmt::format("{} of {} services have a minimum of available replicas", guarded, services));
   for (const config::KubeObject& object : design.config.objects) {
     if (object.kind != "PodDisruptionBudget") continue;
     also(row.evidence, fmt::format("PodDisruptionBudget {} ({})", object.name, shown(design, object.place)));
@@ -84,12 +85,13 @@ Row ingress(const Design& design) {
 }
 
 Row zone(const Design& design) {
-  Row row{"frontend", "the whole room is lost", "", "", Cover::not_described, "", ""};
+  Row row{"frontend", "the whole site fails", "", "", Cover::not_described, "", ""};
   const auto links = design.spec().fabrics->frontend->external->links;
-  row.mitigation = fmt::format("one room with {} link{} out", *links, *links == 1 ? "" : "s");
-  row.left = "nothing in this room";
+  row.mitigation = fmt::format("one site with {} external link{}", *links, *links == 1 ? "" : "s");
+  row.left = "no capacity at this site";
   row.evidence = key("fabrics.frontend.external.links", links);
-  row.change = "serve from a second cluster and steer clients there by anycast or DNS; a cluster file is one room";
+  row.change =
+      "serve from a second cluster and direct clients there by anycast or DNS; a cluster file describes one site";
   return row;
 }
 
@@ -109,7 +111,7 @@ Row controller(const Design& design) {
   if (systems.empty()) return row;
   const Failure* failure = design.analysis.find("storage controller");
   const double left = failure == nullptr ? 100.0 : failure->storage_left;
-  row.left = left >= 100.0 ? "every server, on its second controller" : fmt::format("{:.0f}% of the servers", left);
+  row.left = left >= 100.0 ? "every server, by its second controller" : fmt::format("{:.0f}% of the servers", left);
   row.state = of(good, static_cast<int>(systems.size()));
   return row;
 }
@@ -132,7 +134,7 @@ Row corruption(const Design& design) {
                        copy ? fmt::format("copied to {}", *volume.replicate_to) : "no copy on another system"));
       if (snapshots) also(row.evidence, key(name + " snapshots", volume.snapshots));
       if (copy) also(row.evidence, key(name + " replicate_to", volume.replicate_to));
-      if (snapshots) also(row.left, fmt::format("a state at most {} old", weft::to_text(*volume.snapshots)));
+      if (snapshots) also(row.left, fmt::format("a copy at most {} old", weft::to_text(*volume.snapshots)));
       if (!snapshots) also(row.change, fmt::format("take snapshots of `{}` (every 4h)", volume.name->text));
       if (!copy) also(row.change, fmt::format("copy `{}` to another system", volume.name->text));
     }
@@ -173,7 +175,7 @@ Row backend_switch(const Design& design) {
   if (!plan.present) return row;
   const model::FabricSpec& fabric = *design.spec().fabrics->backend;
   if (plan.tiers < 2) {
-    row.mitigation = fmt::format("none above the leaves: {} rails are joined in the servers", plan.rails);
+    row.mitigation = fmt::format("none above the leaves: {} rails are connected in the servers", plan.rails);
     row.left = "all of it";
     row.state = Cover::covered;
     return row;
@@ -206,7 +208,7 @@ Row backend_leaf(const Design& design) {
   row.mitigation =
       fmt::format("{} wiring: {} rails on {} leaves", model::text_of(plan.wiring), plan.rails, plan.leaves);
   row.left =
-      fmt::format("{:.1f}% of the bandwidth, {} servers cut off, {} slower",
+      fmt::format("{:.1f}% of the bandwidth, {} servers disconnected, {} degraded",
                   failure->loss.left_of(model::FabricKind::backend), failure->loss.beyond, failure->loss.degraded);
   row.evidence = key("fabrics.backend.wiring", fabric.wiring);
   row.state = failure->loss.beyond == 0 ? Cover::covered : Cover::missing;
@@ -234,7 +236,7 @@ Row pfc_storm(const Design& design) {
   }
   row.mitigation =
       fmt::format("DCQCN (ECN) {}, PFC watchdog {}", *qos.ecn ? "on" : "off", *qos.pfc_watchdog ? "on" : "off");
-  row.left = *qos.pfc_watchdog ? "all but the stuck queue" : "pauses may spread over the fabric";
+  row.left = *qos.pfc_watchdog ? "all but the stuck queue" : "pauses may spread through the fabric";
   row.evidence = key("fabrics.backend.qos.pfc_watchdog", qos.pfc_watchdog);
   also(row.evidence, key("fabrics.backend.qos.ecn", qos.ecn));
   for (const config::SwitchConfig& config : design.config.switches) {
@@ -269,7 +271,7 @@ Row gpu(const Design& design) {
   const auto seconds = [](Duration d) { return static_cast<double>(d.count()) * 1e-9; };
   const TrainingTime time =
       training_time(servers, seconds(*workload.checkpoint_interval), seconds(*workload.checkpoint_time));
-  row.left = fmt::format("at most {} of work lost; {:.1f}% of the time trains",
+  row.left = fmt::format("at most {} of work lost; {:.1f}% of the time is training",
                          weft::to_text(*workload.checkpoint_interval), 100.0 * time.ratio);
   row.evidence = key("workload.elastic", workload.elastic);
   also(row.evidence, key("workload.max_restarts", workload.max_restarts));
@@ -295,11 +297,10 @@ Row node(const Design& design) {
   if (pools == 0) return row;
   const model::OperationsSpec& operations = *design.spec().operations;
   const bool automatic = *operations.remediation == model::Handling::automatic;
-  also(row.mitigation, automatic ? "drained and replaced without a person" : "drained by hand");
+  also(row.mitigation, automatic ? "drained and replaced automatically" : "drained manually");
   also(row.evidence, key("operations.remediation", operations.remediation));
   if (!automatic) also(row.change, "set `operations.remediation: automatic`");
-  row.left = with_spares == pools ? "the job's full size, on a spare"
-                                  : "the job with one server less, or its place in the queue";
+  row.left = with_spares == pools ? "the job's full size, on a spare" : "the job with one server less, or requeued";
   row.state = of(with_spares + (automatic ? 1 : 0), static_cast<int>(pools) + 1);
   return row;
 }
@@ -309,23 +310,23 @@ Row power_unit(const Design& design) {
   const model::SiteSpec& site = *design.spec().site;
   const PowerAnalysis& power = design.analysis.power();
   row.mitigation =
-      fmt::format("{} feed{}, {} PDUs a rack", *site.feeds, *site.feeds == 1 ? "" : "s", *site.pdus_per_rack);
+      fmt::format("{} feed{}, {} PDUs per rack", *site.feeds, *site.feeds == 1 ? "" : "s", *site.pdus_per_rack);
   const Failure* feed = design.analysis.find("power feed");
   const std::int64_t lost = feed == nullptr ? 0 : feed->loss.servers;
   row.left = lost == 0 ? "every server" : fmt::format("all but {} servers (feed {})", lost, feed->worst.substr(5));
   row.evidence = key("site.feeds", site.feeds);
   also(row.evidence, key("site.pdus_per_rack", site.pdus_per_rack));
   if (!power.one_supply_short.empty())
-    also(row.change, fmt::format("{} devices need every supply they have", power.one_supply_short.size()));
+    also(row.change, fmt::format("{} devices need all of their power supplies", power.one_supply_short.size()));
   if (!power.weak.empty())
-    also(row.change, "spread supplies over more feeds (`site.feeds`), or use servers that need fewer");
+    also(row.change, "spread power supplies over more feeds (`site.feeds`), or use servers that need fewer");
   if (!power.one_feed.empty())
-    also(row.change, fmt::format("{} racks have PDUs of one feed only", power.one_feed.size()));
+    also(row.change, fmt::format("{} racks have PDUs on one feed only", power.one_feed.size()));
   if (!power.overloaded.empty())
-    also(row.change, fmt::format("{} racks draw more than their PDUs carry with a feed lost", power.overloaded.size()));
+    also(row.change, fmt::format("{} racks overload their PDUs after the loss of a feed", power.overloaded.size()));
   if (*site.feeds < 2) {
     row.state = Cover::missing;
-    row.change = "bring in a second power feed";
+    row.change = "add a second power feed";
   } else if (!row.change.empty()) {
     row.state = lost > 0 && power.one_supply_short.empty() ? Cover::partly : Cover::missing;
     if (lost == 0) row.state = Cover::partly;
@@ -341,13 +342,14 @@ Row etcd(const Design& design) {
   row.mitigation = fmt::format("{} members, quorum {}, at most {} in one rack and {} down with one feed",
                                control.members.size(), control.quorum, control.most_in_rack, control.most_on_feed);
   const std::size_t worst = std::max({std::size_t{1}, control.most_in_rack, control.most_on_feed});
-  row.left = fmt::format("{} of {} members with the worst rack or feed lost", control.members.size() - worst,
+  row.left = fmt::format("{} of {} members after the loss of the worst rack or feed", control.members.size() - worst,
                          control.members.size());
   row.evidence = key("control_plane.etcd_members", spec.etcd_members);
   also(row.evidence, key("control_plane.pool", spec.pool));
   row.state = !control.survives(1) ? Cover::missing : control.survives(worst) ? Cover::covered : Cover::partly;
   if (!control.survives(1)) row.change = "run three etcd members";
-  if (control.survives(1) && !control.survives(worst)) row.change = "put no two members into one rack or on one feed";
+  if (control.survives(1) && !control.survives(worst))
+    row.change = "put members into separate racks and on separate feeds";
   return row;
 }
 
@@ -357,13 +359,13 @@ Row overload(const Design& design) {
   const ControlAnalysis& control = design.analysis.control();
   if (!uses_kubernetes(design.spec()) || control.members.empty()) return row;
   row.mitigation = fmt::format("requests are {}limited; control plane on {}", *spec.api_limits ? "" : "not ",
-                               control.on_gpu_servers ? "GPU servers" : "servers of its own");
-  row.left = *spec.api_limits ? "everyone else's requests" : "nothing is sure";
+                               control.on_gpu_servers ? "GPU servers" : "dedicated servers");
+  row.left = *spec.api_limits ? "the requests of all other clients" : "no guarantee";
   row.evidence = key("control_plane.api_limits", spec.api_limits);
   also(row.evidence, key("control_plane.pool", spec.pool));
   row.state = of((*spec.api_limits ? 1 : 0) + (control.on_gpu_servers ? 0 : 1), 2);
   if (!*spec.api_limits) row.change = "set `control_plane.api_limits: true`";
-  if (control.on_gpu_servers) also(row.change, "move the control plane to a pool of its own");
+  if (control.on_gpu_servers) also(row.change, "move the control plane to a separate pool");
   return row;
 }
 
@@ -378,10 +380,13 @@ Document resiliency_matrix(const model::Cluster& cluster, const config::ConfigSe
   const auto column = [](const char* name, const char* title) {
     return Column{name, title, Column::Align::left, false};
   };
-  table.columns = {
-      column("layer", "Layer"),          column("failure", "Failure"), column("mitigation", "In this design"),
-      column("left", "What is left"),    column("state", "State"),     column("evidence", "Evidence"),
-      column("change", "What to change")};
+  table.columns = {column("layer", "Layer"),
+                   column("failure", "Failure"),
+                   column("mitigation", "In this design"),
+                   column("left", "Remaining"),
+                   column("state", "State"),
+                   column("evidence", "Evidence"),
+                   column("change", "Recommended change")};
   std::size_t covered = 0;
   std::size_t described = 0;
   for (const auto make : {ingress, zone, controller, corruption, checkpoint, backend_switch, backend_leaf, pfc_storm,
@@ -393,8 +398,7 @@ Document resiliency_matrix(const model::Cluster& cluster, const config::ConfigSe
     table.rows.push_back({row.layer, row.failure, cell(row.mitigation), cell(row.left), to_text(row.state),
                           cell(row.evidence), cell(row.change)});
   }
-  document.notes.push_back(
-      fmt::format("{} of {} failures that this design describes are covered.", covered, described));
+  document.notes.push_back(fmt::format("{} of {} failures that apply to this design are covered.", covered, described));
   document.sections.emplace_back(std::move(table));
   return document;
 }

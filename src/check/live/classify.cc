@@ -57,7 +57,7 @@ class Classifier {
       const config::HostInterface& interface = interface_of(guess);
       const model::DeviceId far = cluster_.find_device(interface.lldp_system);
       if (interface.lldp_system.empty() || far == model::kNone<model::DeviceId>) continue;
-      const std::string reason = fmt::format("its neighbour is {} {}", interface.lldp_system, interface.lldp_port);
+      const std::string reason = fmt::format("its neighbor is {} {}", interface.lldp_system, interface.lldp_port);
       const model::PortId far_port = port_named(cluster_, far, interface.lldp_port);
       if (far_port != model::kNone<model::PortId>) {
         const model::PortId own = cluster_.peer_of(far_port);
@@ -134,7 +134,7 @@ class Classifier {
     const auto confidence = candidates.size() == ports.size() ? GuessConfidence::medium : GuessConfidence::low;
     for (std::size_t i = 0; i < ports.size() && i < candidates.size(); ++i) {
       claim(*candidates[i], ports[i], confidence,
-            fmt::format("{} of {} {}{} ports, in the order of NUMA nodes and bus addresses", i + 1, candidates.size(),
+            fmt::format("{} of {} {}{} ports, ordered by NUMA node and bus address", i + 1, candidates.size(),
                         to_text(BitRate(speed * 1'000'000)), fabric == model::FabricKind::frontend ? "" : " RDMA"));
     }
   }
@@ -148,7 +148,7 @@ class Classifier {
       guess.fabric = model::FabricKind::oob;
       guess.reasons.emplace_back("1 Gb/s or less");
     } else {
-      guess.reasons.emplace_back(interface.state == "up" ? "no address, neighbour or order places it" : "down");
+      guess.reasons.emplace_back(interface.state == "up" ? "not identified by address, neighbor or order" : "down");
     }
   }
 
@@ -167,7 +167,7 @@ InterfaceGuess guess_alone(const config::HostFacts& facts, std::size_t index) {
     guess.reasons.push_back(fmt::format("driver {}: the management controller's own interface", interface.driver));
   } else if (interface.default_route && interface.speed_mbps > kGigabit) {
     guess.fabric = model::FabricKind::frontend;
-    guess.reasons.emplace_back("the default route leaves here");
+    guess.reasons.emplace_back("the default route uses it");
   } else if (interface.speed_mbps > 0 && interface.speed_mbps <= kGigabit) {
     guess.fabric = model::FabricKind::oob;
     guess.reasons.emplace_back("1 Gb/s or less");

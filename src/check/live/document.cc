@@ -106,7 +106,7 @@ Document discover_document(const config::HostFacts& facts, const model::Cluster*
                       {"driver", "Driver"},
                       {"rdma", "RDMA"},
                       {"virtual_functions", "VFs", kRight},
-                      {"virtual_functions_most", "VFs, most", kRight},
+                      {"virtual_functions_most", "Max VFs", kRight},
                       {"numa", "NUMA", kRight},
                       {"addresses", "Addresses"},
                       {"pci", "PCI", Column::Align::left, true},
@@ -118,7 +118,7 @@ Document discover_document(const config::HostFacts& facts, const model::Cluster*
   }
   document.sections.emplace_back(std::move(table));
   if (cluster != nullptr && !known) {
-    document.notes.push_back(fmt::format("The cluster has no server `{}`: fabrics are guessed.", facts.host));
+    document.notes.push_back(fmt::format("The cluster has no server `{}`: fabrics are inferred.", facts.host));
   }
   for (const std::string& line : facts.not_read) document.notes.push_back("Not read: " + line + ".");
   return document;

@@ -49,7 +49,7 @@ class HostComparison {
       LiveDifference& difference = tell(LiveKind::unknown_device, facts_.place, "");
       difference.confidence = Confidence::certain;
       difference.seen = "host facts";
-      difference.message = fmt::format("the facts are of host `{}`, and the design has no such server", facts_.host);
+      difference.message = fmt::format("the facts are from host `{}`, which is not in the design", facts_.host);
       return;
     }
     for (const InterfaceGuess& guess : host_.guesses) {
@@ -136,9 +136,9 @@ class HostComparison {
     const bool planned_nowhere = !guess.fabric || *guess.fabric != model::FabricKind::oob;
     if (interface.state != "up" || !planned_nowhere || is_bmc_interface(interface)) return;
     LiveDifference& difference = tell(LiveKind::extra_interface, interface.place, interface.name);
-    complete(difference, guess, "no such port", interface.name, "is up and is none of the ports planned for it");
+    complete(difference, guess, "port not found", interface.name, "is up but not one of its planned ports");
     difference.message =
-        fmt::format("interface {} of {} is up and is none of its planned ports", interface.name, difference.device);
+        fmt::format("interface {} of {} is up but not one of its planned ports", interface.name, difference.device);
     if (!guess.reasons.empty()) difference.related.push_back({{}, guess.reasons.front()});
   }
 
@@ -151,7 +151,7 @@ class HostComparison {
     const std::string_view where = model::to_text(*guess.fabric);
     if (interface.default_route && !*fabric->default_route) {
       complete(tell(LiveKind::default_route, interface.place, name), guess, "no default route", "default route",
-               fmt::format("has a default route on the {} fabric, which is planned to have none", where));
+               fmt::format("has a default route on the {} fabric, which must not have one", where));
     }
     if (*guess.fabric == model::FabricKind::frontend) return;
     compare_filter(guess, interface, name);
@@ -167,7 +167,7 @@ class HostComparison {
     const auto all = sysctl("all", "rp_filter");
     if (cluster_.fabric(*guess.fabric).rails < 2 || std::max(own.value, all.value) != 1) return;
     complete(tell(LiveKind::strict_filter, own.value == 1 ? own.place : all.place, name), guess, "0 or 2", "1",
-             "has rp_filter 1 (strict), which drops packets that come in over another rail");
+             "has rp_filter 1 (strict), which drops packets that arrive over another rail");
   }
 
   void compare_forwarding(const InterfaceGuess& guess, const config::HostInterface& interface, const std::string& name,
@@ -176,7 +176,7 @@ class HostComparison {
     if (own.value < 0) own = setting("net.ipv4.ip_forward");  // which sets it on every interface
     if (own.value != 1) return;
     complete(tell(LiveKind::forwarding, own.place, name), guess, "0", "1",
-             fmt::format("forwards packets: the host is a router into the {} fabric", where));
+             fmt::format("forwards packets: the host routes into the {} fabric", where));
   }
 
   void compare_pauses(const InterfaceGuess& guess, const config::HostInterface& interface, const std::string& name,
@@ -192,8 +192,8 @@ class HostComparison {
     const bool one = lossy.size() == 1;
     complete(tell(LiveKind::lossy_pause, interface.place, name), guess,
              fabric.qos->priority.has_value() ? std::to_string(*fabric.qos->priority) : "none", list,
-             fmt::format("counted pauses on {} {}, which {} planned to lose packets instead",
-                         one ? "priority" : "priorities", list, one ? "is" : "are"));
+             fmt::format("received pauses on {} {}, which {} planned as lossy", one ? "priority" : "priorities", list,
+                         one ? "is" : "are"));
   }
 
   // A pod gets a virtual function of every backend port.
@@ -206,7 +206,7 @@ class HostComparison {
     const std::int64_t seen = std::max<std::int64_t>(interface.vfs, 0);
     complete(tell(LiveKind::few_functions, interface.place, name), guess, std::to_string(needed), std::to_string(seen),
              fmt::format("has {} for {}", counted(seen, "virtual function", "virtual functions"),
-                         counted(needed, "pod a node", "pods a node")));
+                         counted(needed, "pod per node", "pods per node")));
   }
 
   struct Sysctl {

@@ -48,7 +48,7 @@ class SwitchComparison {
     const std::string& name = cluster_.name_of(device_);
     if (config_.hostname.given() && *config_.hostname != name) {
       tell(LiveKind::configured_name, config_.hostname, "", name, *config_.hostname,
-           fmt::format("calls itself `{}`", *config_.hostname));
+           fmt::format("has the host name `{}`", *config_.hostname));
     }
     const std::int64_t asn = cluster_.device(device_).asn;
     if (config_.asn.given() && asn != 0 && *config_.asn != asn) {
@@ -63,11 +63,11 @@ class SwitchComparison {
     if (interface.kind != config::InterfaceConfig::Kind::front_panel) return;
     if (interface.enabled.given() && !*interface.enabled) {
       tell(LiveKind::port_off, interface.enabled, name, "up", "administratively down",
-           "is switched off, and a cable is planned on it");
+           "is administratively down, but a cable is planned on it");
     }
     if (interface.speed.given() && interface.speed.value.count() != 0 && *interface.speed != port.speed()) {
       tell(LiveKind::configured_speed, interface.speed, name, to_text(port.speed()), to_text(*interface.speed),
-           fmt::format("is set to {} instead of {}", to_text(*interface.speed), to_text(port.speed())));
+           fmt::format("is configured for {} instead of {}", to_text(*interface.speed), to_text(port.speed())));
     }
     compare_mtu(interface, port, name);
     compare_vlan(interface, id, name);
@@ -80,7 +80,7 @@ class SwitchComparison {
     if (*interface.mtu >= *fabric.switch_mtu || *interface.mtu < *fabric.mtu) return;  // QO081 has what hosts notice
     tell(LiveKind::configured_mtu, interface.mtu, name, std::to_string(*fabric.switch_mtu),
          std::to_string(*interface.mtu),
-         fmt::format("passes frames of {} bytes, planned are {}", *interface.mtu, *fabric.switch_mtu));
+         fmt::format("has an MTU of {} bytes instead of {}", *interface.mtu, *fabric.switch_mtu));
   }
 
   void compare_vlan(const config::InterfaceConfig& interface, model::PortId id, const std::string& name) {
@@ -92,7 +92,7 @@ class SwitchComparison {
     if (planned == 0 || *interface.access_vlan == planned) return;
     tell(LiveKind::configured_vlan, interface.access_vlan, name, std::to_string(planned),
          std::to_string(*interface.access_vlan),
-         fmt::format("is in VLAN {}; the port at its other end belongs to VLAN {}", *interface.access_vlan, planned));
+         fmt::format("is in VLAN {}; the port at the other end is in VLAN {}", *interface.access_vlan, planned));
   }
 
   // A description is free text; it is wrong only when it names a device of the design, and not the planned one.
@@ -111,8 +111,8 @@ class SwitchComparison {
     if (named == model::kNone<model::DeviceId>) return;
     LiveDifference& difference = tell(LiveKind::description, interface.description, name,
                                       cluster_.full_port_name(cluster_.peer_of(id)), *interface.description, "");
-    difference.message = fmt::format("{}:{} says it leads to {}, and is planned to lead to {}", difference.device, name,
-                                     cluster_.name_of(named), difference.planned);
+    difference.message = fmt::format("{}:{} describes its neighbor as {}, but is planned to connect to {}",
+                                     difference.device, name, cluster_.name_of(named), difference.planned);
   }
 
   // Peers given by interface: the far end's number is known from the plan.
@@ -126,7 +126,7 @@ class SwitchComparison {
       if (asn == 0 || asn == *neighbor.remote_asn) continue;
       tell(LiveKind::configured_asn, neighbor.remote_asn, cluster_.port_name(at->second), std::to_string(asn),
            std::to_string(*neighbor.remote_asn),
-           fmt::format("expects AS {} of {}, which has {}", *neighbor.remote_asn,
+           fmt::format("expects AS {} from {}, which has {}", *neighbor.remote_asn,
                        cluster_.name_of(cluster_.port(far).device), asn));
     }
   }

@@ -50,8 +50,8 @@ void LiveWiring::add_lldp(const config::LldpReport& report) {
     LiveDifference difference;
     difference.kind = LiveKind::unknown_device;
     difference.device = report.system;
-    difference.seen = fmt::format("a report of {} neighbours", report.neighbors.size());
-    difference.message = fmt::format("`{}` reports its neighbours, and the design has no such device", report.system);
+    difference.seen = fmt::format("a report of {} neighbors", report.neighbors.size());
+    difference.message = fmt::format("`{}` reports its neighbors but is not in the design", report.system);
     difference.place = SourceLocation{report.file, 1, 1};
     parts_.differences.push_back(std::move(difference));
   } else {
@@ -107,7 +107,7 @@ void LiveWiring::add_infiniband(const config::IbFabric& fabric) {
   const config::IbEnd& first = fabric.links.front().a;
   difference.device = first.node.empty() ? first.guid : first.node;
   difference.seen = fmt::format("a sweep of {} links", fabric.links.size());
-  difference.message = fmt::format("a sweep of {} links, and the design has none of its devices: the first is `{}`",
+  difference.message = fmt::format("a sweep of {} links contains no device of the design: the first is `{}`",
                                    fabric.links.size(), difference.device);
   difference.place = SourceLocation{fabric.file, 1, 1};
   parts_.differences.push_back(std::move(difference));
@@ -210,13 +210,13 @@ void LiveWiring::drop_contradictions() {
     if (!link.dropped) continue;
     LiveDifference& difference = tell(LiveKind::disagreement, link, link.a);
     difference.confidence = Confidence::low;
-    difference.message = fmt::format("one report has {} cabled to {}, another says otherwise of one of the two",
+    difference.message = fmt::format("one report connects {} to {}, another contradicts it for one of the two",
                                      end_text(link.a), end_text(link.b));
     for (const model::PortId port : {link.a.port, link.b.port}) {
       if (port == model::kNone<model::PortId> || at_[model::index_of(port)] == 0) continue;
       const LiveLink& other = links_[at_[model::index_of(port)] - 1];
       difference.related.push_back(
-          {other.place, fmt::format("here {} is cabled to {}", end_text(other.a), end_text(other.b))});
+          {other.place, fmt::format("here {} is connected to {}", end_text(other.a), end_text(other.b))});
     }
   }
 }
@@ -237,7 +237,7 @@ LiveDifference& LiveWiring::tell(LiveKind kind, const LiveLink& link, const Live
     difference.planned = cluster_.full_port_name(cluster_.peer_of(about.port));
   difference.seen = end_text(&about == &link.a ? link.b : link.a);
   difference.place = link.place;
-  if (link.other_place.known()) difference.related.push_back({link.other_place, "the other end says the same here"});
+  if (link.other_place.known()) difference.related.push_back({link.other_place, "the other end reports the same"});
   parts_.differences.push_back(std::move(difference));
   return parts_.differences.back();
 }
@@ -273,7 +273,7 @@ bool LiveWiring::judge_swap(std::size_t index) {
   other.told = true;
   LiveDifference& difference = tell(LiveKind::swapped, link, link.a);
   difference.confidence = std::max(confidence_of(link), confidence_of(other));
-  difference.message = fmt::format("the cables {} - {} and {} - {} are swapped: {} goes to {} and {} to {}",
+  difference.message = fmt::format("the cables {} - {} and {} - {} are swapped: {} is connected to {} and {} to {}",
                                    cluster_.full_port_name(link.a.port), cluster_.full_port_name(a_meant),
                                    cluster_.full_port_name(b_meant), cluster_.full_port_name(link.b.port),
                                    cluster_.full_port_name(link.a.port), cluster_.full_port_name(link.b.port),
@@ -298,7 +298,7 @@ void LiveWiring::judge_planned(std::size_t index) {
   const LiveEnd& far = b_is_host ? link.a : link.b;
   const LiveKind kind = kind_of(link);
   LiveDifference& difference = tell(kind, link, about);
-  difference.message = fmt::format("{} is cabled to {}; planned are {} there and {} here", end_text(about),
+  difference.message = fmt::format("{} is connected to {}; planned are {} there and {} here", end_text(about),
                                    end_text(far), cluster_.full_port_name(cluster_.peer_of(about.port)),
                                    cluster_.full_port_name(cluster_.peer_of(far.port)));
   if (kind == LiveKind::wrong_rail) {
@@ -317,13 +317,13 @@ void LiveWiring::judge_half(LiveLink& link, const LiveEnd& known, const LiveEnd&
   if (cluster_.group_of(meant_device).kind == model::DeviceKind::external) return;  // whatever the site has there
   if (other.device == model::kNone<model::DeviceId>) {
     LiveDifference& difference = tell(LiveKind::unknown_device, link, known);
-    difference.message = fmt::format("{} is cabled to `{}`, which the design does not have; planned is {}",
+    difference.message = fmt::format("{} is connected to `{}`, which is not in the design; planned is {}",
                                      end_text(known), end_text(other), cluster_.full_port_name(meant));
     return;
   }
   if (other.device == meant_device && cluster_.group_of(other.device).kind != model::DeviceKind::network_switch) return;
   LiveDifference& difference = tell(LiveKind::miswired, link, known);
-  difference.message = fmt::format("{} is cabled to {}; planned is {}", end_text(known), end_text(other),
+  difference.message = fmt::format("{} is connected to {}; planned is {}", end_text(known), end_text(other),
                                    cluster_.full_port_name(meant));
 }
 
@@ -345,7 +345,7 @@ void LiveWiring::judge(std::size_t index) {
     const bool about_a = a_ours && (link.from_a || !b_ours);  // rather the end that says so
     const LiveEnd& about = about_a ? link.a : link.b;
     LiveDifference& difference = tell(LiveKind::unplanned, link, about);
-    difference.message = fmt::format("{} is cabled to {}; the design has no cable on that port", end_text(about),
+    difference.message = fmt::format("{} is connected to {}; the design has no cable on that port", end_text(about),
                                      end_text(about_a ? link.b : link.a));
   }
 }
@@ -407,8 +407,8 @@ void LiveWiring::tell_missing(const model::Cable& cable) {
   difference.seen = "nothing";
   difference.place = report_[model::index_of(reported(b) ? b : a)];
   difference.message =
-      fmt::format("the cable {} - {} is planned, and {} it", cluster_.full_port_name(cable.a),
-                  cluster_.full_port_name(cable.b), both ? "neither end sees" : "the end that reports does not see");
+      fmt::format("the cable {} - {} is planned, but {} it", cluster_.full_port_name(cable.a),
+                  cluster_.full_port_name(cable.b), both ? "neither end reports" : "the reporting end does not see");
   parts_.differences.push_back(std::move(difference));
 }
 
@@ -426,8 +426,7 @@ void LiveWiring::judge_silent_group(const model::DeviceGroup& group) {
   if (silent.empty()) return;
   if (silent.size() * 2 >= expected) {
     parts_.notes.push_back(
-        fmt::format("Of {} devices of {} that should have been seen, {} were not: their cables could "
-                    "not be judged.",
+        fmt::format("Of {} devices of {} that were expected, {} were not seen: their cables could not be verified.",
                     expected, group.name, silent.size()));
     return;
   }
@@ -438,7 +437,7 @@ void LiveWiring::judge_silent_group(const model::DeviceGroup& group) {
   difference.seen = fmt::format("{} of them", expected - silent.size());
   const std::size_t count = silent.size();
   difference.device = fold_hosts(std::move(silent));
-  difference.message = fmt::format("{} {} seen by no neighbour and reported nothing, unlike the other {} of {}",
+  difference.message = fmt::format("{} {} not seen by any neighbor and did not report, unlike the other {} of {}",
                                    difference.device, count == 1 ? "was" : "were", expected - count, group.name);
   parts_.differences.push_back(std::move(difference));
 }

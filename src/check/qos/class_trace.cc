@@ -30,7 +30,7 @@ TableSection leg_table(const TraceLeg& leg, std::size_t number, const Sources& s
                    {"value", "Value"},
                    {"verdict", "Verdict"},
                    {"decided_by", "Decided by"},
-                   {"said_by", "Said by", Column::Align::left, true},
+                   {"said_by", "Source", Column::Align::left, true},
                    {"why", "Why", Column::Align::left, true}};
   static constexpr const char* kSaidBy[] = {"file", "cluster file", "default", "nobody"};
   std::string last;
@@ -97,21 +97,21 @@ std::string verdict_sentence(const TraceLeg& leg, const Sources& sources) {
   const TraceStep* unknown = leg.first(StepVerdict::unknown);
   const TraceStep* warning = leg.first(StepVerdict::warning);
   if (leg.notice) {
-    if (warning != nullptr) return told("notifications are hindered", *warning);
+    if (warning != nullptr) return told("notifications are impaired", *warning);
     if (unknown != nullptr) {
-      return fmt::format("{} notifications: nothing known of {} at {}", way, unknown->what, unknown->hop);
+      return fmt::format("{} notifications: no setting found for {} at {}", way, unknown->what, unknown->hop);
     }
-    return fmt::format("{} notifications arrive whatever the data does", way);
+    return fmt::format("{} notifications arrive independently of the data", way);
   }
   std::string out;
   if (lossy != nullptr) out = told("data leaves the lossless class", *lossy);
   if (unmarked != nullptr) out += (out.empty() ? "" : "; ") + told("data is not marked", *unmarked);
   if (!out.empty()) return out;
   if (unknown != nullptr) {
-    return fmt::format("{} data: nothing known of {} at {}, so it cannot be called lossless", way, unknown->what,
+    return fmt::format("{} data: no setting found for {} at {}, so it is not proven lossless", way, unknown->what,
                        unknown->hop);
   }
-  out = fmt::format("{} data is lossless and marked all the way", way);
+  out = fmt::format("{} data is lossless and marked on the whole path", way);
   if (warning != nullptr) out += fmt::format("; warning at {}: {}", warning->hop, warning->why);
   return out;
 }

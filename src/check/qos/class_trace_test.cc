@@ -300,7 +300,7 @@ TEST(ClassTrace, SilenceIsUnknown) {
   set.add("nic.yaml", nic(kGoodQos, kGoodCnp));
   const Trace trace = set.trace();
   EXPECT_EQ(data(trace).verdict(), StepVerdict::unknown);
-  EXPECT_NE(verdict_sentence(data(trace), set.sources).find("cannot be called lossless"), std::string::npos);
+  EXPECT_NE(verdict_sentence(data(trace), set.sources).find("is not proven lossless"), std::string::npos);
 }
 
 TEST(ClassTrace, WithoutAnythingThereIsAnError) {
@@ -335,7 +335,7 @@ TEST(ClassTrace, IntentOfTheClusterFileIsLosslessAndNamesItsLines) {
   EXPECT_EQ(map->path, "fabrics.backend.qos.dscp");
   EXPECT_EQ(loaded->sources.line(map->place.file, map->place.line).substr(0, 8), "    qos:");
   const std::string shown = write(trace_document(*trace, loaded->sources), {});
-  EXPECT_NE(shown.find("lossless and marked all the way"), std::string::npos);
+  EXPECT_NE(shown.find("lossless and marked on the whole path"), std::string::npos);
 }
 
 TEST(ClassTrace, RefusesWhatTheModelDoesNotHave) {

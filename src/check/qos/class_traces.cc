@@ -298,7 +298,7 @@ Result<model::PortId> end_port(const model::Cluster& cluster, const std::string&
     return refuse(ErrorCode::not_found, fmt::format("`{}` has no port on the {} fabric", name, model::to_text(fabric)));
   }
   if (cluster.group_of(cluster.port(port).device).kind != model::DeviceKind::server) {
-    return refuse(ErrorCode::invalid_input, fmt::format("`{}` is no server", name));
+    return refuse(ErrorCode::invalid_input, fmt::format("`{}` is not a server", name));
   }
   return port;
 }
@@ -310,12 +310,13 @@ Result<Route> requested_route(const model::Cluster& cluster, const TraceRequest&
   }
   if (cluster.fabric(fabric).network != model::NetworkKind::ethernet) {
     return refuse(ErrorCode::invalid_input,
-                  fmt::format("the {} fabric is InfiniBand: credits keep it lossless, there is no DSCP to follow",
+                  fmt::format("the {} fabric is InfiniBand: credits make it lossless, there is no DSCP to trace",
                               model::to_text(fabric)));
   }
   const auto widest = widest_route(cluster, fabric);
   if (!widest)
-    return refuse(ErrorCode::not_found, fmt::format("no two servers meet on the {} fabric", model::to_text(fabric)));
+    return refuse(ErrorCode::not_found,
+                  fmt::format("no two servers are connected to the {} fabric", model::to_text(fabric)));
   if (request.from.empty() && request.to.empty() && request.rail == 0) return *widest;
   const std::string from = request.from.empty() ? cluster.name_of(cluster.port(widest->from).device) : request.from;
   const std::string to = request.to.empty() ? cluster.name_of(cluster.port(widest->to).device) : request.to;
@@ -330,7 +331,7 @@ Result<Route> requested_route(const model::Cluster& cluster, const TraceRequest&
 
 Result<Trace> trace_chain(const config::ConfigSet& config, const TraceRequest& request) {
   if (config.switches.empty()) {
-    return refuse(ErrorCode::invalid_input, "neither a cluster file nor a switch configuration to follow");
+    return refuse(ErrorCode::invalid_input, "neither a cluster file nor a switch configuration to trace");
   }
   const Ends ends = ends_of(nullptr, config, request.flow);
   std::vector<TraceHop> hops;
@@ -345,7 +346,7 @@ Result<Trace> trace_chain(const config::ConfigSet& config, const TraceRequest& r
 Result<Trace> trace_class(const model::Cluster* cluster, const config::ConfigSet& config, const Sources&,
                           const TraceRequest& request) {
   if (request.dscp >= config::kDscps || request.rail < 0) {
-    return refuse(ErrorCode::invalid_input, "a DSCP is between 0 and 63, a rail counts from 1");
+    return refuse(ErrorCode::invalid_input, "a DSCP is between 0 and 63, rails are numbered from 1");
   }
   if (cluster == nullptr) return trace_chain(config, request);
   const auto route = requested_route(*cluster, request);

@@ -127,7 +127,7 @@ class Walk {
 void Walk::mark_data(int forced_dscp) {
   if (forced_dscp >= 0) {
     dscp_ = forced_dscp;
-    step("request", "", "marking", fmt::format("DSCP {}", dscp_), config::vendor_default(dscp_, "as asked for"), false);
+    step("request", "", "marking", fmt::format("DSCP {}", dscp_), config::vendor_default(dscp_, "explicit"), false);
     return;
   }
   const config::Setting<int>& wanted = from_.marking.traffic_class;
@@ -141,7 +141,7 @@ void Walk::mark_data(int forced_dscp) {
   }
   if (nic_wins && from_.nic != nullptr) near_ = from_.nic->place;
   if (!nic_wins && !wanted.known()) {
-    step(from_.name, "", "marking", "nothing known", config::Setting<int>(), false);
+    step(from_.name, "", "marking", "unknown", config::Setting<int>(), false);
     return;
   }
   const config::Setting<int>& decides = nic_wins ? from_.nic->tos : wanted;
@@ -153,7 +153,7 @@ void Walk::mark_data(int forced_dscp) {
                        decides, nic_wins ? from_.intent : from_.marking.intent);
   if (*decides == 0 && !nic_wins) {
     judge(at, StepVerdict::unmarked, Cause::application_unmarked,
-          fmt::format("{} leaves its traffic in traffic class 0", from_.marking.name));
+          fmt::format("{} uses traffic class 0", from_.marking.name));
   } else if (*decides == 0) {
     judge(at, StepVerdict::unmarked, Cause::nic_unmarked, "the NIC's default type of service is 0");
   } else if ((*decides & 3) == 0) {
@@ -166,7 +166,7 @@ void Walk::mark_data(int forced_dscp) {
 void Walk::mark_notice() {
   if (from_.nic != nullptr) near_ = from_.nic->place;
   if (from_.nic == nullptr || !from_.nic->cnp_dscp.known()) {
-    step(from_.name, nic_subject(from_), "CNP DSCP", "nothing known", config::Setting<int>(), false);
+    step(from_.name, nic_subject(from_), "CNP DSCP", "unknown", config::Setting<int>(), false);
     return;
   }
   const int value = *from_.nic->cnp_dscp;
@@ -185,7 +185,7 @@ std::optional<int> Walk::nic_priority(const TraceEnd& end, bool sending) {
            fmt::format("{} -> priority {}", by_dscp ? "dscp" : "pcp", priority), end.nic->trust, end.intent);
   if (!by_dscp && !leg_.notice) {
     judge(at, StepVerdict::lossy, Cause::nic_trust,
-          "the NIC classifies by PCP, and routed RDMA traffic has no VLAN tag: it is priority 0");
+          "the NIC classifies by PCP, but routed RDMA traffic has no VLAN tag: it is priority 0");
   }
   return priority;
 }
@@ -201,13 +201,13 @@ void Walk::blame_nic() {
 
 void Walk::nic_pfc(const TraceEnd& end, int priority, bool sending) {
   const config::Setting<bool>& pfc = end.nic->pfc[slot(priority)];
-  TraceStep& at = step(end.name, nic_subject(end), "NIC PFC",
-                       pfc.known() ? fmt::format("priority {} {}", priority, *pfc ? "on" : "off") : "nothing known",
-                       pfc, end.intent);
+  TraceStep& at =
+      step(end.name, nic_subject(end), "NIC PFC",
+           pfc.known() ? fmt::format("priority {} {}", priority, *pfc ? "on" : "off") : "unknown", pfc, end.intent);
   if (pfc.known() && !*pfc) {
     judge(at, StepVerdict::warning, Cause::none,
-          fmt::format("the NIC {} pauses on priority {}, which DSCP {} means to it",
-                      sending ? "does not obey" : "sends no", priority, dscp_));
+          fmt::format("the NIC {} pauses on priority {}, to which it maps DSCP {}",
+                      sending ? "ignores" : "does not send", priority, dscp_));
     deaf_ = leg_.steps.size() - 1;
     if (!sending) blame_nic();
   }
@@ -239,7 +239,7 @@ void Walk::receive_at_nic() {
 void Walk::through(const TraceHop& hop) {
   near_ = hop.in_place;
   if (hop.in_qos == nullptr || hop.out_qos == nullptr) {
-    step(hop.in, hop.device, "class maps", "nothing known", config::Setting<int>(), hop.intent);
+    step(hop.in, hop.device, "class maps", "unknown", config::Setting<int>(), hop.intent);
     obeyed_ = kUnknown;
     return;
   }
@@ -262,17 +262,17 @@ std::optional<int> Walk::classify(const TraceHop& hop) {
     TraceStep& at = step(hop.in, hop.device, "class maps", "none on this port", config::Setting<int>(), hop.intent);
     if (leg_.notice) return std::nullopt;  // the data's leg tells of it
     judge(at, StepVerdict::lossy, Cause::port_without_maps,
-          "the port has no class maps, though other ports of the switch have");
+          "the port has no class maps, but other ports of the switch do");
     return std::nullopt;
   }
   const bool by_pcp = qos.trust.known() && *qos.trust == model::TrustMode::pcp;
   TraceStep& trust = step(hop.in, hop.device, "trust",
-                          !qos.trust.known() ? "nothing known"
+                          !qos.trust.known() ? "unknown"
                           : by_pcp           ? "pcp"
                                              : "dscp",
                           qos.trust, hop.intent);
   if (by_pcp) {
-    const std::string why = "the port classifies by PCP, and routed RDMA traffic has no VLAN tag: it is priority 0";
+    const std::string why = "the port classifies by PCP, but routed RDMA traffic has no VLAN tag: it is priority 0";
     if (leg_.notice) {
       judge(trust, StepVerdict::warning, Cause::switch_trust, why);
     } else {
@@ -281,8 +281,7 @@ std::optional<int> Walk::classify(const TraceHop& hop) {
   }
   const config::Setting<int>& to_class = by_pcp ? qos.pcp_to_class[0] : qos.dscp_to_class[slot(dscp_)];
   if (!to_class.known() || !is_class(*to_class)) {
-    step(hop.in, hop.device, "DSCP -> TC", fmt::format("{} -> nothing known", dscp_), config::Setting<int>(),
-         hop.intent);
+    step(hop.in, hop.device, "DSCP -> TC", fmt::format("{} -> unknown", dscp_), config::Setting<int>(), hop.intent);
     return std::nullopt;
   }
   if (trust.verdict == StepVerdict::unknown && maps) leg_.steps.pop_back();  // a bound DSCP map is trust enough
@@ -301,7 +300,7 @@ void Walk::judge_class(const TraceHop& hop, TraceStep& at, int group, int chosen
   for (int g = 0; g < config::kClasses; ++g) any = any || lossless(g);
   if (own) {
     judge(at, StepVerdict::lossy, Cause::group_map,
-          fmt::format("class {} goes to priority group {}, which has no headroom", chosen, group));
+          fmt::format("class {} maps to priority group {}, which has no headroom", chosen, group));
     return;
   }
   if (any) {
@@ -314,15 +313,14 @@ void Walk::judge_class(const TraceHop& hop, TraceStep& at, int group, int chosen
     }
   }
   judge(at, StepVerdict::lossy, Cause::group_without_headroom,
-        fmt::format("priority group {} has no headroom, and no other group of the port has", group));
+        fmt::format("priority group {} has no headroom, and neither has any other group of the port", group));
 }
 
 void Walk::ingress(const TraceHop& hop, int chosen) {
   const config::PortQos& qos = *hop.in_qos;
   const config::Setting<int>& to_group = qos.class_to_group[slot(chosen)];
   if (!to_group.known() || !is_class(*to_group)) {
-    step(hop.in, hop.device, "TC -> PG", fmt::format("{} -> nothing known", chosen), config::Setting<int>(),
-         hop.intent);
+    step(hop.in, hop.device, "TC -> PG", fmt::format("{} -> unknown", chosen), config::Setting<int>(), hop.intent);
     return;
   }
   const int group = *to_group;
@@ -335,7 +333,7 @@ void Walk::ingress(const TraceHop& hop, int chosen) {
   const config::GroupQos& buffer = qos.groups[slot(group)];
   const config::Setting<bool>& lossless = buffer.lossless;
   if (!lossless.known()) {
-    step(hop.in, hop.device, "PG buffer", "nothing known", lossless, hop.intent);
+    step(hop.in, hop.device, "PG buffer", "unknown", lossless, hop.intent);
   } else if (*lossless) {
     const std::string room = buffer.xoff.known() ? fmt::format("lossless, {} bytes headroom", buffer.xoff.value.count())
                                                  : std::string("lossless");
@@ -358,7 +356,7 @@ void Walk::ingress(const TraceHop& hop, int chosen) {
 void Walk::ingress_pfc(const TraceHop& hop, int group) {
   const config::PortQos& qos = *hop.in_qos;
   if (!pfc_known(qos)) {
-    step(hop.in, hop.device, "PFC", "nothing known", config::Setting<bool>(), hop.intent);
+    step(hop.in, hop.device, "PFC", "unknown", config::Setting<bool>(), hop.intent);
     return;
   }
   const std::vector<int> priorities = pausing(qos, qos.pfc_to_group, group);
@@ -366,7 +364,7 @@ void Walk::ingress_pfc(const TraceHop& hop, int group) {
     const config::Setting<bool>& by = qos.pfc[slot(group)];
     TraceStep& at = step(hop.in, hop.device, "PFC", "off", by, hop.intent);
     judge(at, StepVerdict::lossy, Cause::pfc_off,
-          fmt::format("no priority pauses on behalf of priority group {}: its headroom is never used", group));
+          fmt::format("no priority with PFC belongs to priority group {}: its headroom is never used", group));
     return;
   }
   const config::Setting<bool>& by = qos.pfc[slot(priorities[0])];
@@ -379,7 +377,7 @@ void Walk::ingress_pfc(const TraceHop& hop, int group) {
     at.place = qos.pfc_mode.place;
     at.path = qos.pfc_mode.path;
     judge(at, StepVerdict::warning, Cause::pfc_automatic,
-          "priority flow control waits for the other end to ask for it by DCBX");
+          "priority flow control depends on DCBX negotiation with the other end");
   }
   if (std::find(priorities.begin(), priorities.end(), obeyed_) == priorities.end()) {
     agree(hop.in, hop.device, priorities[0], by, hop.intent);
@@ -401,7 +399,7 @@ void Walk::ingress_watchdog(const TraceHop& hop) {
   if (!watchdog.on.known()) return;
   TraceStep& at = step(hop.in, hop.device, "PFC watchdog", *watchdog.on ? "on" : "off", watchdog.on, hop.intent);
   if (!*watchdog.on) {
-    judge(at, StepVerdict::warning, Cause::watchdog_off, "nothing ends a pause that never ends");
+    judge(at, StepVerdict::warning, Cause::watchdog_off, "no watchdog ends a stuck pause");
   }
 }
 
@@ -416,8 +414,8 @@ void Walk::notice_buffer(const TraceHop& hop, int chosen, int group) {
   for (auto found = leg_.steps.rbegin(); found != leg_.steps.rend(); ++found) {  // the map's line is the one to change
     if (found->what != "DSCP -> TC" && found->what != "PCP -> TC") continue;
     judge(*found, StepVerdict::warning, with_data ? Cause::notice_with_data : Cause::notice_lossless,
-          fmt::format("notifications with DSCP {} ride class {}, {}", dscp_, chosen,
-                      with_data ? "the data's own" : "which can be paused"));
+          fmt::format("notifications with DSCP {} use class {}, {}", dscp_, chosen,
+                      with_data ? "the class of the data" : "which can be paused"));
     return;
   }
 }
@@ -428,8 +426,7 @@ void Walk::egress(const TraceHop& hop, int chosen) {
   sender_ = hop.out;
   near_ = hop.out_place;
   if (!to_queue.known() || !is_class(*to_queue)) {
-    step(hop.out, hop.device, "TC -> queue", fmt::format("{} -> nothing known", chosen), config::Setting<int>(),
-         hop.intent);
+    step(hop.out, hop.device, "TC -> queue", fmt::format("{} -> unknown", chosen), config::Setting<int>(), hop.intent);
     obeyed_ = kUnknown;
     return;
   }
@@ -442,14 +439,14 @@ void Walk::egress(const TraceHop& hop, int chosen) {
 
 void Walk::egress_ecn(const TraceHop& hop, int queue) {
   const config::QueueQos& q = hop.out_qos->queues[slot(queue)];
-  std::string value = !q.ecn.known() ? "nothing known" : *q.ecn ? "marks" : "off";
+  std::string value = !q.ecn.known() ? "unknown" : *q.ecn ? "marks" : "off";
   if (q.ecn.known() && *q.ecn && q.ecn_min.known() && q.ecn_max.known()) {
     value = fmt::format("marks from {} to {} bytes", q.ecn_min.value.count(), q.ecn_max.value.count());
   }
   TraceStep& at = step(hop.out, hop.device, "ECN", std::move(value), q.ecn, hop.intent);
   if (q.ecn.known() && !*q.ecn) {
     judge(at, StepVerdict::unmarked, Cause::ecn_off,
-          fmt::format("queue {} does not mark: senders slow down only by pauses", queue));
+          fmt::format("queue {} does not mark: only pauses slow down senders", queue));
   }
 }
 
@@ -462,7 +459,7 @@ void Walk::egress_schedule(const TraceHop& hop, int queue) {
   TraceStep& at = step(hop.out, hop.device, "scheduler", std::move(value), q.scheduling, hop.intent);
   if (leg_.notice && !strict) {
     judge(at, StepVerdict::warning, Cause::notice_not_strict,
-          fmt::format("notifications wait their turn in queue {}, behind the congestion they report", queue));
+          fmt::format("notifications wait in weighted queue {}, behind the congestion that they report", queue));
   } else if (!leg_.notice && strict) {
     judge(at, StepVerdict::warning, Cause::data_strict,
           fmt::format("queue {} of the data starves every other queue", queue));
@@ -481,7 +478,7 @@ void Walk::egress_pause(const TraceHop& hop, int queue) {
     if (leg_.first(StepVerdict::lossy) != nullptr) return;  // said already
     TraceStep& at = step(hop.out, hop.device, "obeys PFC", "none", qos.pfc[slot(queue)], hop.intent);
     judge(at, StepVerdict::lossy, Cause::queue_not_paused,
-          fmt::format("queue {} stops for no pause: the next hop's headroom overflows", queue));
+          fmt::format("queue {} does not react to pauses: the next hop's headroom overflows", queue));
     return;
   }
   obeyed_ = priorities[0];
@@ -494,7 +491,7 @@ void Walk::rewrite(const TraceHop& hop) {
   const config::Setting<int>& to = hop.out_qos->rewrite[slot(dscp_)];
   if (!to.known() || *to == dscp_ || *to < 0 || *to >= config::kDscps) return;
   TraceStep& at = step(hop.out, hop.device, "DSCP rewrite", fmt::format("{} -> {}", dscp_, *to), to, hop.intent);
-  judge(at, StepVerdict::warning, Cause::rewritten, fmt::format("DSCP {} leaves as {}", dscp_, *to));
+  judge(at, StepVerdict::warning, Cause::rewritten, fmt::format("DSCP {} is rewritten to {}", dscp_, *to));
   dscp_ = *to;
 }
 

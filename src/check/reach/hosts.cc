@@ -110,8 +110,8 @@ void add_forwarder(ReachModel& model, CrossingKind kind, const std::string& name
   const std::uint32_t crossing = model.cross(kind, node, node, {name, place, text});
   for (const std::size_t i : links.receives) {
     const ReachSegment& segment = model.segments[i];
-    model.add_edge({segment.out, node, {}, {}, kNoCrossing, {name, "takes it as a router", place}});
-    model.add_edge({segment.in, node, {}, {}, kNoCrossing, {name, "takes it as a router", place}});
+    model.add_edge({segment.out, node, {}, {}, kNoCrossing, {name, "accepts it as a router", place}});
+    model.add_edge({segment.in, node, {}, {}, kNoCrossing, {name, "accepts it as a router", place}});
   }
   for (const std::size_t i : links.all) {
     const ReachSegment& segment = model.segments[i];

@@ -311,7 +311,7 @@ void ReachModel::add_oob_ways_out() {
   if (oob.vrf->text == vrf_of(model::FabricKind::frontend)->text) {
     const SourceLocation& place = oob.vrf.place.known() ? oob.vrf.place : vrf_of(model::FabricKind::frontend).place;
     join(CrossingKind::shared_vrf, frontend, place,
-         fmt::format("VRF `{}` holds both networks on the frontend leaves", oob.vrf->text));
+         fmt::format("VRF `{}` contains both networks on the frontend leaves", oob.vrf->text));
   }
 }
 

@@ -45,7 +45,7 @@ void ends_of_device(const ReachModel& model, model::DeviceId device, std::string
 
 Result<std::vector<ReachEnd>> ends_of(const ReachModel& model, std::string_view text, bool source) {
   std::vector<ReachEnd> out;
-  if (model.cluster == nullptr) return Error{ErrorCode::invalid_input, "there is no cluster to look at", {}};
+  if (model.cluster == nullptr) return Error{ErrorCode::invalid_input, "this needs a cluster file", {}};
   if (const auto address = parse_ipv4(text); address.ok()) {
     out.push_back(end_at(model, std::string(text), *address));
     return out;
@@ -64,7 +64,7 @@ Result<std::vector<ReachEnd>> ends_of(const ReachModel& model, std::string_view 
   if (!out.empty()) return out;
   std::vector<std::string_view> names;
   for (const ReachZone& zone : model.zones) names.push_back(zone.name);
-  std::string message = fmt::format("`{}` is no device, port with an address, zone or IPv4 address", text);
+  std::string message = fmt::format("`{}` is not a device, port with an address, zone or IPv4 address", text);
   const std::string hint = did_you_mean(text, names);
   if (!hint.empty()) message += "; " + hint;
   return Error{ErrorCode::not_found, std::move(message), {}};

@@ -37,7 +37,8 @@ PacketSet to_zone(const PacketSet& packets, const ReachZone& zone) {
 std::string acl_text(const config::AclConfig& acl, const Packet& packet) {
   const config::AclRule* rule = deciding_rule(acl, packet);
   if (rule == nullptr)
-    return fmt::format("access list `{}` {} what no rule matches", acl.name, acl.permit_rest ? "permits" : "denies");
+    return fmt::format("access list `{}` {} packets that match no rule", acl.name,
+                       acl.permit_rest ? "permits" : "denies");
   return fmt::format("access list `{}` {} it, rule {}", acl.name, rule->permit ? "permits" : "denies", rule->sequence);
 }
 

@@ -132,7 +132,7 @@ class SwitchReader {
               const SourceLocation& place) {
     const Table& own = table(vrf);
     const bool foreign = own.fabric != static_cast<int>(space.fabric);
-    ReachHop hop{name_, fmt::format("{} of {} lies in {}", interface.name, model::to_text(space.fabric), vrf_text(vrf)),
+    ReachHop hop{name_, fmt::format("{} of {} is in {}", interface.name, model::to_text(space.fabric), vrf_text(vrf)),
                  place};
     if (space.segment < 0) {
       if (foreign) {
@@ -272,7 +272,7 @@ class SwitchReader {
           {},
           kNoCrossing,
           {name_,
-           fmt::format("BGP neighbour {} of {} in {}", neighbor.peer, model::to_text(space->fabric),
+           fmt::format("BGP neighbor {} of {} in {}", neighbor.peer, model::to_text(space->fabric),
                        vrf_text(neighbor.vrf)),
            neighbor.place}});
   }

@@ -21,7 +21,7 @@ std::string cell_text(const ZoneReach& reach) {
 TableSection matrix(const Reachability& reachability) {
   TableSection table;
   table.key = "zones";
-  table.title = "Who reaches whom";
+  table.title = "Reachability between fabrics";
   table.columns.push_back({"from", "From \\ to", Column::Align::left, false});
   const std::vector<ReachZone>& zones = reachability.zones();
   for (const ReachZone& zone : zones) {
@@ -78,7 +78,7 @@ Document reachability_document(const Reachability& reachability) {
   for (const ReachViolation& violation : violations) {
     const std::string pair = fmt::format("{} reaches {}", zones[violation.from].name, zones[violation.to].name);
     if (violation.path.hops.empty()) {
-      document.notes.push_back(pair + " could not be ruled out: the access lists on the way are too many to work out.");
+      document.notes.push_back(pair + " could not be ruled out: too many access lists on the path to evaluate.");
       continue;
     }
     TableSection table =
@@ -86,7 +86,7 @@ Document reachability_document(const Reachability& reachability) {
     add_hops(reachability.sources(), violation.path.hops, table);
     document.sections.emplace_back(std::move(table));
   }
-  if (violations.empty()) document.notes.push_back("No packet gets from one fabric into another.");
+  if (violations.empty()) document.notes.push_back("No packet can pass from one fabric into another.");
   for (const model::FabricKind fabric : {model::FabricKind::backend, model::FabricKind::storage}) {
     const bool present = std::any_of(zones.begin(), zones.end(), [&](const ReachZone& zone) {
       return zone.fabric == static_cast<int>(fabric) && zone.kind != ZoneKind::pods;
@@ -100,7 +100,8 @@ Document reachability_document(const Reachability& reachability) {
   for (const std::string& shared : reachability.shared_switches())
     document.notes.push_back("Shared switch: " + shared + ".");
   document.notes.emplace_back(
-      "IPv4 packets with true source addresses, one way; switches without a configuration count as the file intends.");
+      "IPv4 packets with genuine source addresses, one direction; switches without a configuration are assumed to "
+      "follow the cluster file.");
   return document;
 }
 
@@ -109,11 +110,11 @@ Document reach_trace_document(const Reachability& reachability, const std::vecto
   document.kind = "reach_trace";
   TableSection summary;
   summary.key = "tries";
-  summary.title = "Reach";
+  summary.title = "Reachability";
   summary.columns = {{"from", "From", Column::Align::left, false},
                      {"to", "To", Column::Align::left, false},
                      {"reached", "Reached", Column::Align::left, false},
-                     {"why", "Packet, or where it ends", Column::Align::left, false}};
+                     {"why", "Packet, or where it is dropped", Column::Align::left, false}};
   std::vector<TableSection> paths;
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<std::string>> blocked;
   for (const ReachTry& one : tries) {

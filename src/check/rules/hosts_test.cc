@@ -168,10 +168,10 @@ TEST(HostRules, CountGpusOfNodeLinesAsSlurmDoes) {
   };
   EXPECT_EQ(found("NodeName=DEFAULT Gres=gpu:h100:8 State=UNKNOWN\nNodeName=train[001-016]\n"), "");
   EXPECT_EQ(found("NodeName=default Gres=gpu:7\nNodeName=train001\n"),
-            "Slurm offers 7 GPUs on train001, which has 8\n");
+            "Slurm configures 7 GPUs on train001, which has 8\n");
   EXPECT_EQ(found("NodeName=DEFAULT Gres=gpu:7\nNodeName=train001 Gres=gpu:8\n"), "");
   EXPECT_EQ(found("NodeName=train001\tGres=gpu:h100:4,gpu:a100:4,gpu_mem:80\n"), "");
-  EXPECT_EQ(found("NodeName=train001\tGres=gpu:6\n"), "Slurm offers 6 GPUs on train001, which has 8\n");
+  EXPECT_EQ(found("NodeName=train001\tGres=gpu:6\n"), "Slurm configures 6 GPUs on train001, which has 8\n");
 }
 
 // The shared RDMA plugin of a NicClusterPolicy and a plugin's ConfigMap hand out devices, too; HAMi shares of GPUs.
