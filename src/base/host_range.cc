@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft {
@@ -16,16 +17,7 @@ namespace {
 constexpr std::size_t kMaxDigits = 18;  // fits an int64
 constexpr std::size_t kMaxName = 255;   // of one host; longer is not a host name, and a million of them not a list
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
 Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::string padded(std::int64_t number, std::size_t width) {
   std::string digits = std::to_string(number);
@@ -80,7 +72,7 @@ Result<std::vector<Span>> parse_bracket(std::string_view text) {
   std::vector<Span> spans;
   while (true) {
     const std::size_t comma = text.find(',');
-    const Result<Span> span = parse_span(trimmed(text.substr(0, comma)));
+    const Result<Span> span = parse_span(trim(text.substr(0, comma), kTabsAndSpaces));
     if (!span.ok()) return span.error();
     spans.push_back(*span);
     if (comma == std::string_view::npos) return spans;
@@ -272,10 +264,10 @@ int compare_numbers(std::string_view a, std::string_view b) {
 
 Result<std::vector<std::string>> expand_hosts(std::string_view text) {
   std::vector<std::string> hosts;
-  if (trimmed(text).empty()) return invalid("the host list is empty");
+  if (trim(text, kTabsAndSpaces).empty()) return invalid("the host list is empty");
   while (true) {
     const std::size_t end = item_end(text);
-    const Status status = append_item(hosts, trimmed(text.substr(0, end)));
+    const Status status = append_item(hosts, trim(text.substr(0, end), kTabsAndSpaces));
     if (!status.ok()) return status.error();
     if (end == text.size()) return hosts;
     text.remove_prefix(end + 1);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft {
@@ -14,8 +15,6 @@ namespace {
 Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
 std::uint32_t mask_of(std::uint8_t length) { return length == 0 ? 0U : ~std::uint32_t{0} << (32U - length); }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A decimal number of at most three digits and without leading zeros, which some programs would read as octal.
 std::optional<std::uint32_t> scan_small_number(std::string_view text) {

@@ -8,12 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void append_utf8(std::string& out, std::uint32_t code) {
   const auto put = [&](std::uint32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };

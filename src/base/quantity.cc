@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft {
@@ -159,8 +160,6 @@ constexpr Unit kBytesRounded[] = {{"B", 1},         {"KB", kThousand}, {"MB", kM
                                   {"GB", kBillion}, {"TB", kTrillion}, {"PB", kQuadrillion}};
 
 Error invalid(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::size_t count_digits(std::string_view text) {
   std::size_t n = 0;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/document.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 
@@ -134,16 +135,11 @@ class JsonWriter {
   std::string out_;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // Words that YAML 1.1 readers take for booleans or null.
 bool is_yaml_word(std::string_view text) {
   static constexpr std::string_view kWords[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"};
   if (text.size() > 5) return false;
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return std::find(std::begin(kWords), std::end(kWords), lower) != std::end(kWords);
+  return std::find(std::begin(kWords), std::end(kWords), to_lower(text)) != std::end(kWords);
 }
 
 // 10.60.0.1, 10.60.0.0/16, 10Ti, 300s: begin with a digit, and no reader takes them for a number.

@@ -1,15 +1,12 @@
 #include "base/wildcard.h"
 
+#include "base/text.h"
+
 namespace weft {
-namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-}  // namespace
 
 bool wildcard_match(std::string_view pattern, std::string_view text, LetterCase letters) {
   const auto same = [letters](char a, char b) {
-    return a == b || (letters == LetterCase::ignored && lower(a) == lower(b));
+    return a == b || (letters == LetterCase::ignored && to_lower(a) == to_lower(b));
   };
   // Greedy with one point to come back to: linear in practice, at worst pattern times text.
   std::size_t p = 0;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/yaml_events.h"
 
@@ -285,8 +286,6 @@ class Reader {
   std::vector<const YamlEntry*> order_;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 std::size_t skip_digits(std::string_view text, std::size_t i) {
   while (i < text.size() && (is_digit(text[i]) || text[i] == '_')) ++i;
   return i;
@@ -332,18 +331,10 @@ bool is_date(std::string_view text) {
          text.find('-', 6) != std::string_view::npos;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 bool is_number(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   if (is_decimal(text) || is_radix_number(text) || is_base_sixty(text)) return true;
-  const std::string word = lower(text);
+  const std::string word = to_lower(text);
   return word == ".inf" || word == ".nan";
 }
 
@@ -352,7 +343,7 @@ bool is_reserved_word(std::string_view text) {
   if (text.size() > 5) return false;
   static constexpr std::string_view kWords[] = {"~", "null", "true", "false", "yes", "no",
                                                 "y", "n",    "on",   "off",   "=",   "<<"};
-  const std::string word = lower(text);
+  const std::string word = to_lower(text);
   return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
 }
 
