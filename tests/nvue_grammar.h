@@ -301,8 +301,14 @@ struct Tree {
 inline std::optional<Names> shell_words(const std::string& line) {
   Names out{""};
   bool quoted = false;
+  bool escaped = false;
   for (const char c : line) {
-    if (c == '\'') {
+    if (escaped) {
+      out.back() += c;
+      escaped = false;
+    } else if (c == '\\' && !quoted) {
+      escaped = true;
+    } else if (c == '\'') {
       quoted = !quoted;
     } else if (c == ' ' && !quoted) {
       out.emplace_back();
@@ -313,7 +319,7 @@ inline std::optional<Names> shell_words(const std::string& line) {
       return std::nullopt;
     }
   }
-  if (quoted) return std::nullopt;
+  if (quoted || escaped) return std::nullopt;
   return out;
 }
 

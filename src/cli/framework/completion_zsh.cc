@@ -1,23 +1,17 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
+#include "base/shell_quote.h"
 #include "cli/framework/completion.h"
 
 namespace weft::cli {
 namespace {
 
-// Inside single quotes.
-std::string shell_word(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // 'name:what it means', as _describe reads it: a colon in the name would end it.
 std::string described(const Choice& choice) {
   std::string name;
   for (const char c : choice.name) name += c == ':' ? std::string("\\:") : std::string(1, c);
-  return shell_word(choice.help.empty() ? name : name + ":" + choice.help);
+  return shell_quote_always(choice.help.empty() ? name : name + ":" + choice.help);
 }
 
 std::string offer(const std::string& tag, const Candidates& candidates) {

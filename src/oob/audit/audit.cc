@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/shell_quote.h"
 #include "oob/audit/default_logins.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/settings_run.h"
@@ -362,9 +363,8 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
                    {.key = "mend", .title = "Mend"}};
   for (const FoldedFinding& row : report.findings) {
     const std::string devices = inventory.fold(row.targets);
-    // A shell reads brackets as a pattern.
-    const std::string quoted = devices.find('[') == std::string::npos ? devices : "'" + devices + "'";
-    const std::string mend = replaced(replaced(row.finding.mend, "HOSTS", quoted), "CLUSTER", cluster_file);
+    const std::string mend =
+        replaced(replaced(row.finding.mend, "HOSTS", shell_quote(devices)), "CLUSTER", shell_quote(cluster_file));
     table.rows.push_back({severity_word(row.finding.severity), Cell(row.finding.rule->id),
                           Cell(row.finding.rule->title), static_cast<std::uint64_t>(row.targets.size()), devices,
                           row.finding.what, mend});

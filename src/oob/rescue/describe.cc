@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/host_range.h"
+#include "base/shell_quote.h"
 #include "base/utf8.h"
 #include "oob/rescue/plan.h"
 
@@ -28,7 +29,7 @@ std::string words_text(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
     const bool plain = !word.empty() && word.find_first_of(" \t'\"\\$`|&;<>()*?#~") == std::string::npos;
-    text += (text.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
+    text += (text.empty() ? "" : " ") + (plain ? word : shell_quote_always(word));
   }
   return printable(text);
 }

@@ -15,15 +15,6 @@ TEST(LineFile, WordsCannotEndTheirLine) {
   EXPECT_EQ(config_word("[::1]:514"), "[::1]:514");
 }
 
-TEST(LineFile, ShellWordsAreQuotedWhereNeeded) {
-  EXPECT_EQ(shell_word("--traddr=10.0.0.1"), "--traddr=10.0.0.1");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("a b"), "'a b'");
-  EXPECT_EQ(shell_word("$(reboot)"), "'$(reboot)'");
-  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
-  EXPECT_EQ(shell_word("a\nb"), "a_b");
-}
-
 TEST(AnsibleInventory, RangesAreAnsibles) {
   const Value keys = ansible_host_keys({"n001", "n002", "n003", "n007", "x"});
   std::vector<std::string> names;

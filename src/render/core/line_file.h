@@ -2,10 +2,8 @@
 // file passes through here, so that nothing it holds can end its word or its line.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "model/cluster.h"
 
@@ -13,9 +11,6 @@ namespace weft::render {
 
 // One word of a configuration line: what is not a letter, a digit or one of ._:/@%+,=-[] becomes '_'.
 [[nodiscard]] std::string config_word(std::string_view text);
-// One word of a shell command, quoted where the shell would read anything else. Control characters become '_': no
-// command here has a use for them.
-[[nodiscard]] std::string shell_word(std::string_view text);
 
 class LineFile {
  public:
@@ -25,11 +20,9 @@ class LineFile {
   static LineFile script(const model::Cluster& cluster, std::string_view what);
 
   LineFile& comment(std::string_view text);
-  LineFile& line(std::string_view text);  // as it is: only for text made of config_word, shell_word and literals
+  LineFile& line(std::string_view text);  // as it is: only for text made of config_word, shell_quote and literals
   LineFile& blank();
   LineFile& setting(std::string_view key, std::string_view value);  // "key = value"
-  LineFile& command(std::initializer_list<std::string_view> words);
-  LineFile& command(const std::vector<std::string>& words);
 
   [[nodiscard]] std::string take() { return std::move(text_); }
 

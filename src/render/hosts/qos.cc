@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
 #include "model/lossless.h"
 #include "model/server_ports.h"
 #include "render/core/line_file.h"
@@ -33,7 +34,7 @@ std::vector<std::string> names_of(const PoolPlan& pool, model::FabricKind fabric
 
 std::string words(const std::vector<std::string>& names) {
   std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : " ") + shell_word(name);
+  for (const std::string& name : names) out += (out.empty() ? "" : " ") + shell_quote(name);
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
 #include "render/core/line_file.h"
 #include "render/hosts/parts.h"
 
@@ -71,9 +72,9 @@ void connect(const RenderInput& input, const PoolPlan& pool, const model::Storag
       const std::string address = to_text(port.address);
       std::string line =
           fmt::format("connected {0} {1} || nvme connect --transport={2} --traddr={1} --trsvcid={3} --nqn={0}",
-                      shell_word(target), address, tcp ? "tcp" : "rdma", kNvmePort);
+                      shell_quote(target), address, tcp ? "tcp" : "rdma", kNvmePort);
       const std::string interface = interface_of(pool, port.rail);
-      if (tcp && !interface.empty()) line += " --host-iface=" + shell_word(interface);
+      if (tcp && !interface.empty()) line += " --host-iface=" + shell_quote(interface);
       if (storage.security.value != model::StorageSecurity::sys) line += " --tls";
       file.line(line + " --ctrl-loss-tmo=-1 --reconnect-delay=5");
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
 #include "render/core/targets.h"
 #include "render/kube/services.h"
 
@@ -21,8 +22,8 @@ constexpr std::string_view kRateTable = "clients";
 constexpr std::string_view kUnknown = "unknown_name";  // requests for names that no service has
 
 // A word of the configuration: as it is where every character is plain, else within single quotes, where nothing has a
-// meaning (HAProxy configuration manual 2.2, quoting and escaping). Control characters cannot be written and are left
-// out.
+// meaning, as in a shell (HAProxy configuration manual 2.2, quoting and escaping). Control characters cannot be written
+// and are left out.
 std::string word(std::string_view text) {
   std::string kept;
   bool plain = !text.empty();
@@ -34,15 +35,7 @@ std::string word(std::string_view text) {
     kept += c;
   }
   if (plain && kept.size() == text.size()) return kept;
-  std::string quoted = "'";
-  for (const char c : kept) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
+  return shell_quote_always(kept);
 }
 
 // Sections of lines, each line a list of words.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
+#include "base/shell_quote.h"
 #include "render/core/targets.h"
 
 namespace weft::render {
@@ -11,7 +12,6 @@ namespace {
 
 using acceptance::PoolLimits;
 using acceptance::StorageLimits;
-using watch::shell_word;
 using watch::Watch;
 
 constexpr std::string_view kFolder = "/opt/weft/acceptance/";
@@ -183,7 +183,7 @@ std::string environment_file(const Watch& watch) {
   std::string out = commented(heading(watch.cluster(), "What the scripts need to know of this cluster.")) +
                     "# shellcheck shell=sh disable=SC2034\n";
   const auto put = [&](std::string_view name, const std::string& value) {
-    out += fmt::format("{}={}\n", name, shell_word(value));
+    out += fmt::format("{}={}\n", name, shell_quote_always(value));
   };
   put("BACKEND_PAYLOAD", fmt::format("{}", backend.ping_payload()));
   put("STORAGE_PAYLOAD", fmt::format("{}", watch.fabric(model::FabricKind::storage).ping_payload()));
@@ -226,7 +226,8 @@ std::string nccl_script(const Watch& watch, const PoolPlan& pool) {
     const bool plain =
         !name.empty() &&
         name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
-    if (plain && (name[0] < '0' || name[0] > '9')) out += fmt::format("export {}={}\n", name, shell_word(value));
+    if (plain && (name[0] < '0' || name[0] > '9'))
+      out += fmt::format("export {}={}\n", name, shell_quote_always(value));
   }
   out += "TESTS=${NCCL_TESTS:-/opt/nccl-tests/build}\n";
   const std::int64_t gpus = pool.server->gpus.value;
@@ -235,7 +236,7 @@ std::string nccl_script(const Watch& watch, const PoolPlan& pool) {
     out += fmt::format(
         "exec srun --partition={} --nodes=\"$1\" --ntasks-per-node={} --gpus-per-node={} --exclusive --mpi=pmix \\\n"
         "  --export=ALL --time=30 \"$TESTS/$2\" {}\n",
-        shell_word(partition_of(watch, pool)), gpus, gpus, sizes);
+        shell_quote_always(partition_of(watch, pool)), gpus, gpus, sizes);
     return out;
   }
   out += fmt::format(
@@ -245,7 +246,7 @@ std::string nccl_script(const Watch& watch, const PoolPlan& pool) {
       "handed=$(env | sed -n 's/^\\(\\(NCCL\\|UCX\\)_[A-Z_]*\\)=.*/-x \\1/p')\n"
       "# shellcheck disable=SC2086\n"
       "exec mpirun --host \"$hosts\" --map-by ppr:{}:node --bind-to numa $handed \"$TESTS/$2\" {}\n",
-      shell_word(pool.name()), gpus, gpus, sizes);
+      shell_quote_always(pool.name()), gpus, gpus, sizes);
   return out;
 }
 

@@ -123,16 +123,4 @@ Ipv4 first_address(const model::Cluster& cluster, model::DeviceId device, model:
   return {};
 }
 
-std::string shell_word(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-    }
-  }
-  return out + "'";
-}
-
 }  // namespace weft::render::watch

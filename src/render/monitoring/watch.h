@@ -111,7 +111,5 @@ class Watch {
 };
 
 [[nodiscard]] Ipv4 first_address(const model::Cluster& cluster, model::DeviceId device, model::FabricKind fabric);
-// "'it'\''s'": one word of a POSIX shell, whatever it holds. Control characters become blanks.
-[[nodiscard]] std::string shell_word(std::string_view text);
 
 }  // namespace weft::render::watch

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/asset.h"
+#include "base/shell_quote.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {
@@ -90,7 +91,7 @@ std::string environment_of(const SlurmModel& model, const model::JobSpec& job, c
   }
   std::string out;
   for (const auto& [name, value] : all) {
-    if (is_variable_name(name)) out += fmt::format("export {}={}\n", name, shell_word(value));
+    if (is_variable_name(name)) out += fmt::format("export {}={}\n", name, shell_quote(value));
   }
   return out;
 }
@@ -107,7 +108,7 @@ std::string enroot_image(const std::string& image) {
 std::string mount_checks(const model::JobSpec& job) {
   std::string out;
   for (const model::JobMountSpec& mount : job.mounts.value) {
-    const std::string path = shell_word(mount.path.value);
+    const std::string path = shell_quote(mount.path.value);
     out += fmt::format("[ -d {0} ] || {{ echo {0} is not mounted >&2; exit 1; }}\n", path);
   }
   return out;
@@ -120,21 +121,21 @@ std::string launch_of(const model::JobSpec& job) {
   // An elastic job goes on without the node that was lost: torchrun gathers the rest.
   out += elastic ? " --no-kill --kill-on-bad-exit=0 --wait=0" : " --kill-on-bad-exit=1";
   if (job.image.from_file()) {
-    out += " \\\n  --container-image=" + shell_word(enroot_image(job.image.value));
+    out += " \\\n  --container-image=" + shell_quote(enroot_image(job.image.value));
     std::string mounts;
     for (const model::JobMountSpec& mount : job.mounts.value) {
       mounts += fmt::format("{}{}:{}{}", mounts.empty() ? "" : ",", mount.path.value, mount.path.value,
                             mount.read_only.value ? ":ro" : "");
     }
-    if (!mounts.empty()) out += " \\\n  --container-mounts=" + shell_word(mounts);
+    if (!mounts.empty()) out += " \\\n  --container-mounts=" + shell_quote(mounts);
   }
   out += " \\\n  torchrun";
   out += elastic ? fmt::format(" --nnodes={}:{}", job.min_nodes.value, job.nodes.value)
                  : fmt::format(" --nnodes={}", job.nodes.value);
   out += fmt::format(" --nproc_per_node={} --max_restarts={}", job.gpus_per_node.value, job.max_restarts.value);
   out += " \\\n  --rdzv_backend=c10d --rdzv_id=\"$SLURM_JOB_ID\" --rdzv_endpoint=\"$head:$port\" \\\n ";
-  for (const std::string& word : job.command.value) out += " " + shell_word(word);
-  if (job.resume.has_value()) out += " --resume_from_checkpoint " + shell_word(job.resume.value);
+  for (const std::string& word : job.command.value) out += " " + shell_quote(word);
+  if (job.resume.has_value()) out += " --resume_from_checkpoint " + shell_quote(job.resume.value);
   return out + " &\n";
 }
 

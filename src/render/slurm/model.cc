@@ -254,23 +254,6 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-std::string shell_word(std::string_view text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./:,+@%=").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && text.front() != '=' && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
-  std::string out = "'";
-  for (const char c : one_line(text)) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 bool is_variable_name(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && letter(name.front()) &&

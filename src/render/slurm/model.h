@@ -108,8 +108,6 @@ class SlurmModel {
 
 // Text that stands in one line of a configuration file or after a "#": no control characters.
 [[nodiscard]] std::string one_line(std::string_view text);
-// A word of a shell, whatever it holds.
-[[nodiscard]] std::string shell_word(std::string_view text);
 [[nodiscard]] bool is_variable_name(std::string_view name);
 [[nodiscard]] std::string commented(std::string_view text, std::string_view sign = "# ");
 

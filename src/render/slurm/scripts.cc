@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
+#include "base/shell_quote.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {
@@ -53,7 +54,7 @@ void add_pool_files(const SlurmModel& model, const PoolPlan& pool, FileSink& sin
   facts.path = fmt::format("slurm/pools/{}.facts", pool.name());
   facts.content = commented(heading(cluster, fmt::format("What health-check expects on pool {}.", pool.name())));
   facts.content += fmt::format("gpus={}\nvendor={}\nrails={}\n", pool.has_gpus() ? pool.server->gpus.value : 0,
-                               pool.has_gpus() ? (amd ? "amd" : "nvidia") : "", shell_word(rails));
+                               pool.has_gpus() ? (amd ? "amd" : "nvidia") : "", shell_quote(rails));
   facts.device = pool.name();
   facts.consumer = "health-check";
   facts.install = fmt::format("{}/node.facts", kConfigFolder);

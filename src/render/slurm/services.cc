@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/asset.h"
+#include "base/shell_quote.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {
@@ -184,7 +185,7 @@ std::string qos_commands(const SlurmModel& model) {
   std::vector<Qos> rising = model.qos();  // each names those below it
   std::stable_sort(rising.begin(), rising.end(), [](const Qos& a, const Qos& b) { return a.priority < b.priority; });
   for (const Qos& qos : rising) {
-    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_word(qos.name),
+    text += fmt::format("qos {} priority={} gracetime={} preemptmode=requeue flags=DenyOnLimit", shell_quote(qos.name),
                         qos.priority, model.grace_seconds());
     text += qos.preempts.empty() ? "\n" : fmt::format(" preempt={}\n", fmt::join(qos.preempts, ","));
   }
@@ -194,7 +195,7 @@ std::string qos_commands(const SlurmModel& model) {
 std::string account_commands(const SlurmModel& model) {
   std::string text;
   for (const model::TenantSpec& tenant : model.spec().tenants.value) {
-    text += "account " + shell_word(tenant.name->text) + " fairshare=1";
+    text += "account " + shell_quote(tenant.name->text) + " fairshare=1";
     if (const std::string list = qos_of(model, tenant); !list.empty()) text += " qos=" + list;
     std::string usual = tenant.priority.has_value() ? tenant.priority.value : std::string();
     for (std::size_t i = 0; i < model.qos().size(); ++i) {
@@ -209,7 +210,7 @@ std::string quotas_of(const SlurmModel& model) {
   std::string text;
   for (const model::TenantSpec& tenant : model.spec().tenants.value) {
     if (const std::string limits = limits_of(model, tenant); !limits.empty())
-      text += fmt::format("account {} grptres={}\n", shell_word(tenant.name->text), limits);
+      text += fmt::format("account {} grptres={}\n", shell_quote(tenant.name->text), limits);
   }
   if (text.empty() || !model.has_gpus()) return text.empty() ? text : "\n" + commented("Quotas.") + text;
   std::string before =
@@ -238,7 +239,7 @@ void add_services(const SlurmModel& model, FileSink& sink) {
 void add_accounts(const SlurmModel& model, FileSink& sink) {
   std::string text =
       "#!/bin/sh\n" + commented(heading(model.input().cluster, "Accounts, QoS and quotas in Slurm's database."));
-  text += fill_template(asset<"render/slurm/accounts.sh">(), {{"CLUSTER", shell_word(model.cluster_name())},
+  text += fill_template(asset<"render/slurm/accounts.sh">(), {{"CLUSTER", shell_quote(model.cluster_name())},
                                                               {"QOS", qos_commands(model)},
                                                               {"ACCOUNTS", account_commands(model)},
                                                               {"QUOTAS", quotas_of(model)}});

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
+
 namespace weft::render::nvue_render {
 namespace {
 
@@ -28,15 +30,9 @@ void Commands::word(std::string_view word) {
     text_ += word;
     return;
   }
-  text_ += '\'';
-  for (const char c : word) {
-    if (c == '\'') {
-      text_ += '"';  // a shell has no way to quote it inside
-    } else if (!is_control(c)) {
-      text_ += c;
-    }
-  }
-  text_ += '\'';
+  std::string text(word);
+  text.erase(std::remove_if(text.begin(), text.end(), is_control), text.end());
+  text_ += shell_quote_always(text);
 }
 
 void Commands::set(std::initializer_list<std::string_view> words) {

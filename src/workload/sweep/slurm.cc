@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/shell_quote.h"
+
 namespace weft::workload {
 namespace {
 
@@ -25,25 +27,12 @@ std::string directive(std::string_view value) {
 
 }  // namespace
 
-std::string shell_word(const std::string& word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 std::string slurm_sweep_script(const SlurmSweep& sweep) {
   const std::uint64_t points = std::max<std::uint64_t>(1, sweep.points);
   const std::uint64_t each = (points + kArrayTasks - 1) / kArrayTasks;
   const std::uint64_t tasks = (points + each - 1) / each;
   std::string command;
-  for (const std::string& word : sweep.command) command += shell_word(word) + " ";
+  for (const std::string& word : sweep.command) command += shell_quote(word) + " ";
   std::string out =
       fmt::format("#!/bin/bash\n#SBATCH --job-name={}\n#SBATCH --array=0-{}", directive(sweep.name), tasks - 1);
   if (sweep.at_once > 0) out += fmt::format("%{}", sweep.at_once);

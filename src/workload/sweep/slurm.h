@@ -21,7 +21,5 @@ struct SlurmSweep {
 };
 
 [[nodiscard]] std::string slurm_sweep_script(const SlurmSweep& sweep);
-// One word for a POSIX shell, quoted where it must be.
-[[nodiscard]] std::string shell_word(const std::string& word);
 
 }  // namespace weft::workload
