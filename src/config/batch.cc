@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/host_readers.h"
 #include "config/host_text.h"
@@ -12,7 +13,6 @@ namespace {
 
 using host_text::Command;
 using host_text::Line;
-using host_text::starts_with;
 
 // Short options of sbatch(1) that take a value, and what they are called at length.
 struct ShortOption {
@@ -47,10 +47,10 @@ std::string file_name(std::string_view path) {
 void read_options(const Command& words, const SourceLocation& place, AppConfig& app) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (starts_with(word, "--")) {
+    if (word.starts_with("--")) {
       std::string text = word;
       // "--nodes 4": sbatch takes the next word when there is no "=".
-      if (word.find('=') == std::string::npos && i + 1 < words.size() && !starts_with(words[i + 1], "-")) {
+      if (word.find('=') == std::string::npos && i + 1 < words.size() && !words[i + 1].starts_with("-")) {
         text += "=" + words[++i];
       }
       app.options.push_back({std::move(text), place, "#SBATCH"});
@@ -62,7 +62,7 @@ void read_options(const Command& words, const SourceLocation& place, AppConfig& 
       }
       std::string value = word.substr(2);
       if (value.empty() && i + 1 < words.size()) value = words[++i];
-      if (starts_with(value, "=")) value.erase(0, 1);
+      if (value.starts_with("=")) value.erase(0, 1);
       app.options.push_back({fmt::format("--{}={}", name, value), place, "#SBATCH"});
     }
   }
@@ -71,19 +71,19 @@ void read_options(const Command& words, const SourceLocation& place, AppConfig& 
 const Setting<std::string>* find_option(const AppConfig& app, std::string_view name) {
   for (auto it = app.options.rbegin(); it != app.options.rend(); ++it) {
     const std::string_view text = it->value;
-    if (starts_with(text, name) && (text.size() == name.size() || text[name.size()] == '=')) return &*it;
+    if (text.starts_with(name) && (text.size() == name.size() || text[name.size()] == '=')) return &*it;
   }
   return nullptr;
 }
 
 void add_variable(std::string_view name, std::string_view value, const SourceLocation& place, AppConfig& app) {
   app.environment.push_back(
-      {std::string(name), {host_text::unquoted(host_text::trimmed(value)), place, "export " + std::string(name)}});
+      {std::string(name), {host_text::unquoted(trim(value, kLineSpaces)), place, "export " + std::string(name)}});
 }
 
 // "--export=ALL,NCCL_DEBUG=INFO"
 void read_export_option(std::string_view list, const SourceLocation& place, AppConfig& app) {
-  for (const std::string_view part : host_text::split(list, ',')) {
+  for (const std::string_view part : split(list, ',')) {
     const auto [name, value] = host_text::assignment(part);
     if (!name.empty()) add_variable(name, value, place, app);
   }
@@ -99,7 +99,7 @@ void read_command(const Command& command, const Line& line, AppConfig& app) {
   for (; next < command.size(); ++next) {
     const auto [name, value] = host_text::assignment(command[next]);
     if (name.empty()) {
-      if (exports && starts_with(command[next], "-")) continue;  // declare -x, env -u
+      if (exports && command[next].starts_with("-")) continue;  // declare -x, env -u
       only_assignments = false;
       break;
     }
@@ -111,9 +111,9 @@ void read_command(const Command& command, const Line& line, AppConfig& app) {
                         program == "python" || program == "python3" || program == "deepspeed" ||
                         program == "accelerate";
   if (!launches) return;
-  app.commands.push_back({std::string(host_text::trimmed(line.text)), line.place, program});
+  app.commands.push_back({std::string(trim(line.text, kLineSpaces)), line.place, program});
   for (std::size_t i = next + 1; i < command.size(); ++i) {
-    if (starts_with(command[i], "--export="))
+    if (command[i].starts_with("--export="))
       read_export_option(std::string_view(command[i]).substr(9), line.place, app);
     // mpirun -x NAME=VALUE
     if (command[i] == "-x" && i + 1 < command.size()) read_export_option(command[i + 1], line.place, app);
@@ -123,7 +123,7 @@ void read_command(const Command& command, const Line& line, AppConfig& app) {
 void read_constraints(AppConfig& app) {
   for (const Setting<std::string>& option : app.options) {
     for (const std::string_view name : {"--constraint=", "--nodelist=", "--exclude="}) {
-      if (starts_with(*option, name)) app.constraints.push_back({*option, option.place, std::string(name)});
+      if ((*option).starts_with(name)) app.constraints.push_back({*option, option.place, std::string(name)});
     }
   }
   for (const char* name : {"--gres", "--gpus", "--gpus-per-node", "--gpus-per-task"}) {
@@ -143,8 +143,8 @@ void read_sbatch(const Sources& sources, FileId file, ConfigSet& set, Diagnostic
   app.place = {file, 1, 1};
   bool body = false;
   for (const Line& line : host_text::lines_of(sources.text(file), file)) {
-    const std::string_view text = host_text::trimmed(line.text);
-    if (starts_with(text, "#SBATCH") && !body) {
+    const std::string_view text = trim(line.text, kLineSpaces);
+    if (text.starts_with("#SBATCH") && !body) {
       // sbatch stops reading options at the first command.
       read_options(host_text::quoted_words_of(text.substr(7)), line.place, app);
       continue;
@@ -173,7 +173,7 @@ void read_environment(const Sources& sources, FileId file, ConfigSet& set, Diagn
   app.more_environment = true;  // a file adds to an environment; it is never all of it
   for (const Line& line : host_text::lines_of(sources, file, '#')) {
     std::string_view text = line.text;
-    if (starts_with(text, "export ")) text = host_text::trimmed(text.substr(7));
+    if (text.starts_with("export ")) text = trim(text.substr(7), kLineSpaces);
     const auto [name, value] = host_text::assignment(text);
     if (name.empty()) {
       diagnostics.warning(line.place, fmt::format("{} is no NAME=VALUE and is passed over", in_backticks(text)));

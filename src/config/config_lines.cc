@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace weft::config {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -52,10 +52,7 @@ void ConfigLine::drop(std::size_t count) {
 std::vector<ConfigLine> split_lines(std::string_view text, FileId file) {
   std::vector<ConfigLine> lines;
   std::uint32_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  for (std::string_view line : weft::split_lines(text)) {
     ++number;
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     ConfigLine made;
@@ -70,13 +67,8 @@ std::vector<ConfigLine> split_lines(std::string_view text, FileId file) {
   return lines;
 }
 
-bool same_word(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
-}
-
 bool abbreviates(std::string_view word, std::string_view full, std::size_t least) {
-  return word.size() >= least && word.size() <= full.size() && same_word(word, full.substr(0, word.size()));
+  return word.size() >= least && word.size() <= full.size() && equals_ignoring_case(word, full.substr(0, word.size()));
 }
 
 }  // namespace weft::config

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/source.h"
+#include "base/text.h"
 
 namespace weft::config {
 
@@ -34,6 +35,5 @@ struct ConfigLine {
 
 // Whether `word` is `full` or the beginning of it with at least `least` letters, whatever their case.
 [[nodiscard]] bool abbreviates(std::string_view word, std::string_view full, std::size_t least);
-[[nodiscard]] bool same_word(std::string_view a, std::string_view b);  // whatever the case
 
 }  // namespace weft::config

@@ -3,16 +3,12 @@
 #include <optional>
 #include <string>
 
+#include "base/text.h"
 #include "config/config_set.h"
 #include "config/host_text.h"
 
 namespace weft::config {
 namespace {
-
-using host_text::contains;
-using host_text::starts_with;
-using host_text::trimmed;
-using host_text::words_of;
 
 constexpr std::size_t kMaxLines = 20'000;  // what a file is shows long before that
 constexpr std::size_t kMaxKeys = 2'000;
@@ -37,7 +33,7 @@ std::vector<std::string_view> content_lines(std::string_view text) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     std::string_view line = text.substr(start, end - start);
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
-    if (!trimmed(line).empty()) lines.push_back(line);
+    if (!trim(line, kLineSpaces).empty()) lines.push_back(line);
     start = end + 1;
   }
   return lines;
@@ -109,7 +105,7 @@ std::optional<ConfigKind> detect_json(std::string_view text) {
 
 std::size_t count_starting(const std::vector<std::string_view>& lines, std::string_view start) {
   return static_cast<std::size_t>(
-      std::count_if(lines.begin(), lines.end(), [&](std::string_view line) { return starts_with(line, start); }));
+      std::count_if(lines.begin(), lines.end(), [&](std::string_view line) { return line.starts_with(start); }));
 }
 
 bool any_contains(const std::vector<std::string_view>& lines, std::string_view part) {
@@ -125,9 +121,9 @@ std::optional<ConfigKind> detect_yaml(const std::vector<std::string_view>& lines
   bool version = false;
   bool kind = false;
   for (std::string_view line : lines) {
-    if (starts_with(line, "- ") || starts_with(line, "  ")) line.remove_prefix(2);  // the members of a list
-    version = version || starts_with(line, "apiVersion:") || starts_with(line, "\"apiVersion\":");
-    kind = kind || starts_with(line, "kind:") || starts_with(line, "\"kind\":");
+    if (line.starts_with("- ") || line.starts_with("  ")) line.remove_prefix(2);  // the members of a list
+    version = version || line.starts_with("apiVersion:") || line.starts_with("\"apiVersion\":");
+    kind = kind || line.starts_with("kind:") || line.starts_with("\"kind\":");
     if (version && kind) return ConfigKind::kubernetes;
   }
   // The dump of NVUE is a list of one mapping, `nv config show`; a startup file has - header: before it.
@@ -144,9 +140,9 @@ std::optional<ConfigKind> detect_neighbors(const std::vector<std::string_view>& 
   for (const std::string_view line : lines) {
     if (contains(line, "LocalPort") && contains(line, "RemoteDevice")) return ConfigKind::lldp;
     if (contains(line, "Device ID") && contains(line, "Local Intf")) return ConfigKind::lldp;
-    if (starts_with(line, "Local Port id:")) return ConfigKind::lldp;
-    if (starts_with(line, "# Topology file: generated") || starts_with(line, "switchguid=0x") ||
-        starts_with(line, "caguid=0x")) {
+    if (line.starts_with("Local Port id:")) return ConfigKind::lldp;
+    if (line.starts_with("# Topology file: generated") || line.starts_with("switchguid=0x") ||
+        line.starts_with("caguid=0x")) {
       return ConfigKind::ibnetdiscover;
     }
     if (contains(line, "==(") && contains(line, ")==>")) return ConfigKind::iblinkinfo;
@@ -161,7 +157,7 @@ bool looks_like_eos(const std::vector<std::string_view>& lines) {
                                           "ntp server vrf ", "ip name-server vrf ", "dns domain ",
                                           "! device: "};
   return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
-    return std::any_of(kOnlyEos.begin(), kOnlyEos.end(), [&](const char* start) { return starts_with(line, start); });
+    return std::any_of(kOnlyEos.begin(), kOnlyEos.end(), [&](const char* start) { return line.starts_with(start); });
   });
 }
 
@@ -169,13 +165,13 @@ bool looks_like_eos(const std::vector<std::string_view>& lines) {
 bool looks_like_nxos(const std::vector<std::string_view>& lines) {
   std::size_t score = 0;
   for (const std::string_view line : lines) {
-    if (starts_with(line, "!Command: show running-config") || starts_with(line, "class-map type ") ||
-        starts_with(line, "policy-map type ") || starts_with(line, "vrf context ") || starts_with(line, "feature ") ||
-        starts_with(line, "vpc domain ")) {
+    if (line.starts_with("!Command: show running-config") || line.starts_with("class-map type ") ||
+        line.starts_with("policy-map type ") || line.starts_with("vrf context ") || line.starts_with("feature ") ||
+        line.starts_with("vpc domain ")) {
       score += 2;
-    } else if (starts_with(line, "interface ") || starts_with(line, "hostname ") || starts_with(line, "router bgp ") ||
-               starts_with(line, "system qos") || starts_with(line, "vlan ") || starts_with(line, "switchname ") ||
-               starts_with(line, "username ")) {
+    } else if (line.starts_with("interface ") || line.starts_with("hostname ") || line.starts_with("router bgp ") ||
+               line.starts_with("system qos") || line.starts_with("vlan ") || line.starts_with("switchname ") ||
+               line.starts_with("username ")) {
       ++score;
     }
     if (score >= 2) return true;
@@ -186,33 +182,33 @@ bool looks_like_nxos(const std::vector<std::string_view>& lines) {
 // FRR and MLNX-OS share words with NX-OS but not their meaning; each has a line that no NX-OS has.
 bool is_kin_of_nxos(const std::vector<std::string_view>& lines) {
   return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
-    return starts_with(line, "frr defaults ") || starts_with(line, "frr version ") || starts_with(line, "ib sm") ||
-           starts_with(line, "no ib sm");
+    return line.starts_with("frr defaults ") || line.starts_with("frr version ") || line.starts_with("ib sm") ||
+           line.starts_with("no ib sm");
   });
 }
 
 bool is_nic_command(std::string_view line) {
-  line = trimmed(line);
+  line = trim(line, kLineSpaces);
   if (line.front() == '#') return false;
   return contains(line, "mlnx_qos ") || contains(line, "cma_roce_tos ") || contains(line, "mlxconfig ") ||
          contains(line, "/traffic_class") || contains(line, "/ecn/roce_") ||
-         ((starts_with(line, "ethtool ") || contains(line, " ethtool ")) && contains(line, " -A ")) ||
+         ((line.starts_with("ethtool ") || contains(line, " ethtool ")) && contains(line, " -A ")) ||
          (contains(line, "ip link set ") && contains(line, " mtu "));
 }
 
 bool is_nvme_line(std::string_view line) {
-  line = trimmed(line);
+  line = trim(line, kLineSpaces);
   if (line.front() == '#') return false;
   const bool connects = contains(line, "nvme connect");
-  const bool discovery = (starts_with(line, "--") || starts_with(line, "-t")) &&
+  const bool discovery = (line.starts_with("--") || line.starts_with("-t")) &&
                          (contains(line, "traddr") || contains(line, " -a ")) &&
-                         (contains(line, "transport") || starts_with(line, "-t"));
+                         (contains(line, "transport") || line.starts_with("-t"));
   return connects || discovery;
 }
 
 std::optional<ConfigKind> detect_script(const std::vector<std::string_view>& lines) {
   for (const std::string_view line : lines) {
-    if (starts_with(line, "#SBATCH ") || starts_with(line, "#SBATCH\t")) return ConfigKind::sbatch;
+    if (line.starts_with("#SBATCH ") || line.starts_with("#SBATCH\t")) return ConfigKind::sbatch;
   }
   for (const std::string_view line : lines) {
     if (is_nic_command(line)) return ConfigKind::nic_script;
@@ -225,11 +221,11 @@ std::optional<ConfigKind> detect_script(const std::vector<std::string_view>& lin
 
 // The key of "Key=value" or "key = value", in lower case; "" when the line is none.
 std::string key_of(std::string_view line) {
-  line = trimmed(line);
+  line = trim(line, kLineSpaces);
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) return {};
-  const std::string_view key = trimmed(line.substr(0, equals));
-  return key.find_first_of(" \t(") == std::string_view::npos ? host_text::lower(key) : std::string();
+  const std::string_view key = trim(line.substr(0, equals), kLineSpaces);
+  return key.find_first_of(" \t(") == std::string_view::npos ? to_lower(key) : std::string();
 }
 
 // Settings are what such a file consists of: one line of the kind stands in many a text about Slurm.
@@ -237,9 +233,9 @@ bool consists_of_settings(const std::vector<std::string_view>& lines) {
   std::size_t content = 0;
   std::size_t settings = 0;
   for (const std::string_view line : lines) {
-    if (trimmed(line).front() == '#') continue;
+    if (trim(line, kLineSpaces).front() == '#') continue;
     ++content;
-    if (!key_of(line).empty() || starts_with(host_text::lower(trimmed(line)), "include ")) ++settings;
+    if (!key_of(line).empty() || to_lower(trim(line, kLineSpaces)).starts_with("include ")) ++settings;
   }
   return settings * 2 > content;
 }
@@ -255,7 +251,7 @@ std::optional<ConfigKind> detect_slurm(std::string_view path, const std::vector<
         key == "slurmctldport" || key == "accountingstoragetype" || key == "schedulertype") {
       return ConfigKind::slurm;
     }
-    cgroup = cgroup || starts_with(key, "constrain") || key == "cgroupplugin" || key == "cgroupautomount";
+    cgroup = cgroup || key.starts_with("constrain") || key == "cgroupplugin" || key == "cgroupautomount";
     gres = gres || key == "autodetect" || (key == "name" && contains(line, "Name=gpu")) ||
            (key == "nodename" && contains(line, " Name="));
     nodes = nodes || key == "nodename";
@@ -267,18 +263,18 @@ std::optional<ConfigKind> detect_slurm(std::string_view path, const std::vector<
 }
 
 bool is_sysctl_line(std::string_view line) {
-  line = trimmed(line);
+  line = trim(line, kLineSpaces);
   if (!line.empty() && line.front() == '-') line.remove_prefix(1);
-  if (starts_with(line, "sysctl -w ")) line.remove_prefix(10);
+  if (line.starts_with("sysctl -w ")) line.remove_prefix(10);
   for (const char* lead : {"net.", "net/", "kernel.", "vm.", "fs.", "dev.", "user."}) {
-    if (starts_with(line, lead) && line.find('=') != std::string_view::npos) return true;
+    if (line.starts_with(lead) && line.find('=') != std::string_view::npos) return true;
   }
   return false;
 }
 
 // "/srv/data 10.0.0.0/8(ro)": a path and clients, one of them at least with options in brackets.
 bool is_exports_line(std::string_view line) {
-  const auto words = words_of(line);
+  const auto words = split_at_spaces(line, kLineSpaces);
   if (words.size() < 2 || (words[0].front() != '/' && words[0].front() != '"')) return false;
   if (words.size() == 2 && words[1] == "*") return true;
   return std::any_of(words.begin() + 1, words.end(), [](std::string_view word) {
@@ -287,7 +283,7 @@ bool is_exports_line(std::string_view line) {
 }
 
 bool is_mount_line(std::string_view line) {
-  const auto words = words_of(line);
+  const auto words = split_at_spaces(line, kLineSpaces);
   if (words.size() >= 5 && has(words, "on") && has(words, "type") && words.back().back() == ')') return true;
   if (words.size() < 4 || words.size() > 7) return false;
   const bool point = words[1].front() == '/' || words[1] == "none" || words[1] == "swap";
@@ -298,8 +294,8 @@ bool is_mount_line(std::string_view line) {
 }
 
 bool is_environment_line(std::string_view line) {
-  line = trimmed(line);
-  if (starts_with(line, "export ")) line = trimmed(line.substr(7));
+  line = trim(line, kLineSpaces);
+  if (line.starts_with("export ")) line = trim(line.substr(7), kLineSpaces);
   return !host_text::assignment(line).first.empty();
 }
 
@@ -308,13 +304,13 @@ bool is_program(std::string_view path, const std::vector<std::string_view>& line
   if (path.ends_with(".sh") || path.ends_with(".bash") || path.ends_with(".py")) return true;
   // A licence may stand before the line that names the interpreter.
   const auto head = lines.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(lines.size(), 10));
-  return std::any_of(lines.begin(), head, [](std::string_view line) { return starts_with(line, "#!/"); });
+  return std::any_of(lines.begin(), head, [](std::string_view line) { return line.starts_with("#!/"); });
 }
 
 std::size_t count_if_content(const std::vector<std::string_view>& lines, bool (*test)(std::string_view)) {
   std::size_t count = 0;
   for (const std::string_view line : lines) {
-    if (trimmed(line).front() != '#' && test(line)) ++count;
+    if (trim(line, kLineSpaces).front() != '#' && test(line)) ++count;
   }
   return count;
 }
@@ -339,16 +335,16 @@ std::optional<ConfigKind> detect_lines(std::string_view path, const std::vector<
 
 // Guides and the sources of programs quote every kind of configuration there is.
 bool is_prose_or_source(std::string_view path) {
-  const std::string name = host_text::lower(base_name(path));
+  const std::string name = to_lower(base_name(path));
   for (const char* ending : {".md", ".markdown", ".rst", ".adoc", ".html", ".htm", ".tex", ".ipynb", ".go",  ".rs",
                              ".c",  ".cc",       ".cpp", ".h",    ".java", ".js",  ".ts",  ".rb",    ".lua", ".tf"}) {
     if (name.ends_with(ending)) return true;
   }
-  return starts_with(name, "dockerfile") || name == "makefile";
+  return name.starts_with("dockerfile") || name == "makefile";
 }
 
 ConfigKind detect_kind_of_text(std::string_view path, std::string_view text) {
-  if (starts_with(text, "\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (is_binary(text) || text.find_first_not_of(" \t\r\n") == std::string_view::npos) return ConfigKind::unknown;
   if (const auto kind = detect_json(text)) return *kind;
   const auto lines = content_lines(text);

@@ -3,6 +3,7 @@
 
 #include "base/document.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "config/live_facts.h"
 #include "config/live_text.h"
 
@@ -35,22 +36,13 @@ class ObjectLine {
   std::string body_;
 };
 
-std::string joined(const std::vector<std::string>& parts, std::string_view between) {
-  std::string out;
-  for (const std::string& part : parts) {
-    if (!out.empty()) out += between;
-    out += part;
-  }
-  return out;
-}
-
 std::string addresses_text(const HostInterface& interface) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < interface.addresses.size(); ++i) {
     const int length = i < interface.prefixes.size() ? interface.prefixes[i].length : 32;
     parts.push_back(json_quote(fmt::format("{}/{}", to_text(interface.addresses[i]), length)));
   }
-  return "[" + joined(parts, ", ") + "]";
+  return "[" + join(parts, ", ") + "]";
 }
 
 std::string interface_text(const HostInterface& interface) {
@@ -82,13 +74,13 @@ std::string interface_text(const HostInterface& interface) {
   if (!interface.gid_indices_rocev2.empty()) {
     std::vector<std::string> indices;
     for (const int index : interface.gid_indices_rocev2) indices.push_back(std::to_string(index));
-    line.raw("gid_indices_rocev2", "[" + joined(indices, ", ") + "]");
+    line.raw("gid_indices_rocev2", "[" + join(indices, ", ") + "]");
   }
   return line.done();
 }
 
 std::string list_text(const std::vector<std::string>& lines) {
-  return lines.empty() ? "[]" : "[\n    " + joined(lines, ",\n    ") + "\n  ]";
+  return lines.empty() ? "[]" : "[\n    " + join(lines, ",\n    ") + "\n  ]";
 }
 
 // Reads members of objects; what has the wrong type is reported and left as it was.
@@ -241,7 +233,7 @@ std::string write_host_facts(const HostFacts& facts) {
       "{{\n  \"schema_version\": 1,\n  \"kind\": \"host\",\n  \"host\": {},\n  \"kernel\": {},\n"
       "  \"interfaces\": {},\n  \"gpus\": {},\n  \"sysctls\": {},\n  \"not_read\": {}\n}}\n",
       json_quote(facts.host), json_quote(facts.kernel), list_text(interfaces), list_text(gpus),
-      sysctls.empty() ? "{}" : "{\n    " + joined(sysctls, ",\n    ") + "\n  }", list_text(not_read));
+      sysctls.empty() ? "{}" : "{\n    " + join(sysctls, ",\n    ") + "\n  }", list_text(not_read));
 }
 
 std::optional<HostFacts> read_host_facts(const Sources& sources, FileId file, Diagnostics& diagnostics) {

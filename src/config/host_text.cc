@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/text.h"
+
 namespace weft::config::host_text {
 namespace {
 
@@ -133,50 +135,11 @@ std::vector<Line> lines_of(std::string_view text, FileId file) {
 std::vector<Line> lines_of(const Sources& sources, FileId file, char comment) {
   std::vector<Line> kept;
   for (Line& line : lines_of(sources.text(file), file)) {
-    const std::string_view text = trimmed(line.text);
+    const std::string_view text = trim(line.text, kLineSpaces);
     if (text.empty() || (comment != '\0' && text.front() == comment)) continue;
     kept.push_back({std::string(text), line.place});
   }
   return kept;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, start), text.size());
-    parts.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
-}
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    while (at < text.size() && is_blank(text[at])) ++at;
-    const std::size_t start = at;
-    while (at < text.size() && !is_blank(text[at])) ++at;
-    if (at > start) words.push_back(text.substr(start, at - start));
-  }
-  return words;
 }
 
 std::string unquoted(std::string_view text) {
@@ -196,7 +159,7 @@ Command quoted_words_of(std::string_view line) {
 const std::string* option(const Command& command, std::string_view name, std::string& storage) {
   for (std::size_t i = 1; i < command.size(); ++i) {
     if (command[i] == name) return i + 1 < command.size() ? &command[i + 1] : nullptr;
-    if (starts_with(command[i], name) && command[i].size() > name.size() && command[i][name.size()] == '=') {
+    if (command[i].starts_with(name) && command[i].size() > name.size() && command[i][name.size()] == '=') {
       storage = command[i].substr(name.size() + 1);
       return &storage;
     }

@@ -22,12 +22,6 @@ struct Line {
 // Every line as it stands, joined ones too.
 [[nodiscard]] std::vector<Line> lines_of(std::string_view text, FileId file);
 
-[[nodiscard]] std::string_view trimmed(std::string_view text);
-[[nodiscard]] std::string lower(std::string_view text);
-[[nodiscard]] bool starts_with(std::string_view text, std::string_view start);
-[[nodiscard]] bool contains(std::string_view text, std::string_view part);
-[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-[[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 // Without one pair of surrounding quotes.
 [[nodiscard]] std::string unquoted(std::string_view text);
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/text.h"
 #include "config/live_facts.h"
 #include "config/live_text.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 using live_text::Line;
 using live_text::number_of;
-using live_text::trimmed;
-using live_text::words_of;
 
 constexpr int kMaxPort = 254;  // IBTA: port numbers are 8 bits, 255 is reserved
 
@@ -33,7 +32,7 @@ std::optional<int> bracketed(std::string_view text, std::size_t& from) {
   if (from >= text.size() || text[from] != '[') return std::nullopt;
   const std::size_t end = text.find(']', from);
   if (end == std::string_view::npos) return std::nullopt;
-  const auto port = number_of<int>(trimmed(text.substr(from + 1, end - from - 1)));
+  const auto port = number_of<int>(trim(text.substr(from + 1, end - from - 1)));
   if (!port || *port < 0 || *port > kMaxPort) return std::nullopt;
   from = end + 1;
   return port;
@@ -97,7 +96,7 @@ class NetDiscover {
     } else if (const auto name = quoted(line.text, at)) {
       link.b.node = std::string(*name);
     }
-    const auto words = words_of(line.text);
+    const auto words = split_at_spaces(line.text, kTabsAndSpaces);
     split_rate(words.back(), link);
     const auto key_a = std::pair(link.a.guid, link.a.port);
     const auto key_b = std::pair(link.b.guid, link.b.port);
@@ -139,7 +138,7 @@ struct LinkInfoEnd {
 LinkInfoEnd read_end(std::string_view text) {
   LinkInfoEnd end;
   const std::size_t bracket = text.find('[');
-  const auto words = words_of(text.substr(0, bracket));
+  const auto words = split_at_spaces(text.substr(0, bracket), kTabsAndSpaces);
   std::vector<std::int64_t> numbers;
   for (const std::string_view word : words) {
     if (word.starts_with("0x")) {
@@ -175,13 +174,13 @@ class LinkInfo {
   bool read_header(const Line& line) {
     const bool is_switch = line.text.starts_with("Switch:");
     if (!is_switch && !line.text.starts_with("CA:") && !line.text.starts_with("Router:")) return false;
-    std::string_view name = trimmed(line.text.substr(line.text.find(':') + 1));
+    std::string_view name = trim(line.text.substr(line.text.find(':') + 1));
     if (name.ends_with(":")) name.remove_suffix(1);
     current_ = IbEnd{};
     if (name.starts_with("0x")) {
       const std::size_t blank = name.find(' ');
       current_.guid = std::string(name.substr(0, blank));
-      name = blank == std::string_view::npos ? std::string_view() : trimmed(name.substr(blank));
+      name = blank == std::string_view::npos ? std::string_view() : trim(name.substr(blank));
     }
     current_.node = std::string(name);
     current_.is_switch = is_switch;
@@ -200,7 +199,7 @@ class LinkInfo {
     link.a = current_;
     std::size_t at = 0;
     if (const auto name = quoted(near, at)) {  // --line: the name is in the row
-      link.a = IbEnd{std::string(trimmed(*name)), std::string(trimmed(near.substr(0, near.find('"')))), false, 0};
+      link.a = IbEnd{std::string(trim(*name)), std::string(trim(near.substr(0, near.find('"')))), false, 0};
       near.remove_prefix(at);
     }
     const LinkInfoEnd own = read_end(near);
@@ -221,7 +220,7 @@ class LinkInfo {
 
   // " 4X  106.25 Gbps Active/  LinkUp" or "  Down/ Polling"
   static void read_state(std::string_view text, IbLink& link) {
-    const auto words = words_of(text);
+    const auto words = split_at_spaces(text, kTabsAndSpaces);
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string_view word = words[i];
       if (word.starts_with("Down")) link.up = false;
@@ -244,7 +243,7 @@ class LinkInfo {
   // the name of a device ("mlx5_0", "HCA-1").
   [[nodiscard]] bool is_switch(const IbEnd& end) const {
     if (!switches_.empty()) return switches_.count(end.node) > 0;
-    const auto words = words_of(end.node);
+    const auto words = split_at_spaces(end.node, kTabsAndSpaces);
     if (words.size() < 2) return true;
     return !words.back().starts_with("mlx") && !words.back().starts_with("HCA") && !words.back().starts_with("ib");
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
@@ -245,7 +246,7 @@ void read_networks(const Sources& sources, const YamlNode* metadata, AppConfig& 
   const YamlNode* annotations = node_at(metadata, "annotations");
   const YamlNode* node = annotations == nullptr ? nullptr : annotations->find(kNetworks);
   if (node == nullptr || node->kind != YamlNode::Kind::scalar) return;
-  const std::string_view text = host_text::trimmed(node->scalar);
+  const std::string_view text = trim(node->scalar, kLineSpaces);
   if (!text.empty() && text.front() == '[') {
     const auto list = parse_embedded_json(sources, *node, diagnostics);
     if (!list) return;
@@ -258,11 +259,9 @@ void read_networks(const Sources& sources, const YamlNode* metadata, AppConfig& 
     }
     return;
   }
-  for (const std::string_view part : host_text::split(text, ',')) {
-    const std::size_t start = part.find_first_not_of(" \t\r\n");
-    if (start == std::string_view::npos) continue;
-    const std::size_t end = part.find_last_not_of(" \t\r\n");
-    app.networks.push_back(network_from_text(part.substr(start, end - start + 1), node->place));
+  for (const std::string_view part : split(text, ',')) {
+    const std::string_view network = trim(part);
+    if (!network.empty()) app.networks.push_back(network_from_text(network, node->place));
   }
 }
 

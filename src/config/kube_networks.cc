@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
@@ -118,7 +119,7 @@ std::string_view plugin_of(std::string_view kind) {
 // Text that is one JSON object or several with commas between them, as metaPlugins has it.
 void read_meta_plugins(const Sources& sources, const YamlNode* node, AttachmentConfig& attachment,
                        Diagnostics& diagnostics) {
-  if (node == nullptr || host_text::trimmed(text_of(node)).empty()) return;
+  if (node == nullptr || trim(text_of(node), kLineSpaces).empty()) return;
   YamlNode list = *node;
   list.scalar = "[" + list.scalar + "]";
   const auto root = parse_embedded_json(sources, list, diagnostics);
@@ -139,7 +140,7 @@ void read_network(const Sources& sources, const KubeObject& object, ConfigSet& s
     attachment.resource = text_setting(spec->find("resourceName"), "spec.resourceName");
     attachment.mtu = integer_setting(spec->find("mtu"), "spec.mtu");
     attachment.vlan = integer_setting(spec->find("vlan"), "spec.vlan");
-    if (const YamlNode* ipam = spec->find("ipam"); ipam != nullptr && !host_text::trimmed(text_of(ipam)).empty()) {
+    if (const YamlNode* ipam = spec->find("ipam"); ipam != nullptr && !trim(text_of(ipam), kLineSpaces).empty()) {
       if (const auto root = parse_embedded_json(sources, *ipam, diagnostics)) read_ipam(&*root, attachment);
     }
     read_meta_plugins(sources, spec->find("metaPlugins"), attachment, diagnostics);

@@ -7,14 +7,13 @@
 
 #include "base/json.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/host_readers.h"
 #include "config/host_text.h"
 
 namespace weft::config {
 namespace {
-
-using host_text::trimmed;
 
 constexpr int kMaxListDepth = 4;  // kind: List inside a List is legal, but nobody means it
 
@@ -198,7 +197,7 @@ Setting<bool> boolean_setting(const YamlNode* node, std::string path) {
 }
 
 std::optional<Ipv4Prefix> subnet_of(std::string_view text) {
-  text = trimmed(text);
+  text = trim(text, kLineSpaces);
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   const auto address = parse_ipv4(text.substr(0, std::min(slash, text.find('-'))));

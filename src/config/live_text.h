@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/source.h"
+#include "base/text.h"
 
 namespace weft::config::live_text {
 
@@ -20,35 +21,12 @@ struct Line {
 
 [[nodiscard]] inline std::vector<Line> lines_of(const Sources& sources, FileId file) {
   std::vector<Line> lines;
-  std::string_view rest = sources.text(file);
   std::uint32_t number = 0;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  for (std::string_view line : split_lines(sources.text(file))) {
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     lines.push_back({line, SourceLocation{file, 1, ++number}});
   }
   return lines;
-}
-
-[[nodiscard]] inline std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-[[nodiscard]] inline std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (true) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return words;
-    text.remove_prefix(first);
-    const std::size_t end = text.find_first_of(" \t");
-    words.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return words;
-    text.remove_prefix(end);
-  }
 }
 
 // A whole number and nothing else.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "config/live_facts.h"
 #include "config/live_text.h"
 
@@ -34,8 +35,6 @@ std::string device_of_path(std::string_view path) {
 namespace {
 
 using live_text::Line;
-using live_text::trimmed;
-using live_text::words_of;
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -121,7 +120,7 @@ bool read_keyvalue(const std::vector<Line>& lines, LldpReport& report) {
     const std::size_t equals = line.text.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view key = line.text.substr(0, equals);
-    const std::string value(trimmed(line.text.substr(equals + 1)));
+    const std::string value(trim(line.text.substr(equals + 1)));
     const std::size_t cut = std::min(key.find(".chassis."), key.find(".port."));
     if (cut == std::string_view::npos || cut <= 5) continue;
     auto [at, fresh] = found.try_emplace(std::string(key.substr(5, cut - 5)));
@@ -153,7 +152,7 @@ std::vector<std::size_t> columns_of(std::string_view dashes) {
 std::string cell(std::string_view line, const std::vector<std::size_t>& starts, std::size_t column) {
   if (column >= starts.size() || starts[column] >= line.size()) return {};
   const std::size_t end = column + 1 < starts.size() ? starts[column + 1] : line.size();
-  return std::string(trimmed(line.substr(starts[column], std::min(end, line.size()) - starts[column])));
+  return std::string(trim(line.substr(starts[column], std::min(end, line.size()) - starts[column])));
 }
 
 // SONiC: LocalPort RemoteDevice RemotePortID Capability RemotePortDescr, a line of dashes, the rows, a line of dashes.
@@ -166,7 +165,7 @@ bool read_sonic_table(const std::vector<Line>& lines, LldpReport& report) {
       heading = true;
       continue;
     }
-    const bool dashes = trimmed(line.text).starts_with("--");
+    const bool dashes = trim(line.text).starts_with("--");
     if (heading && dashes && starts.empty()) {
       starts = columns_of(line.text);
       continue;
@@ -189,7 +188,7 @@ bool is_capability(std::string_view word) { return word.find_first_not_of("RBTCW
 // "name  Eth1/1  120  BR  Ethernet1/2"; the capability may be missing. `before` is a name that had a line of its own
 // because it was too long for its column.
 void read_nxos_row(const Line& line, std::string& before, LldpReport& report) {
-  const auto words = words_of(line.text);
+  const auto words = split_at_spaces(line.text, kTabsAndSpaces);
   if (words.size() == 1) {
     before = std::string(words.front());
     return;
@@ -232,8 +231,8 @@ bool read_nxos_detail(const std::vector<Line>& lines, LldpReport& report) {
   for (const Line& line : lines) {
     const std::size_t colon = line.text.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string_view key = trimmed(line.text.substr(0, colon));
-    std::string value(trimmed(line.text.substr(colon + 1)));
+    const std::string_view key = trim(line.text.substr(0, colon));
+    std::string value(trim(line.text.substr(colon + 1)));
     if (value == "not advertised" || value == "null") value.clear();
     if (key == "Chassis id") {
       report.neighbors.emplace_back();
@@ -256,13 +255,13 @@ std::string system_of_prompt(const std::vector<Line>& lines) {
   for (const Line& line : lines) {
     const std::size_t command = line.text.find("show lldp");
     if (command == std::string_view::npos || command == 0) continue;
-    std::string_view prompt = trimmed(line.text.substr(0, command));
+    std::string_view prompt = trim(line.text.substr(0, command));
     if (prompt.empty()) continue;
     const char last = prompt.back();
     if (last != '#' && last != '>' && last != '$') continue;
     prompt.remove_suffix(1);
     if (const std::size_t at = prompt.find('@'); at != std::string_view::npos) prompt.remove_prefix(at + 1);
-    prompt = trimmed(prompt.substr(0, prompt.find(':')));
+    prompt = trim(prompt.substr(0, prompt.find(':')));
     if (!prompt.empty() && !has(prompt, " ")) return std::string(prompt);
   }
   return {};
@@ -287,7 +286,7 @@ bool read_text_report(const Sources& sources, FileId file, Diagnostics& diagnost
 std::optional<LldpReport> read_lldp(const Sources& sources, FileId file, Diagnostics& diagnostics) {
   LldpReport report;
   report.file = file;
-  const std::string_view text = trimmed(sources.text(file));
+  const std::string_view text = trim(sources.text(file));
   const bool json = !text.empty() && (text.front() == '{' || text.front() == '[');
   const bool good = json ? read_json_report(sources, file, diagnostics, report)
                          : read_text_report(sources, file, diagnostics, report);

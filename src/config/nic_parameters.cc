@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/host_text.h"
 
@@ -15,7 +16,7 @@ namespace {
 // Decimal, or hexadecimal after 0x as mlxconfig takes it.
 std::optional<std::int64_t> number_in(std::string_view text, std::int64_t low, std::int64_t high) {
   std::optional<std::int64_t> value;
-  if (host_text::starts_with(text, "0x") && text.size() > 2 && text.size() <= 10) {
+  if (text.starts_with("0x") && text.size() > 2 && text.size() <= 10) {
     std::int64_t sum = 0;
     for (const char c : text.substr(2)) {
       const std::size_t digit = std::string_view("0123456789abcdef").find(c >= 'A' && c <= 'F' ? char(c + 32) : c);
@@ -33,7 +34,7 @@ std::optional<std::int64_t> number_in(std::string_view text, std::int64_t low, s
 template <class T>
 void set_number(std::string_view text, std::int64_t high, const SourceLocation& place, std::string path,
                 Setting<T>& out, Diagnostics& diagnostics) {
-  const auto value = number_in(host_text::trimmed(text), 0, high);
+  const auto value = number_in(trim(text, kLineSpaces), 0, high);
   if (!value) {
     diagnostics.warning(place, fmt::format("{} of `{}` is no number from 0 to {}", in_backticks(text), path, high));
     return;
@@ -45,7 +46,7 @@ void set_number(std::string_view text, std::int64_t high, const SourceLocation& 
 
 void set_trust(std::string_view text, const SourceLocation& place, std::string path, NicConfig& nic,
                Diagnostics& diagnostics) {
-  const std::string word = host_text::lower(host_text::trimmed(text));
+  const std::string word = to_lower(trim(text, kLineSpaces));
   if (word == "dscp") {
     nic.trust = {model::TrustMode::dscp, place, std::move(path)};
   } else if (word == "pcp") {
@@ -57,7 +58,7 @@ void set_trust(std::string_view text, const SourceLocation& place, std::string p
 
 void set_pfc(std::string_view text, const SourceLocation& place, const std::string& path, NicConfig& nic,
              Diagnostics& diagnostics) {
-  const auto parts = host_text::split(host_text::trimmed(text), ',');
+  const auto parts = split(trim(text, kLineSpaces), ',');
   bool good = parts.size() == nic.pfc.size();
   for (const std::string_view part : parts) good = good && (part == "0" || part == "1");
   if (!good) {
@@ -94,7 +95,7 @@ void set_firmware_parameter(std::string_view name, std::string_view value, const
   } else if (name == "NUM_OF_VFS") {
     set_number(value, 4096, place, std::move(path), nic.virtual_functions, diagnostics);
   } else if (name == "LINK_TYPE_P1") {
-    const bool infiniband = value == "1" || host_text::starts_with(value, "IB");
+    const bool infiniband = value == "1" || value.starts_with("IB");
     nic.link_type = {infiniband ? "Infiniband" : "Ethernet", place, std::move(path)};
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "config/host_readers.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
@@ -13,9 +14,7 @@ namespace weft::config {
 namespace {
 
 using host_text::Command;
-using host_text::contains;
 using host_text::option;
-using host_text::starts_with;
 
 class ScriptReader {
  public:
@@ -115,7 +114,7 @@ class ScriptReader {
     if (redirect == command.end() || redirect + 1 == command.end() || redirect - command.begin() < 2) return;
     const std::string& target = *(redirect + 1);
     std::string_view value = *(redirect - 1);
-    if (starts_with(value, "tclass=")) value.remove_prefix(7);
+    if (value.starts_with("tclass=")) value.remove_prefix(7);
     if (contains(target, "/traffic_class")) {
       set_tos(value, place, "tc/1/traffic_class", nic_, diagnostics_);
     } else if (contains(target, "/cnp_dscp")) {
@@ -135,7 +134,7 @@ class ScriptReader {
   // /sys/class/net/NAME/... and /sys/class/infiniband/NAME/...
   void name_device_in(std::string_view path) {
     for (const std::string_view lead : {"/sys/class/net/", "/sys/class/infiniband/", "/sys/kernel/config/rdma_cm/"}) {
-      if (!starts_with(path, lead)) continue;
+      if (!path.starts_with(lead)) continue;
       const std::string_view rest = path.substr(lead.size());
       name_interface(rest.substr(0, rest.find('/')));
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace weft::config {
 
 std::optional<std::int64_t> parse_digits(std::string_view text) {
@@ -14,22 +16,15 @@ std::optional<std::int64_t> parse_digits(std::string_view text) {
   return value;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
 std::vector<std::string_view> split_text(std::string_view text, char separator, std::size_t limit) {
   std::vector<std::string_view> pieces;
   while (pieces.size() + 1 < limit) {
     const std::size_t end = text.find(separator);
     if (end == std::string_view::npos) break;
-    pieces.push_back(without_blanks(text.substr(0, end)));
+    pieces.push_back(trim(text.substr(0, end)));
     text.remove_prefix(end + 1);
   }
-  pieces.push_back(without_blanks(text));
+  pieces.push_back(trim(text));
   return pieces;
 }
 
@@ -37,8 +32,8 @@ std::optional<std::vector<int>> parse_number_list(std::string_view text, int low
   std::vector<bool> in(static_cast<std::size_t>(high - low) + 1, false);
   for (const std::string_view piece : split_text(text, ',')) {
     const std::size_t dash = piece.find('-');
-    const auto first = parse_digits(without_blanks(piece.substr(0, dash)));
-    const auto last = dash == std::string_view::npos ? first : parse_digits(without_blanks(piece.substr(dash + 1)));
+    const auto first = parse_digits(trim(piece.substr(0, dash)));
+    const auto last = dash == std::string_view::npos ? first : parse_digits(trim(piece.substr(dash + 1)));
     if (!first || !last || *first < low || *last > high || *first > *last) return std::nullopt;
     std::fill(in.begin() + (*first - low), in.begin() + (*last - low) + 1, true);
   }

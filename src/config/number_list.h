@@ -18,6 +18,5 @@ namespace weft::config {
 // Pieces between separators, without blanks around them; empty pieces are kept. At most `limit` pieces.
 [[nodiscard]] std::vector<std::string_view> split_text(std::string_view text, char separator,
                                                        std::size_t limit = 100'000);
-[[nodiscard]] std::string_view without_blanks(std::string_view text);
 
 }  // namespace weft::config

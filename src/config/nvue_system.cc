@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/nvue_reader.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxObjects = 100'000;
 
 std::optional<Ipv4Prefix> loose_prefix(std::string_view text) {
-  if (same_word(text, "any")) return Ipv4Prefix{};
+  if (equals_ignoring_case(text, "any")) return Ipv4Prefix{};
   const std::size_t slash = text.find('/');
   const auto address = parse_ipv4(text.substr(0, slash));
   const auto length =
@@ -194,7 +195,7 @@ bool Reader::take_match(const Command& command, Rule& rule) {
     return rule.rule.protocol >= 0;
   }
   if (what == "dest-port") {
-    if (same_word(value, "any")) return true;
+    if (equals_ignoring_case(value, "any")) return true;
     const auto ends = split_text(value, value.find(':') != std::string_view::npos ? ':' : '-', 3);
     const int low = port_named(ends.front());
     const int high = port_named(ends.back());
@@ -203,7 +204,7 @@ bool Reader::take_match(const Command& command, Rule& rule) {
     rule.rule.port_high = high;
     return true;
   }
-  return what.empty() || (what == "source-port" && same_word(value, "any"));
+  return what.empty() || (what == "source-port" && equals_ignoring_case(value, "any"));
 }
 
 void Reader::finish_acls() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
@@ -68,7 +69,8 @@ bool Reader::prepare(ConfigLine& line) {
     if (line.size() == 0) return false;
   }
   const std::string_view word = line.at(0);
-  if (word == "show" || word == "copy" || word == "end" || same_word(word, "Building") || word == "configure")
+  if (word == "show" || word == "copy" || word == "end" || equals_ignoring_case(word, "Building") ||
+      word == "configure")
     return false;
   const bool free_text = abbreviates(word, "description", 4) || word == "banner" || word == "username";
   for (std::size_t i = 1; i < line.size() && !free_text; ++i) {
@@ -122,8 +124,8 @@ void Reader::take(const ConfigLine& line) {
   bool inside = block_ != Block::global && (by_indent ? line.indent > 0 : true);
   if (inside && !by_indent) {
     const std::string_view word = line.at(0) == "no" ? line.at(1) : line.at(0);
-    const bool top =
-        std::any_of(std::begin(kTopWords), std::end(kTopWords), [&](auto known) { return same_word(word, known); });
+    const bool top = std::any_of(std::begin(kTopWords), std::end(kTopWords),
+                                 [&](auto known) { return equals_ignoring_case(word, known); });
     const bool context = word == "vrf" && line.at(1) == "context";
     const bool list = word == "ip" && (line.at(1) == "access-list" || (line.at(1) == "route" && block_ != Block::vrf));
     const bool domain = word == "vpc" && line.at(1) == "domain";

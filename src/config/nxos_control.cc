@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
@@ -54,7 +55,7 @@ bool Reader::take_route(const ConfigLine& line, std::size_t word, std::string vr
   }
   route.prefix = *prefix;
   word += masked ? 2 : 1;
-  if (same_word(line.at(word), "null0") || same_word(line.at(word), "null")) return true;
+  if (equals_ignoring_case(line.at(word), "null0") || equals_ignoring_case(line.at(word), "null")) return true;
   if (const auto hop = parse_ipv4(line.at(word).substr(0, line.at(word).find('/'))); hop.ok()) {
     route.next_hop = hop.value();
   } else {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
@@ -106,14 +107,14 @@ bool Reader::add_interface_piece(std::string_view piece, std::string& family, st
   std::size_t letters = 0;
   while (letters < piece.size() && (piece[letters] < '0' || piece[letters] > '9')) ++letters;
   if (letters > 0) {
-    const Family* found = family_of(without_blanks(piece.substr(0, letters)));
+    const Family* found = family_of(trim(piece.substr(0, letters)));
     if (found == nullptr) return false;
     family = found->name;
   }
   const std::string_view numbers = piece.substr(letters);
   if (family.empty() || numbers.empty()) return false;
   const std::size_t dash = numbers.find('-');
-  const std::string_view first_path = without_blanks(numbers.substr(0, dash));
+  const std::string_view first_path = trim(numbers.substr(0, dash));
   const std::size_t slash = first_path.rfind('/');
   const std::string_view stem = slash == std::string_view::npos ? std::string_view() : first_path.substr(0, slash + 1);
   if (first_path.find_first_not_of("0123456789/.") != std::string_view::npos) return false;
@@ -124,7 +125,7 @@ bool Reader::add_interface_piece(std::string_view piece, std::string& family, st
   }
   std::string_view last_text = numbers.substr(dash + 1);
   last_text = last_text.substr(last_text.rfind('/') == std::string_view::npos ? 0 : last_text.rfind('/') + 1);
-  const auto last = parse_digits(without_blanks(last_text));
+  const auto last = parse_digits(trim(last_text));
   if (!first || !last || *last < *first || *last > 100'000) return false;
   if (*last - *first >= static_cast<std::int64_t>(kMaxInterfaces - std::min(kMaxInterfaces, names.size())))
     return false;

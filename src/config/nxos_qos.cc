@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/nxos_reader.h"
@@ -23,7 +24,7 @@ constexpr DscpName kDscpNames[] = {{"default", 0}, {"cs1", 8},   {"af11", 10}, {
 
 std::optional<int> dscp_named(std::string_view word) {
   for (const DscpName& known : kDscpNames) {
-    if (same_word(word, known.name)) return known.value;
+    if (equals_ignoring_case(word, known.name)) return known.value;
   }
   const auto number = parse_digits(word);
   return number && *number < kDscps ? std::optional(static_cast<int>(*number)) : std::nullopt;
@@ -92,8 +93,8 @@ std::vector<bool> Reader::dscp_set(const ConfigLine& line, std::size_t word) {
   std::vector<bool> set(kDscps, false);
   for (const std::string_view piece : split_text(line.rest(word), ',', 128)) {
     const std::size_t dash = piece.find('-');
-    const auto first = dscp_named(without_blanks(piece.substr(0, dash)));
-    const auto last = dash == std::string_view::npos ? first : dscp_named(without_blanks(piece.substr(dash + 1)));
+    const auto first = dscp_named(trim(piece.substr(0, dash)));
+    const auto last = dash == std::string_view::npos ? first : dscp_named(trim(piece.substr(dash + 1)));
     if (!first || !last || *first > *last) {
       warn(line, word, fmt::format("{} is no DSCP from 0 to 63", in_backticks(piece)));
       return {};

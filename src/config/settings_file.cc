@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/host_readers.h"
 #include "config/host_text.h"
@@ -11,8 +12,6 @@ namespace weft::config {
 namespace {
 
 using host_text::Line;
-using host_text::starts_with;
-using host_text::trimmed;
 
 // Slurm reads keys in any case; a line of NodeName, PartitionName and the like is kept whole behind its first key.
 bool is_record(std::string_view key) {
@@ -26,28 +25,27 @@ bool is_record(std::string_view key) {
 void read_slurm_line(const Line& line, SettingsFile& out, Diagnostics& diagnostics) {
   std::string_view text = line.text;
   if (const std::size_t remark = text.find(" #"); remark != std::string_view::npos)
-    text = trimmed(text.substr(0, remark));
-  if (starts_with(host_text::lower(text.substr(0, 8)), "include ")) return;
+    text = trim(text.substr(0, remark), kLineSpaces);
+  if (to_lower(text.substr(0, 8)).starts_with("include ")) return;
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
     diagnostics.warning(line.place, fmt::format("{} is no key=value and is passed over", in_backticks(text)));
     return;
   }
-  const std::string key = host_text::lower(trimmed(text.substr(0, equals)));
-  const std::string_view rest = trimmed(text.substr(equals + 1));
+  const std::string key = to_lower(trim(text.substr(0, equals), kLineSpaces));
+  const std::string_view rest = trim(text.substr(equals + 1), kLineSpaces);
   if (is_record(key)) {
     out.entries.push_back({key, std::string(rest), line.place});
     return;
   }
   // Several settings may share a line; a value has blanks only in quotes.
-  const auto words = host_text::words_of(rest);
+  const auto words = split_at_spaces(rest, kLineSpaces);
   const bool single = words.size() < 2 || words[1].find('=') == std::string_view::npos || rest.front() == '"';
   out.entries.push_back({key, host_text::unquoted(single ? rest : words[0]), line.place});
   for (std::size_t i = 1; !single && i < words.size(); ++i) {
     const std::size_t at = words[i].find('=');
     if (at == std::string_view::npos) continue;
-    out.entries.push_back(
-        {host_text::lower(words[i].substr(0, at)), host_text::unquoted(words[i].substr(at + 1)), line.place});
+    out.entries.push_back({to_lower(words[i].substr(0, at)), host_text::unquoted(words[i].substr(at + 1)), line.place});
   }
 }
 
@@ -55,15 +53,15 @@ void read_sysctl_line(const Line& line, SettingsFile& out, Diagnostics& diagnost
   std::string_view text = line.text;
   if (text.front() == ';') return;
   if (text.front() == '-') text.remove_prefix(1);  // ignore errors for this key
-  if (starts_with(text, "sysctl -w ")) text = trimmed(text.substr(10));
+  if (text.starts_with("sysctl -w ")) text = trim(text.substr(10), kLineSpaces);
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
     diagnostics.warning(line.place, fmt::format("{} is no key = value and is passed over", in_backticks(text)));
     return;
   }
-  std::string key(trimmed(text.substr(0, equals)));
+  std::string key(trim(text.substr(0, equals), kLineSpaces));
   std::replace(key.begin(), key.end(), '/', '.');
-  out.entries.push_back({std::move(key), host_text::unquoted(trimmed(text.substr(equals + 1))), line.place});
+  out.entries.push_back({std::move(key), host_text::unquoted(trim(text.substr(equals + 1), kLineSpaces)), line.place});
 }
 
 // /path client(options) client(options): one entry a client. A path with blanks stands in quotes.
@@ -74,15 +72,15 @@ void read_exports_line(const Line& line, SettingsFile& out) {
     const std::size_t end = text.find('"', 1);
     if (end == std::string_view::npos) return;
     path = text.substr(1, end - 1);
-    text = trimmed(text.substr(end + 1));
+    text = trim(text.substr(end + 1), kLineSpaces);
   } else {
     const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
     path = text.substr(0, end);
-    text = trimmed(text.substr(end));
+    text = trim(text.substr(end), kLineSpaces);
   }
   std::string defaults;
   bool any = false;
-  for (const std::string_view client : host_text::words_of(text)) {
+  for (const std::string_view client : split_at_spaces(text, kLineSpaces)) {
     if (client.front() == '#') break;
     if (client.front() == '-' && !any) {  // "-sec=krb5p,rw": defaults of the clients that follow
       defaults = client.substr(1);
@@ -107,7 +105,7 @@ void read_exports_line(const Line& line, SettingsFile& out) {
 // fstab and /proc/mounts: "source point type options 0 0"; mount(8): "source on point type T (options)". The entry is
 // the mount point with "source type options".
 void read_mount_line(const Line& line, SettingsFile& out, Diagnostics& diagnostics) {
-  const auto words = host_text::words_of(line.text);
+  const auto words = split_at_spaces(line.text, kLineSpaces);
   const auto on = std::find(words.begin(), words.end(), "on");
   const auto type = std::find(words.begin(), words.end(), "type");
   if (on != words.end() && type != words.end() && on < type && type - on >= 2 && type + 1 != words.end()) {
@@ -129,11 +127,11 @@ void read_mount_line(const Line& line, SettingsFile& out, Diagnostics& diagnosti
 // "nvme connect ..." of a script, and the lines of discovery.conf. The key is the address, the value the options.
 void read_nvme_line(const Line& line, SettingsFile& out) {
   std::string rest;
-  bool starts = starts_with(line.text, "-");
+  bool starts = line.text.starts_with("-");
   for (const host_text::Command& words : host_text::commands_of(line.text)) {
     const std::size_t slash = words[0].find_last_of('/');
     const bool program = words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "nvme";
-    const bool connects = program && words.size() > 1 && starts_with(words[1], "connect");
+    const bool connects = program && words.size() > 1 && words[1].starts_with("connect");
     if (!connects && !starts) continue;
     std::string storage;
     host_text::Command command = words;

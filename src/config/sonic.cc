@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
@@ -102,7 +103,7 @@ std::optional<std::string_view> Reader::field(const YamlNode& object, std::strin
     error(value->place, fmt::format("`{}` is {}: text is needed", key, describe_kind(*value)));
     return std::nullopt;
   }
-  const std::string_view text = without_blanks(value->scalar);
+  const std::string_view text = trim(value->scalar);
   if (text.size() != value->scalar.size()) {
     warning(value->place, fmt::format("`{}` has blanks around its value {}", key, in_backticks(value->scalar)));
   }
@@ -112,7 +113,7 @@ std::optional<std::string_view> Reader::field(const YamlNode& object, std::strin
 std::optional<std::int64_t> Reader::number_of(const YamlNode& value, std::string_view what, std::int64_t low,
                                               std::int64_t high) {
   if (value.kind == YamlNode::Kind::scalar) {
-    const std::string_view text = without_blanks(value.scalar);
+    const std::string_view text = trim(value.scalar);
     const bool negative = !text.empty() && text.front() == '-';
     const auto digits = parse_digits(negative ? text.substr(1) : text);
     const std::int64_t result = digits ? (negative ? -*digits : *digits) : 0;
@@ -139,7 +140,7 @@ std::optional<std::string_view> Reader::choice(const YamlNode& object, std::stri
 }
 
 std::string Reader::reference_name(const YamlNode& value, std::string_view table) {
-  std::string_view text = without_blanks(value.scalar);
+  std::string_view text = trim(value.scalar);
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::string(text);
   text = text.substr(1, text.size() - 2);  // releases before 202111
   const std::size_t bar = text.find('|');

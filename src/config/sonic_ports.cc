@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
@@ -288,7 +289,7 @@ void Reader::read_cable_lengths() {
     check_name(*entry);
     for (const YamlEntry& port_entry : entry->value.entries) {
       if (!check_port(port_entry.key, port_entry.key_place, "CABLE_LENGTH")) continue;
-      const std::string_view text = without_blanks(port_entry.value.scalar);
+      const std::string_view text = trim(port_entry.value.scalar);
       const auto metres_given =
           !text.empty() && text.back() == 'm' ? parse_digits(text.substr(0, text.size() - 1)) : std::nullopt;
       if (!metres_given || *metres_given > 1'000'000) {

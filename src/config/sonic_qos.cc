@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "config/number_list.h"
 #include "config/sonic_reader.h"
@@ -174,7 +175,7 @@ void Reader::apply_map(const YamlEntry* port_row, std::string_view field_name, s
   if (map == nullptr) return;
   for (const YamlEntry& pair : map->value.entries) {
     const auto key = parse_digits(pair.key);
-    const auto value = parse_digits(without_blanks(pair.value.scalar));
+    const auto value = parse_digits(trim(pair.value.scalar));
     if (!key || *key >= static_cast<std::int64_t>(N)) continue;
     if (!value || *value >= kClasses) {
       out[static_cast<std::size_t>(*key)] = {};
@@ -216,7 +217,7 @@ PortQos Reader::port_qos(const PortRows& rows, const InterfaceConfig* port) {
     for (std::size_t dscp = 0; dscp < qos.rewrite.size(); ++dscp) {
       if (!qos.dscp_to_class[dscp].known()) continue;
       const YamlNode* to = rewrite->value.find(std::to_string(qos.dscp_to_class[dscp].value));
-      const auto value = to == nullptr ? std::nullopt : parse_digits(without_blanks(to->scalar));
+      const auto value = to == nullptr ? std::nullopt : parse_digits(trim(to->scalar));
       if (!value || *value >= kDscps) continue;
       qos.rewrite[dscp] = {static_cast<int>(*value), to->place,
                            fmt::format("TC_TO_DSCP_MAP|{}|{}", rewrite->key, qos.dscp_to_class[dscp].value)};

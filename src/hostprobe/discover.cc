@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "config/live_text.h"
 #include "hostprobe/kernel_network.h"
 
@@ -113,7 +114,7 @@ std::string gpu_name(const ProbeFiles& files, const std::string& pci) {
     const std::size_t at = text->find("Model:");
     if (at != std::string::npos) {
       const std::string_view rest = std::string_view(*text).substr(at + 6);
-      return std::string(config::live_text::trimmed(rest.substr(0, rest.find('\n'))));
+      return std::string(trim(rest.substr(0, rest.find('\n'))));
     }
   }
   const std::string device = "sys/bus/pci/devices/" + pci;

@@ -15,14 +15,13 @@
 #include <cstring>
 #include <memory>
 
+#include "base/text.h"
 #include "config/live_text.h"
 
 namespace weft::hostprobe {
 namespace {
 
 using config::live_text::number_of;
-using config::live_text::trimmed;
-using config::live_text::words_of;
 
 constexpr std::uint32_t kMaxStatistics = 65'536;
 constexpr const char* kCopyFolder = "sos_commands/networking/";
@@ -65,7 +64,7 @@ void copied_addresses(const std::string& text, config::HostFacts& facts) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    const auto words = words_of(rest.substr(0, end));
+    const auto words = split_at_spaces(rest.substr(0, end), kTabsAndSpaces);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (words.size() < 4 || words[2] != "inet") continue;
     config::HostInterface* interface = find(facts, words[1].substr(0, words[1].find('@')));
@@ -148,8 +147,8 @@ void copied_counters(const std::string& text, config::HostInterface& interface) 
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     const std::size_t colon = line.rfind(':');
     if (colon == std::string_view::npos) continue;
-    const auto value = number_of<std::uint64_t>(trimmed(line.substr(colon + 1)));
-    if (value) add_counter(interface, trimmed(line.substr(0, colon)), *value);
+    const auto value = number_of<std::uint64_t>(trim(line.substr(colon + 1)));
+    if (value) add_counter(interface, trim(line.substr(0, colon)), *value);
   }
 }
 
@@ -175,7 +174,7 @@ void read_default_routes(const ProbeFiles& files, config::HostFacts& facts) {
   std::string_view rest = *text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    const auto words = words_of(rest.substr(0, end));
+    const auto words = split_at_spaces(rest.substr(0, end), kTabsAndSpaces);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (words.size() < 8 || words[1] != "00000000" || words[7] != "00000000") continue;
     if (config::HostInterface* interface = find(facts, words[0])) interface->default_route = true;

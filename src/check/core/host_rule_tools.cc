@@ -7,19 +7,17 @@
 
 #include "base/host_range.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
 namespace weft::check {
 
-using config::host_text::contains;
-using config::host_text::starts_with;
-
 std::int64_t gpus_asked(const config::AppConfig& app) {
   std::int64_t sum = 0;
   for (const config::AppConfig::Resource& limit : app.limits) {
     const bool gpu =
-        limit.name == "nvidia.com/gpu" || starts_with(limit.name, "nvidia.com/mig-") || limit.name == "amd.com/gpu";
+        limit.name == "nvidia.com/gpu" || limit.name.starts_with("nvidia.com/mig-") || limit.name == "amd.com/gpu";
     if (!gpu || !limit.amount.known()) continue;
     const auto amount = parse_integer(*limit.amount);
     if (amount && *amount > 0 && *amount < 1'000'000) sum += *amount;
@@ -59,10 +57,10 @@ bool is_network_resource(std::string_view name) {
   // Shares of GPUs: MIG instances, time slices (gpu.shared), memory and cores as HAMi hands them out.
   if (name == "nvidia.com/gpu") return false;
   for (const char* share : {"nvidia.com/mig-", "nvidia.com/gpu.", "nvidia.com/gpumem", "nvidia.com/gpucores"}) {
-    if (starts_with(name, share)) return false;
+    if (name.starts_with(share)) return false;
   }
   for (const char* prefix : {"rdma/", "nvidia.com/", "openshift.io/", "mellanox.com/", "intel.com/sriov"}) {
-    if (starts_with(name, prefix)) return true;
+    if (name.starts_with(prefix)) return true;
   }
   return false;
 }
@@ -112,7 +110,7 @@ std::set<std::string, std::less<>> provided_resources(const config::ConfigSet& s
 }
 
 bool is_placeholder(std::string_view name) {
-  return name.find_first_of("$<>{}") != std::string_view::npos || starts_with(name, "__");
+  return name.find_first_of("$<>{}") != std::string_view::npos || name.starts_with("__");
 }
 
 const config::SriovPolicyConfig* find_policy(const config::ConfigSet& set, std::string_view resource) {
@@ -145,7 +143,7 @@ bool is_backend(const CheckInput& input, const config::AttachmentConfig& attachm
   const auto fabric = fabric_of(input, attachment);
   if (fabric == model::FabricKind::backend || fabric == model::FabricKind::storage)
     return fabric == model::FabricKind::backend;
-  const std::string name = config::host_text::lower(attachment.name);
+  const std::string name = to_lower(attachment.name);
   return !contains(name, "sto") && (contains(name, "roce") || contains(name, "rdma") || contains(name, "rail") ||
                                     contains(name, "ib") || contains(name, "backend"));
 }
@@ -228,14 +226,14 @@ bool is_volume_for(const CheckInput& input, std::string_view name, model::Volume
 }  // namespace
 
 bool sounds_like_checkpoint(const CheckInput& input, std::string_view name) {
-  const std::string word = config::host_text::lower(name);
+  const std::string word = to_lower(name);
   return is_volume_for(input, name, model::VolumePurpose::checkpoint) || contains(word, "checkpoint") ||
          contains(word, "ckpt");
 }
 
 bool sounds_like_dataset(const CheckInput& input, std::string_view name) {
   if (sounds_like_checkpoint(input, name)) return false;
-  const std::string word = config::host_text::lower(name);
+  const std::string word = to_lower(name);
   return is_volume_for(input, name, model::VolumePurpose::dataset) || contains(word, "dataset") ||
          contains(word, "training-data") || word == "/data" || word == "data";
 }
@@ -243,7 +241,7 @@ bool sounds_like_dataset(const CheckInput& input, std::string_view name) {
 const config::Setting<std::string>* batch_option(const config::AppConfig& app, std::string_view name) {
   for (auto it = app.options.rbegin(); it != app.options.rend(); ++it) {
     const std::string_view text = it->value;
-    if (starts_with(text, name) && (text.size() == name.size() || text[name.size()] == '=')) return &*it;
+    if (text.starts_with(name) && (text.size() == name.size() || text[name.size()] == '=')) return &*it;
   }
   return nullptr;
 }

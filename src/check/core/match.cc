@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/text.h"
 #include "base/wildcard.h"
 
 namespace weft::check {
@@ -41,14 +42,6 @@ std::optional<Numbers> numbers_of(std::string_view text, std::string_view separa
     if (cut == std::string_view::npos) return numbers;
     text.remove_prefix(cut + 1);
   }
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 // SONiC numbers ports by lane through all cages: on cages of 8 lanes, Ethernet12 is the fifth lane of the second.
@@ -116,7 +109,7 @@ std::optional<PanelPlace> from_ethernet(std::string_view rest, std::string_view 
 }
 
 std::optional<PanelPlace> panel_place(std::string_view name, std::string_view system, const model::SwitchModel& model) {
-  const std::string small = lower(name);
+  const std::string small = to_lower(name);
   const std::string_view text = small;
   const auto after = [&text](std::string_view prefix) -> std::optional<std::string_view> {
     if (!text.starts_with(prefix) || text.size() == prefix.size()) return std::nullopt;
@@ -140,7 +133,7 @@ std::optional<PanelPlace> panel_place(std::string_view name, std::string_view sy
 bool is_management_name(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kNames = {"eth0",        "mgmt0",       "mgmt1", "mgmt",
                                                              "management0", "management1", "em0",   "fxp0"};
-  const std::string small = lower(name);
+  const std::string small = to_lower(name);
   return std::find(kNames.begin(), kNames.end(), small) != kNames.end();
 }
 

@@ -1,6 +1,7 @@
 // What runs, as tables: the comparison with the design, and the interfaces of one host.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "check/live/classify.h"
 #include "check/live/comparison.h"
 
@@ -8,12 +9,6 @@ namespace weft::check {
 namespace {
 
 constexpr auto kRight = Column::Align::right;
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : "; ") + part;
-  return out;
-}
 
 Cell speed_cell(std::int64_t mbps) {
   if (mbps == 0) return {};
@@ -45,7 +40,7 @@ std::vector<Cell> interface_row(const config::HostInterface& interface, const In
           addresses,
           interface.pci,
           interface.address,
-          joined(guess.reasons)};
+          join(guess.reasons, "; ")};
 }
 
 }  // namespace

@@ -4,24 +4,17 @@
 #include <charconv>
 #include <optional>
 
+#include "base/text.h"
 #include "check/core/match.h"
 #include "model/infiniband.h"
 
 namespace weft::check {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 // Sixteen-bit groups (Cisco) and colons alike: twelve hexadecimal digits, or "".
 std::string mac_digits(std::string_view text) {
   std::string digits;
-  for (const char c : lower(text)) {
+  for (const char c : to_lower(text)) {
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
       digits += c;
     } else if (c != ':' && c != '.' && c != '-') {
@@ -70,7 +63,7 @@ void LiveNames::learn(const LiveHost& host) {
 model::DeviceId LiveNames::device(std::string_view system) const {
   model::DeviceId found = cluster_.find_device(system);
   if (found != model::kNone<model::DeviceId>) return found;
-  const std::string small = lower(system.substr(0, system.find('.')));
+  const std::string small = to_lower(system.substr(0, system.find('.')));
   return small.empty() ? model::kNone<model::DeviceId> : cluster_.find_device(small);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "check/qos/intent_qos.h"
 
 namespace weft::check {
@@ -15,8 +16,6 @@ namespace {
 constexpr int kUcxDefault = 106;
 constexpr int kNcclDefault = 0;
 constexpr std::size_t kMaxMarkings = 64;
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool is_rdma_resource(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kParts = {"rdma", "roce", "hca", "sriov", "mlnx", "nic"};

@@ -8,14 +8,12 @@
 
 #include "base/ip.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "check/core/host_rule_tools.h"
 #include "config/host_text.h"
 
 namespace weft::check {
 namespace {
-
-using config::host_text::contains;
-using config::host_text::starts_with;
 
 template <class See>
 void each_entry(const CheckInput& input, config::SettingsFile::Kind kind, See see) {
@@ -37,8 +35,7 @@ Export export_of(const config::SettingsFile::Entry& entry) {
   const std::size_t open = value.find('(');
   out.client = value.substr(0, open);
   if (open != std::string_view::npos) {
-    out.options =
-        config::host_text::split(value.substr(open + 1, value.size() - open - (value.back() == ')' ? 2 : 1)), ',');
+    out.options = split(value.substr(open + 1, value.size() - open - (value.back() == ')' ? 2 : 1)), ',');
   }
   return out;
 }
@@ -51,7 +48,7 @@ bool has(const std::vector<std::string_view>& options, std::string_view wanted) 
 std::string_view security_of(const std::vector<std::string_view>& options) {
   std::string_view found = "sys";
   for (const std::string_view option : options) {
-    if (starts_with(option, "sec=")) found = option.substr(4);
+    if (option.starts_with("sec=")) found = option.substr(4);
   }
   return found;
 }
@@ -131,20 +128,20 @@ struct MountLine {
 };
 
 MountLine mount_of(const config::SettingsFile::Entry& entry) {
-  const auto words = config::host_text::words_of(entry.value);
+  const auto words = split_at_spaces(entry.value, kLineSpaces);
   MountLine out;
   if (!words.empty()) out.source = words[0];
   if (words.size() > 1) out.type = words[1];
-  if (words.size() > 2) out.options = config::host_text::split(words[2], ',');
+  if (words.size() > 2) out.options = split(words[2], ',');
   return out;
 }
 
 void check_nfs_mount_encryption(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::mounts, [&](const config::SettingsFile::Entry& entry) {
     const MountLine mount = mount_of(entry);
-    if (!starts_with(mount.type, "nfs") || security_of(mount.options) == "krb5p") return;
+    if (!mount.type.starts_with("nfs") || security_of(mount.options) == "krb5p") return;
     if (std::any_of(mount.options.begin(), mount.options.end(), [](std::string_view option) {
-          return starts_with(option, "xprtsec=") && option != "xprtsec=none";
+          return option.starts_with("xprtsec=") && option != "xprtsec=none";
         })) {
       return;
     }
@@ -164,10 +161,10 @@ void check_dataset_mount_mode(const CheckInput& input, Report& report) {
 
 // The value of --name=value, --name value or -x value.
 std::string option_of(const config::SettingsFile::Entry& entry, std::string_view name, std::string_view letter) {
-  const auto words = config::host_text::words_of(entry.value);
+  const auto words = split_at_spaces(entry.value, kLineSpaces);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if ((words[i] == name || words[i] == letter) && i + 1 < words.size()) return std::string(words[i + 1]);
-    if (starts_with(words[i], name) && words[i].size() > name.size() && words[i][name.size()] == '=') {
+    if (words[i].starts_with(name) && words[i].size() > name.size() && words[i][name.size()] == '=') {
       return std::string(words[i].substr(name.size() + 1));
     }
   }

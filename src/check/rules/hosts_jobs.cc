@@ -5,15 +5,13 @@
 #include <map>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "check/core/host_rule_tools.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
 namespace weft::check {
 namespace {
-
-using config::host_text::contains;
-using config::host_text::starts_with;
 
 bool runs_collectives(const config::AppConfig& app) { return is_training(app) || is_batch_script(app); }
 
@@ -52,12 +50,12 @@ void check_nccl_bootstrap_interface(const CheckInput& input, Report& report) {
                    "does not set `NCCL_SOCKET_IFNAME`: with several interfaces, NCCL may bootstrap over any of them");
       continue;
     }
-    if (!value->known() || starts_with(**value, "^")) continue;
-    const bool exact = starts_with(**value, "=");
+    if (!value->known() || (**value).starts_with("^")) continue;
+    const bool exact = (**value).starts_with("=");
     const auto interfaces = interfaces_of(app);
-    for (const std::string_view name : config::host_text::split(std::string_view(**value).substr(exact ? 1 : 0), ',')) {
+    for (const std::string_view name : split(std::string_view(**value).substr(exact ? 1 : 0), ',')) {
       const bool there = std::any_of(interfaces.begin(), interfaces.end(), [&](const std::string& interface) {
-        return exact ? interface == name : starts_with(interface, name);
+        return exact ? interface == name : interface.starts_with(name);
       });
       if (there || name.empty()) continue;
       findings.add(app, value->place,
@@ -68,9 +66,9 @@ void check_nccl_bootstrap_interface(const CheckInput& input, Report& report) {
 
 // "mlx5_0,mlx5_1:1": names that each mean one adapter. Nothing when a pattern stands among them.
 std::vector<std::string_view> exact_adapters(std::string_view list) {
-  if (starts_with(list, "^")) return {};
-  if (starts_with(list, "=")) list.remove_prefix(1);
-  std::vector<std::string_view> names = config::host_text::split(list, ',');
+  if (list.starts_with("^")) return {};
+  if (list.starts_with("=")) list.remove_prefix(1);
+  std::vector<std::string_view> names = split(list, ',');
   for (std::string_view& name : names) {
     name = name.substr(0, name.find(':'));
     if (name.empty() || name.back() < '0' || name.back() > '9' || !contains(name, "_")) return {};
@@ -120,7 +118,7 @@ void check_nccl_gid_index(const CheckInput& input, Report& report) {
 // NCCL's own InfiniBand transport is turned off in favour of a plugin: libfabric on EFA or Slingshot, UCX.
 bool has_network_plugin(const config::AppConfig& app) {
   const config::Setting<std::string>* net = value_of(app, "NCCL_NET");
-  if (net != nullptr && config::host_text::lower(**net) == "socket") return false;
+  if (net != nullptr && to_lower(**net) == "socket") return false;
   return net != nullptr || value_of(app, "FI_PROVIDER") != nullptr || value_of(app, "NCCL_NET_PLUGIN") != nullptr;
 }
 

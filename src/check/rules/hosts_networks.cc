@@ -5,14 +5,13 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "check/core/host_rule_tools.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
 namespace weft::check {
 namespace {
-
-using config::host_text::contains;
 
 void check_attachment_default_route(const CheckInput& input, Report& report) {
   for (const config::AttachmentConfig& attachment : input.config().attachments) {
@@ -308,8 +307,8 @@ void check_nic_link_type(const CheckInput& input, Report& report) {
   if (backend == nullptr) return;
   const bool ethernet = backend->network.value == model::NetworkKind::ethernet;
   for (const config::NicConfig& nic : input.config().nics) {
-    if (!nic.link_type.known() || contains(config::host_text::lower(nic.name), "storage")) continue;
-    if ((config::host_text::lower(*nic.link_type) == "ethernet") == ethernet) continue;
+    if (!nic.link_type.known() || contains(to_lower(nic.name), "storage")) continue;
+    if ((to_lower(*nic.link_type) == "ethernet") == ethernet) continue;
     Finding& finding = report.add(nic.name, nic.link_type.place,
                                   fmt::format("`{}` sets its ports to {}, the backend is {}", nic.name, *nic.link_type,
                                               ethernet ? "Ethernet" : "InfiniBand"));

@@ -7,6 +7,7 @@
 
 #include "base/host_range.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "check/core/host_rule_tools.h"
 #include "check/core/rule_tools.h"
 #include "config/host_text.h"
@@ -14,9 +15,6 @@
 
 namespace weft::check {
 namespace {
-
-using config::host_text::contains;
-using config::host_text::starts_with;
 
 constexpr std::size_t kManyConstraints = 4;
 
@@ -96,8 +94,8 @@ void check_gpu_pod_host_names(const CheckInput& input, Report& report) {
   for (const config::AppConfig& app : input.config().apps) {
     if (!wants_gpu(app)) continue;
     for (const config::Setting<std::string>& constraint : app.constraints) {
-      const bool host = starts_with(*constraint, "kubernetes.io/hostname") || starts_with(*constraint, "nodeName=") ||
-                        starts_with(*constraint, "metadata.name");
+      const bool host = (*constraint).starts_with("kubernetes.io/hostname") || (*constraint).starts_with("nodeName=") ||
+                        (*constraint).starts_with("metadata.name");
       if (!host || contains(*constraint, " NotIn ")) continue;
       findings.add(app, constraint.place, fmt::format("is pinned to hosts by name ({})", *constraint));
     }
@@ -165,7 +163,7 @@ std::map<std::string, SourceLocation> slurm_gpu_hosts(const config::ConfigSet& s
   for (const config::SettingsFile& file : set.settings) {
     if (file.kind != config::SettingsFile::Kind::slurm) continue;
     for (const config::SettingsFile::Entry& entry : file.entries) {
-      if (entry.key != "nodename" || !contains(config::host_text::lower(entry.value), "gres=gpu")) continue;
+      if (entry.key != "nodename" || !contains(to_lower(entry.value), "gres=gpu")) continue;
       const auto hosts = expand_hosts(entry.value.substr(0, entry.value.find(' ')));
       if (!hosts) continue;
       for (const std::string& host : *hosts) out.emplace(host, entry.place);

@@ -6,15 +6,13 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "check/core/host_rule_tools.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
 
 namespace weft::check {
 namespace {
-
-using config::host_text::contains;
-using config::host_text::starts_with;
 
 bool any_app(const config::AppConfig& app) { return !is_batch_script(app) && app.kind != "environment"; }
 bool gpu_app(const config::AppConfig& app) { return any_app(app) && gpus_asked(app) > 0; }
@@ -152,7 +150,7 @@ void check_gpu_pod_priority(const CheckInput& input, Report& report) {
     if (app.kind == "TrainJob") continue;  // its runtime says
     if (!app.priority_class.known()) {
       findings.add(app, app.place, "has no priority class: any pod with a priority may preempt it");
-    } else if (classes.count(*app.priority_class) == 0 && !starts_with(*app.priority_class, "system-")) {
+    } else if (classes.count(*app.priority_class) == 0 && !(*app.priority_class).starts_with("system-")) {
       findings.add(
           app, app.priority_class.place,
           fmt::format("has priority class `{}`, which no file defines: its pods are rejected", *app.priority_class));
@@ -235,7 +233,7 @@ void check_image_signatures(const CheckInput& input, Report& report) {
     any = true;
     if (rule == nullptr) continue;
     const YamlNode* action = action_of(object, *rule);
-    if (config::host_text::lower(config::text_of(action)) == "enforce") continue;
+    if (to_lower(config::text_of(action)) == "enforce") continue;
     report.add(object.name, action == nullptr ? object.place : action->place,
                fmt::format("policy `{}` only audits unsigned images", object.name));
   }

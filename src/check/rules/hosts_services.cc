@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "check/core/host_rule_tools.h"
 #include "config/host_text.h"
 #include "config/kube_objects.h"
@@ -186,7 +187,7 @@ void check_inference_route_balancing(const CheckInput& input, Report& report) {
     if (annotations == nullptr) continue;
     for (const YamlEntry& entry : annotations->entries) {
       const bool balance = entry.key.ends_with("/load-balance") || entry.key == "haproxy.router.openshift.io/balance";
-      const std::string value = config::host_text::lower(config::text_of(&entry.value));
+      const std::string value = to_lower(config::text_of(&entry.value));
       if (!balance || (value != "round_robin" && value != "roundrobin")) continue;
       report.add(object.name, entry.value.place,
                  fmt::format("{} `{}` balances requests round-robin, regardless of load", object.kind, object.name));

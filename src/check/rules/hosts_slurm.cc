@@ -7,16 +7,13 @@
 
 #include "base/host_range.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "check/core/host_rule_tools.h"
 #include "check/core/rule_tools.h"
 #include "config/host_text.h"
 
 namespace weft::check {
 namespace {
-
-using config::host_text::contains;
-using config::host_text::lower;
-using config::host_text::starts_with;
 
 constexpr std::size_t kManyFeatures = 3;
 
@@ -37,7 +34,7 @@ void each_slurm(const CheckInput& input, See see) {
 
 const config::SettingsFile::Entry* gpu_nodes(const config::SettingsFile& file) {
   for (const config::SettingsFile::Entry& entry : file.entries) {
-    if (entry.key == "nodename" && contains(lower(entry.value), "gres=gpu")) return &entry;
+    if (entry.key == "nodename" && contains(to_lower(entry.value), "gres=gpu")) return &entry;
   }
   return nullptr;
 }
@@ -74,12 +71,11 @@ void check_batch_script_features_exist(const CheckInput& input, Report& report) 
     for (const config::SettingsFile::Entry& entry : file.entries) {
       if (entry.key != "nodename") continue;
       any = true;
-      for (const std::string_view word : config::host_text::words_of(entry.value)) {
+      for (const std::string_view word : split_at_spaces(entry.value, kLineSpaces)) {
         const std::size_t equals = std::min(word.find('='), word.size() - 1);
-        const std::string key = lower(word.substr(0, equals));
+        const std::string key = to_lower(word.substr(0, equals));
         if (key != "features" && key != "feature") continue;
-        for (const std::string_view feature : config::host_text::split(word.substr(equals + 1), ','))
-          features.emplace(feature);
+        for (const std::string_view feature : split(word.substr(equals + 1), ',')) features.emplace(feature);
       }
     }
   });
@@ -89,8 +85,7 @@ void check_batch_script_features_exist(const CheckInput& input, Report& report) 
     const config::Setting<std::string>* option = is_batch_script(app) ? batch_option(app, "--constraint") : nullptr;
     if (option == nullptr || option->value.find_first_of("|[]()*!") != std::string::npos) continue;
     const std::size_t equals = std::min(option->value.find('='), option->value.size() - 1);
-    for (const std::string_view feature :
-         config::host_text::split(std::string_view(**option).substr(equals + 1), '&')) {
+    for (const std::string_view feature : split(std::string_view(**option).substr(equals + 1), '&')) {
       if (feature.empty() || features.count(std::string(feature)) > 0) continue;
       findings.add(app, option->place,
                    fmt::format("requires the feature `{}`, which no node of slurm.conf has", feature));
@@ -210,7 +205,7 @@ void check_slurm_account_limits(const CheckInput& input, Report& report) {
     const bool quotas = input.has_cluster() && !input.spec().tenants->empty();
     if (!accounts && !quotas) return;
     const config::SettingsFile::Entry* enforce = file.find("accountingstorageenforce");
-    const std::string value = enforce == nullptr ? std::string() : lower(enforce->value);
+    const std::string value = enforce == nullptr ? std::string() : to_lower(enforce->value);
     if (contains(value, "limits") || contains(value, "safe") || value == "all" || value == "1") return;
     Finding& finding = report.add("slurm.conf", enforce == nullptr ? top_of(file) : enforce->place,
                                   "account limits are stored but not enforced");
@@ -222,7 +217,7 @@ void check_slurm_device_cgroup(const CheckInput& input, Report& report) {
   for (const config::SettingsFile& file : input.config().settings) {
     if (file.kind != config::SettingsFile::Kind::cgroup) continue;
     const config::SettingsFile::Entry* entry = file.find("constraindevices");
-    if (entry != nullptr && lower(entry->value) == "yes") continue;
+    if (entry != nullptr && to_lower(entry->value) == "yes") continue;
     report.add("cgroup.conf", entry == nullptr ? SourceLocation{file.file, 1, 1} : entry->place,
                "jobs can access every GPU of a node, not only their own");
   }
@@ -234,15 +229,15 @@ bool is_instance(std::string_view gres) {
   const std::size_t last = gres.find_last_of(':');
   if (first == last) return false;
   const std::string_view type = gres.substr(first + 1, last - first - 1);
-  return type.size() > 4 && type.front() >= '1' && type.front() <= '9' && starts_with(type.substr(1), "g.") &&
+  return type.size() > 4 && type.front() >= '1' && type.front() <= '9' && type.substr(1).starts_with("g.") &&
          contains(type, "gb");
 }
 
 // The count in "gpu:h100:8", "gpu:8" or, of several types, "gpu:h100:4,gpu:a100:4"; nothing for anything else.
 std::optional<std::int64_t> gpus_in(std::string_view gres) {
   std::optional<std::int64_t> all;
-  for (const std::string_view one : config::host_text::split(gres, ',')) {
-    if (!starts_with(one, "gpu:")) continue;
+  for (const std::string_view one : split(gres, ',')) {
+    if (!one.starts_with("gpu:")) continue;
     if (is_instance(one)) return std::nullopt;
     std::string_view last = one.substr(one.find_last_of(':') + 1);
     last = last.substr(0, last.find('('));
@@ -279,13 +274,13 @@ void each_gpu_line(const CheckInput& input, See see) {
     std::optional<std::int64_t> usual;  // NodeName=DEFAULT holds for the lines after it
     for (const config::SettingsFile::Entry& entry : file.entries) {
       if (entry.key != "nodename") continue;
-      const auto words = config::host_text::words_of(entry.value);
+      const auto words = split_at_spaces(entry.value, kLineSpaces);
       if (words.empty()) continue;
       std::optional<std::int64_t> gpus = usual;
       for (const std::string_view word : words) {
-        if (starts_with(lower(word), "gres=")) gpus = gpus_in(word.substr(5));
+        if (to_lower(word).starts_with("gres=")) gpus = gpus_in(word.substr(5));
       }
-      if (lower(words.front()) == "default") {
+      if (to_lower(words.front()) == "default") {
         usual = gpus;
         continue;
       }
