@@ -4,28 +4,14 @@
 #include <array>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace weft::bmcsim {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // tchar of RFC 9110 section 5.6.2.
 bool is_token(char c) {
   return is_digit(c) || is_letter(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), lower);
-  return out;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 HttpMethod method_named(std::string_view name) {
@@ -41,7 +27,7 @@ HttpMethod method_named(std::string_view name) {
 
 int hex_value(char c) {
   if (is_digit(c)) return c - '0';
-  const char l = lower(c);
+  const char l = to_lower(c);
   return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
 }
 
@@ -49,7 +35,7 @@ int hex_value(char c) {
 bool lists(std::string_view value, std::string_view word) {
   while (true) {
     const std::size_t comma = value.find(',');
-    if (lower_case(trim(value.substr(0, comma))) == word) return true;
+    if (to_lower(trim(value.substr(0, comma), kTabsAndSpaces)) == word) return true;
     if (comma == std::string_view::npos) return false;
     value.remove_prefix(comma + 1);
   }
@@ -156,7 +142,7 @@ int HttpReader::read_target(std::string_view target) {
   if (!std::all_of(target.begin(), target.end(), printable)) return 400;
   // absolute-form, as sent to a proxy, must be understood (RFC 9112 section 3.2.2).
   for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")}) {
-    if (lower_case(target.substr(0, scheme.size())) != scheme) continue;
+    if (to_lower(target.substr(0, scheme.size())) != scheme) continue;
     const std::size_t slash = target.find('/', scheme.size());
     target = slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
   }
@@ -173,10 +159,10 @@ int HttpReader::read_header(std::string_view line) {
   // A blank before the colon and folded lines are refused (RFC 9112 sections 5.1, 5.2).
   if (colon == std::string_view::npos || colon == 0) return 400;
   const std::string_view name = line.substr(0, colon);
-  const std::string_view value = trim(line.substr(colon + 1));
+  const std::string_view value = trim(line.substr(colon + 1), kTabsAndSpaces);
   const auto allowed = [](char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != '\x7F'); };
   if (!std::all_of(name.begin(), name.end(), is_token) || !std::all_of(value.begin(), value.end(), allowed)) return 400;
-  request_.headers.emplace_back(lower_case(name), std::string(value));
+  request_.headers.emplace_back(to_lower(name), std::string(value));
   return 0;
 }
 
@@ -195,14 +181,14 @@ int HttpReader::judge_headers() {
     }
     if (name == "transfer-encoding") {
       coded = true;
-      chunked = lower_case(value) == "chunked";
+      chunked = to_lower(value) == "chunked";
     }
     if (name == "connection") {
       if (lists(value, "close")) request_.keep_alive = false;
       if (old_version_ && lists(value, "keep-alive")) request_.keep_alive = true;
     }
     if (name == "expect") {
-      if (lower_case(value) != "100-continue") return 417;
+      if (to_lower(value) != "100-continue") return 417;
       wants_go_on_ = !old_version_;
     }
   }

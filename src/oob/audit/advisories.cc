@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/wildcard.h"
 #include "base/yaml.h"
@@ -18,10 +19,6 @@ constexpr std::size_t kMaxText = 400;     // bytes of one value
 constexpr std::size_t kMaxVersion = 128;  // bytes of a version; a longer one is not one
 // A number so much longer than the other at the same place is a date or a build, not a version.
 constexpr std::size_t kOtherKindDigits = 4;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // ---- versions ----
 
@@ -39,7 +36,8 @@ std::vector<VersionPart> parts_of(std::string_view text) {
     }
     VersionPart part;
     part.number = is_digit(text[i]);
-    for (; i < text.size() && (part.number ? is_digit(text[i]) : is_letter(text[i])); ++i) part.text += lower(text[i]);
+    for (; i < text.size() && (part.number ? is_digit(text[i]) : is_letter(text[i])); ++i)
+      part.text += to_lower(text[i]);
     if (part.number) part.text.erase(0, std::min(part.text.find_first_not_of('0'), part.text.size() - 1));
     parts.push_back(std::move(part));
   }

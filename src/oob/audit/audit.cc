@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/shell_quote.h"
+#include "base/text.h"
 #include "oob/audit/default_logins.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/settings_run.h"
@@ -222,12 +223,6 @@ std::string_view severity_word(Severity severity) {
   return "note";
 }
 
-std::string replaced(std::string text, std::string_view word, const std::string& by) {
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
-    text.replace(at, word.size(), by);
-  return text;
-}
-
 // Not of the device's setup, but that it could not be asked: counted apart.
 bool is_of_reach(const AuditRule& rule) { return rule.id == "OB047" || rule.id == "OB048"; }
 
@@ -364,7 +359,7 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
   for (const FoldedFinding& row : report.findings) {
     const std::string devices = inventory.fold(row.targets);
     const std::string mend =
-        replaced(replaced(row.finding.mend, "HOSTS", shell_quote(devices)), "CLUSTER", shell_quote(cluster_file));
+        replace_all(replace_all(row.finding.mend, "HOSTS", shell_quote(devices)), "CLUSTER", shell_quote(cluster_file));
     table.rows.push_back({severity_word(row.finding.severity), Cell(row.finding.rule->id),
                           Cell(row.finding.rule->title), static_cast<std::uint64_t>(row.targets.size()), devices,
                           row.finding.what, mend});

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
+
 namespace weft::oob {
 namespace {
 
@@ -14,8 +16,7 @@ namespace {
 std::string squeezed(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c >= 'A' && c <= 'Z') out += static_cast<char>(c - 'A' + 'a');
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+    if (is_letter_or_digit(c)) out += to_lower(c);
   }
   return out;
 }

@@ -5,31 +5,16 @@
 #include <algorithm>
 
 #include "base/host_range.h"
+#include "base/text.h"
 #include "oob/bmc/inventory_builder.h"
 
 namespace weft::oob {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 // At commas outside brackets.
 std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  int depth = 0;
-  std::size_t start = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ',';
-    if (c == '[') ++depth;
-    if (c == ']') --depth;
-    if (c != ',' || (depth > 0 && i < text.size())) continue;
-    const std::string_view word = trimmed(text.substr(start, i - start));
-    if (!word.empty()) words.push_back(word);
-    start = i + 1;
-  }
+  std::vector<std::string_view> words = split_outside_brackets(text);
+  std::erase(words, std::string_view());
   return words;
 }
 

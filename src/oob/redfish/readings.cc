@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "oob/redfish/json.h"
 #include "oob/redfish/reply.h"
 
@@ -46,10 +47,7 @@ std::string kind_of(const std::string& type, const std::string& unit) {
     if (name.redfish == type) return std::string(name.kind);
   }
   if (type.empty()) return unit.empty() ? "discrete" : "";
-  std::string out = clean(type);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
+  return to_lower(clean(type));
 }
 
 // Status.State of something that is not there; its reading means nothing.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/host_range.h"
+#include "base/text.h"
 #include "oob/rescue/runbook_pattern.h"
 
 namespace weft::oob {
@@ -38,15 +39,10 @@ RescueVerdict share_verdict(const std::vector<std::string>& hosts, const std::ve
 
 std::set<std::string> lines_of(const std::string& text) {
   std::set<std::string> lines;
-  std::size_t start = 0;
-  while (start < text.size()) {
-    std::size_t end = text.find('\n', start);
-    if (end == std::string::npos) end = text.size();
-    std::string line = text.substr(start, end - start);
-    while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) line.pop_back();
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.erase(0, 1);
-    if (!line.empty()) lines.insert(std::move(line));
-    start = end + 1;
+  for (const std::string_view line : split_lines(text)) {
+    std::string_view words = trim_end(line, kLineSpaces);
+    words.remove_prefix(std::min(words.find_first_not_of(kTabsAndSpaces), words.size()));
+    if (!words.empty()) lines.emplace(words);
   }
   return lines;
 }

@@ -6,6 +6,7 @@
 
 #include "base/diagnostic.h"
 #include "base/host_range.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft::oob {
@@ -25,27 +26,6 @@ enum Class : std::size_t {
   other_servers,
   no_class
 };
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-// At commas outside brackets.
-std::vector<std::string_view> comma_items(std::string_view text) {
-  std::vector<std::string_view> items;
-  int depth = 0;
-  std::size_t start = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ',';
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (c != ',' || (depth > 0 && i < text.size())) continue;
-    items.push_back(trimmed(text.substr(start, i - start)));
-    start = i + 1;
-  }
-  return items;
-}
 
 void append_new(std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) {
   std::vector<std::uint32_t> known = to;
@@ -111,9 +91,9 @@ const std::vector<std::uint32_t>* RescueHosts::members(std::string_view name) co
 }
 
 Result<std::vector<std::uint32_t>> RescueHosts::select(std::string_view expression) const {
-  expression = trimmed(expression);
+  expression = trim(expression, " ");
   const bool first = expression.starts_with("first ");
-  if (first) expression = trimmed(expression.substr(6));
+  if (first) expression = trim(expression.substr(6), " ");
   const std::size_t but = expression.find(" but ");
   Result<std::vector<std::uint32_t>> chosen = select_items(expression.substr(0, but));
   if (!chosen.ok()) return chosen;
@@ -129,7 +109,7 @@ Result<std::vector<std::uint32_t>> RescueHosts::select(std::string_view expressi
 
 Result<std::vector<std::uint32_t>> RescueHosts::select_items(std::string_view items) const {
   std::vector<std::uint32_t> chosen;
-  for (const std::string_view item : comma_items(items)) {
+  for (const std::string_view item : split_outside_brackets(items)) {
     if (item.empty()) continue;  // what a list of hosts without members leaves behind
     Result<std::vector<std::uint32_t>> more = select_item(item);
     if (!more.ok()) return more;
@@ -141,7 +121,7 @@ Result<std::vector<std::uint32_t>> RescueHosts::select_items(std::string_view it
 Result<std::vector<std::uint32_t>> RescueHosts::select_item(std::string_view item) const {
   if (const std::vector<std::uint32_t>* all = members(item)) return *all;
   if (item.starts_with("behind ")) {
-    Result<std::vector<std::uint32_t>> switches = inventory_.select(trimmed(item.substr(7)));
+    Result<std::vector<std::uint32_t>> switches = inventory_.select(trim(item.substr(7), " "));
     if (!switches.ok()) return switches;
     std::vector<std::uint32_t> servers;
     for (const std::uint32_t one : *switches) append_new(servers, behind(one));

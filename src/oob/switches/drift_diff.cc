@@ -7,22 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
+
 namespace weft::oob {
 namespace {
 
 constexpr std::size_t kContext = 3;  // lines, as diff -u
 
 using Lines = std::vector<std::string_view>;
-
-Lines lines_of(std::string_view text) {
-  Lines lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
 
 // Which lines go and which come.
 struct Edits {
@@ -186,8 +178,8 @@ void write_hunk(const std::vector<Row>& rows, std::size_t first, std::size_t end
 
 TextDiff unified_diff(std::string_view before, std::string_view after, std::string_view before_name,
                       std::string_view after_name, std::size_t most_edits) {
-  const Lines a = lines_of(before);
-  const Lines b = lines_of(after);
+  const Lines a = split_lines(before);
+  const Lines b = split_lines(after);
   std::unordered_map<std::string_view, std::uint32_t> numbers;
   std::vector<std::uint32_t> a_numbers = numbered(a, numbers);
   std::vector<std::uint32_t> b_numbers = numbered(b, numbers);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft::oob {
@@ -14,13 +15,6 @@ namespace {
 // The largest configuration that is believed. A SONiC database of a 512-port switch is about 2 MiB.
 constexpr std::size_t kMaxConfig = 32U << 20U;
 constexpr int kSshFailed = 255;  // ssh(1), EXIT STATUS: an error of ssh's own
-
-std::string replaced(std::string text, std::string_view place, const std::string& value) {
-  for (std::size_t at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size())) {
-    text.replace(at, place.size(), value);
-  }
-  return text;
-}
 
 // One pass, so that a value that holds "{command}" stays as it is.
 std::string filled(const std::string& word, const SwitchDevice& device, const std::string& command) {
@@ -123,16 +117,13 @@ std::string fed(const SwitchSystem& system, Feed feed, const std::string& text) 
 }
 
 Status complaint_in(const SwitchDevice& device, std::string_view command, const std::string& answer) {
-  for (std::size_t at = 0; at < answer.size();) {
-    const std::size_t end = std::min(answer.find('\n', at), answer.size());
-    std::string_view line = std::string_view(answer).substr(at, end - at);
-    line.remove_prefix(std::min(line.find_first_not_of(" \r\t"), line.size()));
+  for (std::string_view line : split_lines(answer)) {
+    line.remove_prefix(std::min(line.find_first_not_of(kLineSpaces), line.size()));
     for (const std::string_view sign : device.system->refused) {
       if (line.starts_with(sign))
         return Error{ErrorCode::refused, fmt::format("`{}`: {}", printable(command, 60), printable(line, 200)),
                      device.name};
     }
-    at = end + 1;
   }
   return {};
 }
@@ -174,7 +165,7 @@ Result<std::unique_ptr<SwitchTransport>> open_transport(const TransportOptions& 
   });
   if (!takes_command)
     return Error{ErrorCode::invalid_input, "the transport has no place for {command}", in_backticks(options.words)};
-  for (std::string& word : *words) word = replaced(word, "{user}", options.user);
+  for (std::string& word : *words) word = replace_all(word, "{user}", options.user);
   return std::unique_ptr<SwitchTransport>(std::make_unique<ProgramTransport>(std::move(*words), false, clock));
 }
 

@@ -10,6 +10,7 @@
 #include "base/host_range.h"
 #include "base/json.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 
@@ -20,27 +21,12 @@ constexpr std::size_t kShrunk = 10;         // a configuration this many times s
 constexpr std::size_t kErrorLines = 5;      // where an error message would stand; later, a banner may hold such words
 constexpr std::size_t kMaxExpanded = 4096;  // ports that one range of NVUE may stand for
 
-std::string_view trimmed(std::string_view line) {
-  const std::size_t first = line.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::string_view without_tail(std::string_view line) {
-  const std::size_t last = line.find_last_not_of(" \t\r");
-  return last == std::string_view::npos ? std::string_view() : line.substr(0, last + 1);
-}
-
 void for_each_line(std::string_view text, const std::function<void(std::string_view)>& use) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    use(text.substr(at, end - at));
-    at = end + 1;
-  }
+  for (const std::string_view line : split_lines(text)) use(line);
 }
 
 bool is_noise(const SwitchSystem& system, std::string_view line) {
-  const std::string_view words = trimmed(line);
+  const std::string_view words = trim(line, kLineSpaces);
   return std::any_of(system.noise.begin(), system.noise.end(),
                      [&](std::string_view start) { return words.starts_with(start); });
 }
@@ -75,9 +61,9 @@ std::string normalised_lines(const SwitchSystem& system, std::string_view text) 
   std::string out;
   CertificateFilter certificates;
   for_each_line(text, [&](std::string_view line) {
-    const std::string_view words = trimmed(line);
+    const std::string_view words = trim(line, kLineSpaces);
     if (words.empty() || is_noise(system, line) || certificates.takes(words) || is_comment(words)) return;
-    out += without_tail(line);
+    out += trim_end(line, kLineSpaces);
     out += '\n';
   });
   return out;
@@ -186,7 +172,7 @@ std::vector<std::string> nvue_statements(std::string_view text) {
   std::vector<std::string> out;
   bool commands = false;
   for_each_line(text, [&](std::string_view line) {
-    const std::string_view trimmed_line = trimmed(line);
+    const std::string_view trimmed_line = trim(line, kLineSpaces);
     if (!trimmed_line.starts_with("nv set ")) return;
     commands = true;
     Result<std::vector<std::string>> words = split_words(trimmed_line);
@@ -207,7 +193,7 @@ std::vector<std::string> line_statements(const SwitchSystem& system, std::string
   std::vector<Level> stack;
   std::vector<std::string> out;
   for_each_line(normalised_lines(system, text), [&](std::string_view line) {
-    const std::string words = one_blank_between(trimmed(line));
+    const std::string words = one_blank_between(trim(line, kLineSpaces));
     if (words == "end" || words == "exit") return;
     const std::size_t indent = line.find_first_not_of(" \t");
     while (!stack.empty() && stack.back().indent >= indent) stack.pop_back();
@@ -225,14 +211,14 @@ std::vector<std::string> brace_statements(const SwitchSystem& system, std::strin
   std::vector<std::string> stack;
   std::vector<std::string> out;
   for_each_line(normalised_lines(system, text), [&](std::string_view line) {
-    std::string words = one_blank_between(trimmed(line));
+    std::string words = one_blank_between(trim(line, kLineSpaces));
     if (words == "}") {
       if (!stack.empty()) stack.pop_back();
       return;
     }
     const bool opens = words.ends_with('{');
     if (opens || words.ends_with(';')) words.pop_back();
-    words = std::string(trimmed(words));
+    words = std::string(trim(words, kLineSpaces));
     if (opens) {
       stack.push_back(words);
       return;
@@ -294,8 +280,8 @@ std::string without_noise(const SwitchSystem& system, std::string_view text) {
   if (system.shape == ConfigShape::nvue) return normalised(system, text);
   std::string out;
   for_each_line(text, [&](std::string_view line) {
-    if (is_noise(system, line) || trimmed(line).empty()) return;
-    out += without_tail(line);
+    if (is_noise(system, line) || trim(line, kLineSpaces).empty()) return;
+    out += trim_end(line, kLineSpaces);
     out += '\n';
   });
   return out;
@@ -333,13 +319,12 @@ std::string masked(std::string_view text) {
 
 Status plausible_config(const SwitchSystem& system, std::string_view text, std::optional<std::size_t> last_bytes) {
   const auto no = [](std::string why) { return Error{ErrorCode::invalid_input, std::move(why), {}}; };
-  if (trimmed(text).empty() || text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-    return no("the switch gave an empty configuration");
+  if (trim(text).empty()) return no("the switch gave an empty configuration");
   std::size_t seen = 0;
   std::string complaint;
   std::string last;
   for_each_line(text, [&](std::string_view line) {
-    const std::string_view words = trimmed(line);
+    const std::string_view words = trim(line, kLineSpaces);
     if (words.empty()) return;
     last = std::string(words);
     if (++seen > kErrorLines || !complaint.empty()) return;
