@@ -6,13 +6,12 @@
 #include <map>
 
 #include "base/host_range.h"
+#include "base/text.h"
 #include "render/hosts/parts.h"
 #include "render/switches/system.h"
 
 namespace weft::render {
 namespace {
-
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 using Members = std::map<std::string, std::vector<std::string>>;  // by group
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "render/core/targets.h"
 
 namespace weft::render {
@@ -27,15 +28,6 @@ const RenderChoice* find_choice(std::string_view key) {
   const auto* found =
       std::find_if(kChoices.begin(), kChoices.end(), [&](const RenderChoice& c) { return c.key == key; });
   return found == kChoices.end() ? nullptr : &*found;
-}
-
-std::string listed(std::span<const std::string_view> names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) out += i + 1 == names.size() ? " or " : ", ";
-    out += names[i];
-  }
-  return out;
 }
 
 }  // namespace
@@ -77,13 +69,13 @@ Status RenderOptions::set(std::string_view assignment) {
     std::vector<std::string_view> keys;
     keys.reserve(kChoices.size());
     for (const RenderChoice& one : kChoices) keys.push_back(one.key);
-    return Error{ErrorCode::invalid_input, fmt::format("`{}`: KEY=VALUE, where KEY is {}", assignment, listed(keys)),
-                 "--set"};
+    return Error{ErrorCode::invalid_input,
+                 fmt::format("`{}`: KEY=VALUE, where KEY is {}", assignment, join(keys, ", ", " or ")), "--set"};
   }
   const std::string_view value = assignment.substr(equals + 1);
   if (std::find(choice->values.begin(), choice->values.end(), value) == choice->values.end()) {
-    return Error{ErrorCode::invalid_input, fmt::format("`{}` is {}, not `{}`", key, listed(choice->values), value),
-                 "--set"};
+    return Error{ErrorCode::invalid_input,
+                 fmt::format("`{}` is {}, not `{}`", key, join(choice->values, ", ", " or "), value), "--set"};
   }
   chosen_.insert(chosen_.begin(), {std::string(key), std::string(value)});
   return {};

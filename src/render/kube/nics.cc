@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "model/lossless.h"
 #include "model/server_ports.h"
 
@@ -146,11 +147,9 @@ Value template_of_one(const RenderInput& input, const PoolPlan& pool, const std:
 }
 
 std::string listed(const std::vector<model::PortUse>& uses) {
-  std::string text;
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == uses.size() ? " and " : ", ", use_name(uses[i]));
-  }
-  return text;
+  std::vector<std::string> names;
+  for (const model::PortUse use : uses) names.emplace_back(use_name(use));
+  return join(names, ", ", " and ");
 }
 
 // One kind of NIC on several fabrics: the operator tells NICs apart by kind, part, serial number or PCI address, none

@@ -6,13 +6,13 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
+
 namespace weft::render::kube {
 namespace {
 
 constexpr std::size_t kLongestLabel = 63;       // RFC 1123
 constexpr std::size_t kLongestSubdomain = 253;  // RFC 1123
-
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 std::string trimmed(std::string text, std::size_t longest) {
   if (text.size() > longest) text.resize(longest);
@@ -25,7 +25,7 @@ std::string trimmed(std::string text, std::size_t longest) {
 std::string lower_name(std::string_view text, std::string_view also, std::size_t longest) {
   std::string out;
   for (const char c : text) {
-    const char small = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const char small = to_lower(c);
     out += is_letter_or_digit(small) || also.find(small) != std::string_view::npos ? small : '-';
   }
   return trimmed(std::move(out), longest);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/asset.h"
+#include "base/text.h"
 #include "render/kube/object.h"
 
 namespace weft::render::kube_training {
@@ -58,9 +59,8 @@ std::string gibibytes(std::int64_t bytes) { return fmt::format("{}Gi", std::max<
 std::string dns_label(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const char small = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    const bool plain = (small >= 'a' && small <= 'z') || (small >= '0' && small <= '9');
-    out += plain ? small : '-';
+    const char small = to_lower(c);
+    out += is_letter_or_digit(small) ? small : '-';
   }
   out.resize(std::min(out.size(), kLongestLabel));
   while (!out.empty() && out.back() == '-') out.pop_back();

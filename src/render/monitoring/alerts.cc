@@ -2,26 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace weft::render::watch {
 namespace {
 
 constexpr std::string_view kRunbook = "runbooks.md#";
 
-std::string lower(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 // What Prometheus makes of an annotation, for the templates that alerts here use.
 std::string expanded(std::string text, const AlertCase& which) {
-  for (const auto& [name, value] : which.labels) replace_all(text, "{{ $labels." + name + " }}", value);
+  for (const auto& [name, value] : which.labels)
+    text = replace_all(std::move(text), "{{ $labels." + name + " }}", value);
   for (std::size_t at = text.find("{{ "); at != std::string::npos; at = text.find("{{ ", at)) {
     const std::size_t end = text.find("}}", at);
     const bool value = text.find("$value", at) < end;
@@ -40,7 +31,7 @@ Value label_map(const Labels& labels) {
 Value annotations_of(const Alert& alert) {
   return Value::map({{"summary", alert.summary},
                      {"description", alert.description},
-                     {"runbook", std::string(kRunbook) + lower(alert.name)}});
+                     {"runbook", std::string(kRunbook) + to_lower(alert.name)}});
 }
 
 Value rule_of(const Alert& alert) {

@@ -2,6 +2,7 @@
 // own.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "render/monitoring/alerts.h"
 
 namespace weft::render::watch {
@@ -38,12 +39,6 @@ Example example_of(const Watch& watch, const FabricWatch& fabric) {
 Labels with(Labels labels, std::string name, std::string value) {
   labels.emplace_back(std::move(name), std::move(value));
   return labels;
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : "\nor ") + part;
-  return out;
 }
 
 std::vector<FabricWatch> lossless_fabrics(const Watch& watch) {
@@ -114,7 +109,7 @@ void add_switch_pauses(const Watch& watch, const std::vector<FabricWatch>& fabri
   if (parts.empty()) return;
   out.push_back(
       {.name = "SwitchPfcPauseStorm",
-       .expr = joined(parts),
+       .expr = join(parts, "\nor "),
        .wait = "2m",
        .severity = "critical",
        .summary = "{{ $labels.instance }} {{ $labels.ifName }}: pause storm on the {{ $labels.fabric }}",
@@ -148,7 +143,7 @@ void add_drops(const Watch& watch, const std::vector<FabricWatch>& fabrics, std:
     cases.push_back(silent({{"sonic_queue_dropped_packets_total" + selector(queue), "5+0x60"}}, "12m"));
   }
   out.push_back({.name = "LosslessDrop",
-                 .expr = joined(parts),
+                 .expr = join(parts, "\nor "),
                  .wait = "1m",
                  .severity = "critical",
                  .summary = "{{ $labels.instance }} {{ $labels.device }} drops packets that must not be dropped",
@@ -202,7 +197,7 @@ void add_marks(const Watch& watch, std::vector<Alert>& out) {
   }
   if (parts.empty()) return;
   out.push_back({.name = "EcnMarksHigh",
-                 .expr = joined(parts),
+                 .expr = join(parts, "\nor "),
                  .wait = "10m",
                  .severity = "warning",
                  .summary = "{{ $labels.instance }} {{ $labels.device }}: most of what it receives met a full queue",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/host_range.h"
+#include "base/text.h"
 #include "render/slurm/model.h"
 
 namespace weft::render::slurm_render {
@@ -11,8 +12,6 @@ namespace {
 
 constexpr std::int64_t kManyNodes = 1024;
 constexpr std::int64_t kDay = 86'400'000'000'000;
-
-std::string joined(const std::vector<std::string>& list) { return fmt::format("{}", fmt::join(list, ",")); }
 
 std::size_t node_count(const SlurmModel& model) {
   std::size_t count = 0;
@@ -146,7 +145,7 @@ std::string gres_text(const NodeSet& set) {
   std::vector<std::string> parts;
   for (const Tres& gpu : gpus_of(set)) parts.push_back(fmt::format("gpu:{}:{}", gpu.type, gpu.count));
   if (const std::int64_t shards = shards_of(set); shards > 0) parts.push_back(fmt::format("shard:{}", shards));
-  return joined(parts);
+  return join(parts, ",");
 }
 
 // Nodes with little are used first, spares last.
@@ -166,7 +165,7 @@ void add_nodes(const SlurmModel& model, SettingsText& out) {
                 {"RealMemory", std::to_string(memory_mib(*set.server))},
                 {"MemSpecLimit", std::to_string(reserved_mib(*set.server))},
                 {"Gres", gres_text(set)},
-                {"Features", joined(set.features)},
+                {"Features", join(set.features, ",")},
                 {"Weight", std::to_string(weight_of(set))},
                 {"State", "UNKNOWN"}});
   }

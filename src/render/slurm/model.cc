@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/host_range.h"
+#include "base/text.h"
 
 namespace weft::render::slurm_render {
 namespace {
@@ -23,14 +24,6 @@ constexpr std::int64_t kReservedLeast = 2048;
 constexpr std::int64_t kReservedMost = 32768;
 constexpr int kTierStep = 10;                            // room for a partition between two
 constexpr std::int64_t kMaxQosPriority = 4'000'000'000;  // 32 bits in Slurm
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 std::vector<std::string> pool_features(const PoolPlan& pool, const model::ServerModel& server,
                                        const model::Catalog& catalog) {
@@ -119,7 +112,7 @@ void SlurmModel::plan_partitions() {
   for (const model::PartitionSpec& given : spec().partitions.value) {
     Partition partition;
     partition.spec = &given;
-    partition.name = lower(given.name->text) == "default" ? given.name->text + "_" : given.name->text;
+    partition.name = to_lower(given.name->text) == "default" ? given.name->text + "_" : given.name->text;
     for (const std::string& name : given.pools.value) {
       const PoolPlan* pool = input_.plan.pool(name);
       if (pool != nullptr && std::find(pools_.begin(), pools_.end(), pool) != pools_.end())
@@ -139,17 +132,17 @@ void SlurmModel::plan_partitions() {
 void SlurmModel::plan_qos() {
   for (const model::PrioritySpec& priority : spec().priorities.value) {
     Qos qos;
-    qos.name = lower(priority.name->text);
+    qos.name = to_lower(priority.name->text);
     qos.priority = std::clamp<std::int64_t>(priority.value.value, 0, kMaxQosPriority);
     for (const model::PrioritySpec& other : spec().priorities.value) {
       if (other.preemptible.value && other.value.value < priority.value.value)
-        qos.preempts.push_back(lower(other.name->text));
+        qos.preempts.push_back(to_lower(other.name->text));
     }
     qos_.push_back(std::move(qos));
   }
 }
 
-std::string SlurmModel::cluster_name() const { return lower(input_.cluster.name()); }
+std::string SlurmModel::cluster_name() const { return to_lower(input_.cluster.name()); }
 
 bool SlurmModel::has_gpus() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const NodeSet& set) { return set.has_gpus(); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/shell_quote.h"
+#include "base/text.h"
 
 namespace weft::render::nvue_render {
 namespace {
@@ -13,8 +14,6 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("-_.,:/").find(c) != std::string_view::npos;
 }
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 }  // namespace
 
