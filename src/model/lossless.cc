@@ -5,6 +5,8 @@
 #include <cctype>
 #include <string>
 
+#include "base/text.h"
+
 namespace weft::model {
 
 namespace {
@@ -86,8 +88,7 @@ double cell_occupancy(const AsicHeadroom& asic) {
 }  // namespace
 
 std::optional<AsicHeadroom> asic_headroom(std::string_view asic_or_hwsku) {
-  std::string name(asic_or_hwsku);
-  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string name = to_upper(asic_or_hwsku);
   for (const NamePart& known : kNames) {
     if (name.find(known.part) != std::string::npos) return *known.asic;
   }

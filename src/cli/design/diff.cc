@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "check/core/match.h"
 #include "cli/design/render_jobs.h"
 #include "cli/framework/context.h"
@@ -183,12 +184,6 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
   return table;
 }
 
-std::string lines_of(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += (out.empty() ? "" : "; ") + line;
-  return out;
-}
-
 TableSection steps_table(const std::vector<render::RolloutStep>& steps) {
   TableSection table;
   table.key = "steps";
@@ -203,8 +198,8 @@ TableSection steps_table(const std::vector<render::RolloutStep>& steps) {
                    {.key = "after", .title = "After"}};
   for (const render::RolloutStep& step : steps) {
     table.rows.push_back({std::int64_t{step.number}, render::to_text(step.stage), step.subject,
-                          static_cast<std::int64_t>(step.changes), render::to_text(step.risk), lines_of(step.before),
-                          lines_of(step.apply), lines_of(step.after)});
+                          static_cast<std::int64_t>(step.changes), render::to_text(step.risk), join(step.before, "; "),
+                          join(step.apply, "; "), join(step.after, "; ")});
   }
   return table;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace weft::cli {
 namespace {
 
@@ -156,14 +158,7 @@ std::string usage_of(const Command& command) {
   return "usage: weft " + command.name + (command.usage.empty() ? "" : " ") + command.usage;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += names[i];
-  }
-  return text;
-}
+std::string listed(const std::vector<std::string>& names) { return join(names, ", ", " or "); }
 
 Option output_option() {
   return {.name = "output",

@@ -94,13 +94,4 @@ std::vector<std::string> spellings(const Option& option) {
   return all;
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += separator;
-    text += word;
-  }
-  return text;
-}
-
 }  // namespace weft::cli

@@ -39,6 +39,5 @@ struct Candidates {
 [[nodiscard]] std::vector<std::string> group_names();
 // "--output" and "-o", or one of them.
 [[nodiscard]] std::vector<std::string> spellings(const Option& option);
-[[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator);
 
 }  // namespace weft::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
+#include "base/text.h"
 #include "cli/framework/completion.h"
 
 namespace weft::cli {
@@ -10,7 +11,7 @@ namespace {
 std::string offer(const Candidates& candidates) {
   std::string text;
   if (!candidates.words.empty()) {
-    text += fmt::format("_weft_offer '{}' \"$cur\"; ", joined(names_of(candidates.words), " "));
+    text += fmt::format("_weft_offer '{}' \"$cur\"; ", join(names_of(candidates.words), " "));
   }
   if (candidates.files) text += "_weft_files \"$cur\"; ";
   return text;
@@ -21,7 +22,7 @@ std::string options_pattern() {
   for (const Option& option : options_with_value()) {
     for (const std::string& spelling : spellings(option)) options.push_back(spelling);
   }
-  return joined(options, " | ");
+  return join(options, " | ");
 }
 
 std::string group_cases() {
@@ -36,7 +37,7 @@ std::string values_of_options(const CompletionValues& values) {
   std::string text;
   for (const Option& option : options_with_value()) {
     const std::string body = offer(candidates_for(option, values));
-    if (!body.empty()) text += fmt::format("    {}) {}return ;;\n", joined(spellings(option), " | "), body);
+    if (!body.empty()) text += fmt::format("    {}) {}return ;;\n", join(spellings(option), " | "), body);
   }
   return text;
 }
@@ -46,7 +47,7 @@ std::string option_words(const std::vector<Option>& options) {
   for (const Option& option : options) {
     for (const std::string& spelling : spellings(option)) words.push_back(spelling);
   }
-  return joined(words, " ");
+  return join(words, " ");
 }
 
 std::string command_options() {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
+#include "base/text.h"
 #include "cli/framework/completion.h"
 
 namespace weft::cli {
@@ -22,7 +23,7 @@ std::string start() {
   for (const Option& option : options_with_value()) {
     for (const std::string& spelling : spellings(option)) options.push_back(spelling);
   }
-  return fill_template(asset<"cli/completion.fish">(), {{"OPTIONS", joined(options, " ")}});
+  return fill_template(asset<"cli/completion.fish">(), {{"OPTIONS", join(options, " ")}});
 }
 
 std::string condition(std::string_view position, std::string_view command) {
@@ -45,7 +46,7 @@ void append_option(std::string& out, const std::string& when, const Option& opti
   if (option.letter != 0) out += fmt::format(" -s {}", option.letter);
   const Candidates candidates = candidates_for(option, values);
   if (!option.value.empty()) out += candidates.files ? " -r -F" : " -x";
-  if (!candidates.words.empty()) out += " -a " + shell_word(joined(names_of(candidates.words), " "));
+  if (!candidates.words.empty()) out += " -a " + shell_word(join(names_of(candidates.words), " "));
   out += " -d " + shell_word(option.help) + "\n";
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/asset.h"
 #include "base/shell_quote.h"
+#include "base/text.h"
 #include "cli/framework/completion.h"
 
 namespace weft::cli {
@@ -31,7 +32,7 @@ std::string options_pattern() {
   for (const Option& option : options_with_value()) {
     for (const std::string& spelling : spellings(option)) options.push_back(spelling);
   }
-  return joined(options, "|");
+  return join(options, "|");
 }
 
 std::string group_cases() {
@@ -46,7 +47,7 @@ std::string values_of_options(const CompletionValues& values) {
   std::string text;
   for (const Option& option : options_with_value()) {
     const std::string body = offer("values", candidates_for(option, values));
-    if (!body.empty()) text += fmt::format("    ({}) {}return ;;\n", joined(spellings(option), "|"), body);
+    if (!body.empty()) text += fmt::format("    ({}) {}return ;;\n", join(spellings(option), "|"), body);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "base/gzip.h"
 #include "base/host_range.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft::cli {
@@ -221,15 +222,8 @@ std::optional<Exit> open_machine(Context& context, OptionReader& reader, SchedIn
 }  // namespace
 
 std::vector<std::string> comma_parts(std::string_view text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
+  const std::vector<std::string_view> parts = split(text, ',');
+  return {parts.begin(), parts.end()};
 }
 
 std::vector<Argument> sched_arguments() {

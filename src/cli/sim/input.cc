@@ -9,6 +9,7 @@
 #include "base/diagnostic.h"
 #include "base/file.h"
 #include "base/host_range.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "netsim/network/from_cluster.h"
 #include "netsim/readers/read_simulators.h"
@@ -27,22 +28,13 @@ std::vector<std::string_view> first_words(std::string_view text) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     line = line.substr(0, line.find('#'));
-    std::vector<std::string_view> words;
-    while (true) {
-      const std::size_t from = line.find_first_not_of(" \t\r");
-      if (from == std::string_view::npos) break;
-      const std::size_t until = std::min(line.find_first_of(" \t\r", from), line.size());
-      words.push_back(line.substr(from, until - from));
-      line.remove_prefix(until);
-    }
+    std::vector<std::string_view> words = split_at_spaces(line, kLineSpaces);
     if (!words.empty()) return words;
   }
   return {};
 }
 
-bool starts_with_letter(const std::vector<std::string_view>& words) {
-  return !words.empty() && ((words[0][0] >= 'A' && words[0][0] <= 'Z') || (words[0][0] >= 'a' && words[0][0] <= 'z'));
-}
+bool starts_with_letter(const std::vector<std::string_view>& words) { return !words.empty() && is_letter(words[0][0]); }
 
 std::optional<Exit> open_file(Context& context, const std::string& path, model::Loaded& loaded, FileId& file) {
   Result<std::string> text = read_file(path);

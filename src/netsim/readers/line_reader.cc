@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft::netsim {
@@ -15,7 +16,6 @@ namespace weft::netsim {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The digits of a decimal number, less its point, as mantissa x 10^exponent. Digits beyond what 64 bits hold only raise
 // the exponent: they are below any resolution asked for here.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "netsim/readers/line_reader.h"
 #include "netsim/readers/read_simulators.h"
 
@@ -57,12 +58,6 @@ struct Tier {
   [[nodiscard]] bool has(Key key) const { return places[key].line > 0; }
 };
 
-std::string lower(std::string_view text) {
-  std::string out(text.substr(0, 64));
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 class TopologyReader {
  public:
   TopologyReader(const Sources& sources, FileId file, Diagnostics& diagnostics)
@@ -86,7 +81,7 @@ class TopologyReader {
 
   void read_line() {
     const Word key = lines_.word();
-    const std::string name = lower(key.text);
+    const std::string name = to_lower(key.text.substr(0, 64));
     const Word value = lines_.word();
     if (name == "tier") return begin_tier(key, value);
     const auto header = std::find_if(headers_.begin(), headers_.end(), [&](const Header& h) { return h.name == name; });
@@ -130,7 +125,7 @@ class TopologyReader {
     std::vector<std::string_view> names = {"nodes", "tiers", "podsize", "tier"};
     for (const TierKey& k : kKeys) names.push_back(k.name);
     lines_.error(key, fmt::format("unknown key {} of a topology", quoted(key.text)),
-                 did_you_mean(lower(key.text), names));
+                 did_you_mean(to_lower(key.text.substr(0, 64)), names));
   }
 
   void check() {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "netsim/readers/line_reader.h"
 
 namespace weft::netsim {
@@ -22,17 +23,14 @@ std::vector<std::string_view> first_words(const Sources& sources, FileId file) {
 
 bool is_integer(std::string_view word) {
   if (word.starts_with('-')) word.remove_prefix(1);
-  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !word.empty() && std::all_of(word.begin(), word.end(), is_digit);
 }
 
 bool all_integers(const std::vector<std::string_view>& words) {
   return std::all_of(words.begin(), words.end(), is_integer);
 }
 
-bool begins_with_letter(std::string_view word) {
-  const char c = word.empty() ? '\0' : word[0];
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+bool begins_with_letter(std::string_view word) { return !word.empty() && is_letter(word[0]); }
 
 }  // namespace
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "sched/traces/reader.h"
 
 namespace weft::sched {
 namespace {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr int kMaxDigits = 18;  // below 2^63
 

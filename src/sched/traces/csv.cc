@@ -4,15 +4,12 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace weft::sched {
 namespace {
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace
 
@@ -75,7 +72,7 @@ void CsvReader::read_bare() {
   const SourceLocation place = here();
   std::size_t stop = at_;
   while (stop < text_.size() && text_[stop] != ',' && text_[stop] != '\n') ++stop;
-  row_.push_back({trimmed(text_.substr(at_, stop - at_)), place, false});
+  row_.push_back({trim_end(text_.substr(at_, stop - at_), kLineSpaces), place, false});
   at_ = stop;
 }
 

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include "base/text.h"
+
 namespace weft::workload {
 namespace {
 
@@ -59,9 +61,7 @@ class Lanes {
 };
 
 bool has_word(std::string_view text, std::string_view word) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
+  const auto same = [](char a, char b) { return to_lower(a) == to_lower(b); };
   return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
 }
 

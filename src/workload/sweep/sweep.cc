@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 namespace weft::workload {
 namespace {
@@ -39,15 +40,8 @@ Result<std::vector<std::string>> split_values(std::string_view text) {
 }
 
 std::vector<std::string> split_key(std::string_view key) {
-  std::vector<std::string> parts(1);
-  for (const char c : key) {
-    if (c == '.') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
+  const std::vector<std::string_view> parts = split(key, '.');
+  return {parts.begin(), parts.end()};
 }
 
 // Whether one leads to what the other leads to or into.

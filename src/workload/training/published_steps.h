@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/source.h"
+#include "base/text.h"
 #include "model/catalog.h"
 #include "workload/nccl/timer.h"
 #include "workload/training/step_model.h"
@@ -39,15 +40,8 @@ namespace published_steps {
 
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    std::string_view part = text.substr(0, end);
-    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
-    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
-    parts.emplace_back(part);
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+  for (const std::string_view part : weft::split(text, separator)) parts.emplace_back(trim(part, " "));
+  return parts;
 }
 
 inline std::int64_t whole(const std::string& text) {
