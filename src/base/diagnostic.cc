@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/human_format.h"
 #include "base/utf8.h"
 
 namespace weft {
@@ -140,14 +141,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-std::string counted(std::size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
-
 std::string summary(const Diagnostics& diagnostics) {
   std::string text;
-  if (diagnostics.error_count() > 0) text = counted(diagnostics.error_count(), "error");
+  if (diagnostics.error_count() > 0) text = plural(diagnostics.error_count(), "error");
   if (diagnostics.warning_count() > 0) {
     if (!text.empty()) text += ", ";
-    text += counted(diagnostics.warning_count(), "warning");
+    text += plural(diagnostics.warning_count(), "warning");
   }
   return text.empty() ? text : text + "\n";
 }
@@ -156,7 +155,7 @@ std::string summary(const Diagnostics& diagnostics) {
 std::string left_out(std::size_t total, const char* noun) {
   if (total <= Diagnostics::kMaxKept) return {};
   return fmt::format("... and {} not shown\n",
-                     counted(total - Diagnostics::kMaxKept, fmt::format("more {}", noun).c_str()));
+                     plural(total - Diagnostics::kMaxKept, fmt::format("more {}", noun).c_str()));
 }
 
 }  // namespace

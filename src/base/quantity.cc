@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/human_format.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -315,16 +316,6 @@ std::string rounded(std::int64_t count, std::span<const Unit> units) {
   return fmt::format("{}{}{}", sign, number, units[at].name);
 }
 
-std::string with_separators(std::uint64_t value) {
-  const std::string digits = std::to_string(value);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 Error bad_ratio(std::string_view text, const char* why) {
   return invalid(fmt::format("{} is not a ratio: {}", in_backticks(text), why));
 }
@@ -400,7 +391,7 @@ std::string byte_rate_text(Bytes per_second) { return shortest(per_second.count(
 
 std::string to_text(Money value) {
   const std::uint64_t cents = magnitude(value.count());
-  std::string text = (value.count() < 0 ? "-" : "") + with_separators(cents / 100);
+  std::string text = (value.count() < 0 ? "-" : "") + group_digits(cents / 100);
   if (cents % 100 != 0) text += fmt::format(".{:02}", cents % 100);
   return text;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/human_format.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
 #include "design/design_choices.h"
@@ -163,14 +164,10 @@ Status check_request(const DesignRequest& request) {
   return {};
 }
 
-std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::vector<std::string> notes_on(const Plan& plan, const model::Cluster& cluster) {
   std::vector<std::string> out;
   const DesignRequest& request = plan.request;
-  out.push_back(fmt::format("{} of {} ({} GPUs), {} racks, {}", counted(plan.servers, "server", "servers"),
+  out.push_back(fmt::format("{} of {} ({} GPUs), {} racks, {}", plural(plan.servers, "server", "servers"),
                             plan.server->id->text, plan.gpus(), cluster.racks().size(), about(cluster.total_power())));
   if (request.gpus && plan.gpus() != *request.gpus) {
     out.push_back(fmt::format("{} GPUs do not fill servers of {}: rounded up to {}", *request.gpus, *plan.server->gpus,
@@ -180,9 +177,9 @@ std::vector<std::string> notes_on(const Plan& plan, const model::Cluster& cluste
     out.push_back(fmt::format("one server more would draw more than {}", about(*request.power)));
   }
   const model::FabricPlan& backend = cluster.fabric(model::FabricKind::backend);
-  std::string switches = counted(backend.leaves, "leaf", "leaves");
-  if (backend.spines > 0) switches += ", " + counted(backend.spines, "spine", "spines");
-  if (backend.cores > 0) switches += ", " + counted(backend.cores, "core", "cores");
+  std::string switches = plural(backend.leaves, "leaf", "leaves");
+  if (backend.spines > 0) switches += ", " + plural(backend.spines, "spine", "spines");
+  if (backend.cores > 0) switches += ", " + plural(backend.cores, "core", "cores");
   out.push_back(fmt::format("backend: {} ({}), {} at the leaves", switches, plan.backend_leaf->id->text,
                             to_text(backend.oversubscription)));
   out.push_back(fmt::format("storage for data class {}: {} read, {} write with checkpoints of {}",

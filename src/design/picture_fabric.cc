@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/host_range.h"
+#include "base/human_format.h"
 #include "design/pictures.h"
 #include "design/views_common.h"
 
@@ -143,7 +144,7 @@ class FabricSorter {
 };
 
 std::string link_words(std::uint64_t links, BitRate speed) {
-  return fmt::format("{} × {}", views::grouped(links), to_text(speed));
+  return fmt::format("{} × {}", group_digits(links), to_text(speed));
 }
 
 }  // namespace
@@ -181,7 +182,7 @@ std::vector<std::string> host_counts(const model::Cluster& cluster, const std::v
       {{"server", "servers"}, {"switch", "switches"}, {"PDU", "PDUs"}, {"network", "networks"}}};
   std::vector<std::string> counts;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i] > 0) counts.push_back(views::counted(kinds[i], words[i].first, words[i].second));
+    if (kinds[i] > 0) counts.push_back(grouped_plural(kinds[i], words[i].first, words[i].second));
   }
   return counts;
 }
@@ -267,22 +268,22 @@ std::string facts_line(const Diagram& diagram) {
   } else if (diagram.fabric != model::FabricKind::oob) {
     text += fmt::format(" · {} wiring", model::text_of(plan.wiring));
   }
-  text += fmt::format(" · {}", views::counted(static_cast<std::uint64_t>(plan.tiers), "tier", "tiers"));
+  text += fmt::format(" · {}", grouped_plural(static_cast<std::uint64_t>(plan.tiers), "tier", "tiers"));
   if (plan.planes > 1) text += fmt::format(" · {} planes", plan.planes);
   if (plan.rails > 1 && diagram.fabric != model::FabricKind::oob && diagram.fabric != model::FabricKind::frontend) {
     text += fmt::format(" · {} rails", plan.rails);
   }
-  text += fmt::format(" · {}", views::counted(diagram.host_links, "host link", "host links"));
+  text += fmt::format(" · {}", grouped_plural(diagram.host_links, "host link", "host links"));
   if (plan.host_speed.count() > 0) text += fmt::format(" at {}", to_text(plan.host_speed));
   if (plan.leaf_spine_links > 0) {
     text +=
-        fmt::format(" · {} leaf-spine links at {}", views::grouped(plan.leaf_spine_links), to_text(plan.uplink_speed));
+        fmt::format(" · {} leaf-spine links at {}", group_digits(plan.leaf_spine_links), to_text(plan.uplink_speed));
     if (diagram.fabric != model::FabricKind::oob) {
       text += fmt::format(" · oversubscription {}", to_text(plan.oversubscription));
     }
   }
   if (plan.spine_core_links > 0) {
-    text += fmt::format(" · {} spine-core links", views::grouped(plan.spine_core_links));
+    text += fmt::format(" · {} spine-core links", group_digits(plan.spine_core_links));
   }
   const auto mtu = views::settings_of(*diagram.cluster, diagram.fabric).mtu;
   if (mtu) text += fmt::format(" · MTU {} bytes", *mtu);
@@ -330,9 +331,9 @@ std::string fabric_svg(const model::Cluster& cluster, model::FabricKind fabric) 
   std::vector<model::DeviceId> hosts;
   for (const Block& block : diagram.blocks) hosts.insert(hosts.end(), block.hosts.begin(), block.hosts.end());
   std::string title =
-      fmt::format("{}: {}, {}", heading, hosts_text(cluster, hosts), views::counted(diagram.leaves, "leaf", "leaves"));
-  if (!diagram.spines.empty()) title += ", " + views::counted(diagram.spines.size(), "spine", "spines");
-  if (!diagram.cores.empty()) title += ", " + views::counted(diagram.cores.size(), "core", "cores");
+      fmt::format("{}: {}, {}", heading, hosts_text(cluster, hosts), grouped_plural(diagram.leaves, "leaf", "leaves"));
+  if (!diagram.spines.empty()) title += ", " + grouped_plural(diagram.spines.size(), "spine", "spines");
+  if (!diagram.cores.empty()) title += ", " + grouped_plural(diagram.cores.size(), "core", "cores");
   const double width = std::max(kMinWidth, detail ? detail_width(diagram) : blocks_width(diagram));
   double y = draw_heading(svg, {kMargin, kMargin}, width - 2 * kMargin, title, facts_line(diagram));
   y = draw_legend(svg, {kMargin, y}, width - 2 * kMargin, fabric_legend(diagram, detail)) + 6;

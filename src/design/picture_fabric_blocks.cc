@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/human_format.h"
 #include "design/picture_fabric.h"
 #include "design/views_common.h"
 
@@ -260,7 +261,7 @@ class BlockPainter {
                  std::string_view many) {
     const std::string names = folded_names(cluster_, devices);
     svg_.rect(box, picture::Paint{kPanel, "#d5d8dc", 1, 1, {}, 6}, names);
-    const std::string text = fmt::format("{}: {}", views::counted(devices.size(), one, many), names);
+    const std::string text = fmt::format("{}: {}", grouped_plural(devices.size(), one, many), names);
     svg_.text_in({box.x, box.y + 4, box.width, 18}, text, picture::TextStyle{12, kInk, picture::Anchor::middle, true});
     draw_icons({box.x + 10, box.y + 26, box.width - 20, box.height - 36}, devices, 44);
   }
@@ -316,7 +317,7 @@ class BlockPainter {
     const picture::Point at = box.centre();
     const picture::TextStyle small{10, kSoftInk, picture::Anchor::middle};
     svg_.text({at.x, at.y - 8}, "…", picture::TextStyle{28, kSoftInk, picture::Anchor::middle, true});
-    svg_.text({at.x, at.y + 18}, fmt::format("× {}", views::grouped(more)),
+    svg_.text({at.x, at.y + 18}, fmt::format("× {}", group_digits(more)),
               picture::TextStyle{17, kInk, picture::Anchor::middle, true});
     svg_.text({at.x, at.y + 35}, how, small);
     svg_.text({at.x, at.y + 48}, picture::fit_text(whom, small.size, box.width + kGap - 4), small);
@@ -336,7 +337,7 @@ class BlockPainter {
     svg_.text_in({x, leaf.y - 21, width, 18}, block.name,
                  picture::TextStyle{12.5, kInk, picture::Anchor::middle, true});
     svg_.rect(leaf, picture::Paint{kPanel, "none", 1, 1, {}, 4});
-    svg_.text_in({leaf.x, leaf.y + 3, leaf.width, 16}, views::counted(block.leaves.size(), "leaf", "leaves"),
+    svg_.text_in({leaf.x, leaf.y + 3, leaf.width, 16}, grouped_plural(block.leaves.size(), "leaf", "leaves"),
                  picture::TextStyle{11, kInk, picture::Anchor::middle, true});
     draw_icons({leaf.x + 6, leaf.y + 22, leaf.width - 12, 30}, block.leaves, 44);
     svg_.text_in({leaf.x, leaf.y + 56, leaf.width, 16}, names, picture::TextStyle{9.5, kSoftInk});
@@ -399,7 +400,7 @@ class BlockPainter {
     }
     const auto tier = [&](const std::vector<model::DeviceId>& devices) {
       return std::vector<std::string>{
-          fmt::format("{} × {}", views::grouped(devices.size()), models_text(cluster_, devices))};
+          fmt::format("{} × {}", group_digits(devices.size()), models_text(cluster_, devices))};
     };
     if (!diagram_.above.empty()) {
       const bool site = cluster_.group_of(diagram_.above.front()).kind == model::DeviceKind::external;

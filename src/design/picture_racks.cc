@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/host_range.h"
+#include "base/human_format.h"
 #include "base/svg.h"
 #include "design/picture_style.h"
 #include "design/pictures.h"
@@ -214,7 +215,7 @@ void draw_rack(Svg& svg, const model::Cluster& cluster, const RackKind& kind, co
   const double middle = frame.centre().x;
   svg.text({middle, frame.y - 18}, fit_text(name, 11.5, room, true), TextStyle{11.5, kInk, Anchor::middle, true});
   const std::string what = rack.pool >= 0 ? views::pool_name(cluster, rack.pool) : std::string("service");
-  const std::string under = alone ? what : fmt::format("{} × {}", what, views::grouped(kind.racks.size()));
+  const std::string under = alone ? what : fmt::format("{} × {}", what, group_digits(kind.racks.size()));
   svg.text({middle, frame.y - 5}, fit_text(under, 10, room), TextStyle{10, kSoftInk, Anchor::middle, !alone});
   svg.rect(frame, Paint{kPanel, kFrame, 1.2});
   draw_unit_numbers(svg, frame, units);
@@ -249,11 +250,11 @@ std::string facts_line(const model::Cluster& cluster, bool each, std::size_t lef
     servers += group.kind == model::DeviceKind::server ? group.count : 0;
     switches += group.kind == model::DeviceKind::network_switch ? group.count : 0;
   }
-  std::string facts = fmt::format("{} · {} · {} · {} maximum power", views::counted(cluster.gpu_count(), "GPU", "GPUs"),
-                                  views::counted(servers, "server", "servers"),
-                                  views::counted(switches, "switch", "switches"), about(cluster.total_power()));
+  std::string facts = fmt::format("{} · {} · {} · {} maximum power", grouped_plural(cluster.gpu_count(), "GPU", "GPUs"),
+                                  grouped_plural(servers, "server", "servers"),
+                                  grouped_plural(switches, "switch", "switches"), about(cluster.total_power()));
   if (!each) facts += " · racks with the same content are drawn once";
-  if (left_out > 0) facts += fmt::format(" · {} of rarer kinds left out", views::counted(left_out, "rack", "racks"));
+  if (left_out > 0) facts += fmt::format(" · {} of rarer kinds left out", grouped_plural(left_out, "rack", "racks"));
   return facts;
 }
 
@@ -286,7 +287,7 @@ std::string racks_svg(const model::Cluster& cluster) {
   for (const Line& line : lines) longest = std::max(longest, places(line));
   const double width = std::max(960.0, 2 * kMargin + kPitch * real(longest));
   const std::string title =
-      fmt::format("{}: {}", cluster.name(), views::counted(cluster.racks().size(), "rack", "racks"));
+      fmt::format("{}: {}", cluster.name(), grouped_plural(cluster.racks().size(), "rack", "racks"));
   Svg svg;
   double y = draw_heading(svg, {kMargin, kMargin}, width - 2 * kMargin, title, facts_line(cluster, each, left_out));
   y = draw_legend(svg, {kMargin, y}, width - 2 * kMargin, rack_legend(cluster)) + 10;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/human_format.h"
+
 namespace weft::design::views {
 
 Column left(std::string key, std::string title) {
@@ -48,21 +50,11 @@ Cell ordinal_cell(bool applies, std::uint32_t index) {
   return std::int64_t{index} + 1;
 }
 
-Cell count_cell(std::uint64_t count) { return {count, grouped(count)}; }
+Cell count_cell(std::uint64_t count) { return {count, group_digits(count)}; }
 
 Cell text_cell(std::string text) {
   if (text.empty()) return {};
   return Cell(std::move(text));
-}
-
-std::string grouped(std::uint64_t count) {
-  std::string digits = std::to_string(count);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", grouped(count), count == 1 ? one : many);
 }
 
 FabricSettings settings_of(const model::Cluster& cluster, model::FabricKind fabric) {

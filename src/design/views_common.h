@@ -26,11 +26,6 @@ namespace weft::design::views {
 [[nodiscard]] Cell count_cell(std::uint64_t count);                  // with thousands separators for people
 [[nodiscard]] Cell text_cell(std::string text);                      // nothing when empty
 
-// "1,234,567"
-[[nodiscard]] std::string grouped(std::uint64_t count);
-// "1 leaf", "3 leaves"
-[[nodiscard]] std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
-
 // What a fabric's part of the file says, alike for the data fabrics and the out-of-band network.
 struct FabricSettings {
   std::optional<std::int64_t> mtu;

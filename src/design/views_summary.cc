@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/host_range.h"
+#include "base/human_format.h"
 #include "design/views.h"
 #include "design/views_common.h"
 
@@ -15,7 +16,6 @@ namespace weft::design {
 namespace {
 
 using views::count_cell;
-using views::counted;
 using views::left;
 using views::right;
 using views::wide;
@@ -62,9 +62,9 @@ std::string servers_text(const model::Cluster& cluster, std::uint64_t total) {
   for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.kind != model::DeviceKind::server || group.count == 0) continue;
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {} x {}", group.name, views::grouped(group.count), group.server->id->text);
+    text += fmt::format("{} {} x {}", group.name, group_digits(group.count), group.server->id->text);
   }
-  return fmt::format("{} ({})", views::grouped(total), text);
+  return fmt::format("{} ({})", group_digits(total), text);
 }
 
 FactsSection summary_facts(const model::Cluster& cluster) {
@@ -175,7 +175,7 @@ TableSection pool_table(const model::Cluster& cluster) {
         units += std::exchange(unit_seen[model::index_of(device.unit)], g) != g ? 1U : 0U;
     }
     table.rows.push_back({group.name, views::role_of(cluster, group), group.server->id->text, count_cell(group.count),
-                          Cell(gpus, views::grouped(static_cast<std::uint64_t>(gpus))), count_cell(racks),
+                          Cell(gpus, group_digits(static_cast<std::uint64_t>(gpus))), count_cell(racks),
                           count_cell(units), fold_hosts(std::move(names))});
   }
   return table;
@@ -198,8 +198,9 @@ void note_partial_units(const model::Cluster& cluster, std::vector<std::string>&
   }
   for (const auto& [key, room] : rooms) {
     notes.push_back(fmt::format("{}: {} not full ({}{}); leaf positions for {} are free.", model::to_text(key.first),
-                                counted(room.units, "unit is", "units are"), room.units > 1 ? "for example " : "",
-                                room.example, counted(room.servers, "more server", "more servers")));
+                                grouped_plural(room.units, "unit is", "units are"),
+                                room.units > 1 ? "for example " : "", room.example,
+                                grouped_plural(room.servers, "more server", "more servers")));
   }
 }
 
@@ -213,7 +214,7 @@ void note_fabrics(const model::Cluster& cluster, std::vector<std::string>& notes
     // Out-of-band aggregation is a pair by design; the share it loses hurts nobody's bandwidth.
     if (kind != model::FabricKind::oob && spines > 0 && spines < 4 && plan.cores == 0) {
       notes.push_back(fmt::format("{}: {}{}; losing one takes {}% of the bandwidth between leaves.",
-                                  model::to_text(kind), counted(spines, "spine", "spines"),
+                                  model::to_text(kind), grouped_plural(spines, "spine", "spines"),
                                   planes > 1 ? " in each plane" : "", 100 / plan.spines));
     }
     if (plan.leaf_spine_links > 0 && steep(plan.oversubscription)) {
@@ -244,7 +245,7 @@ void note_site(const model::Cluster& cluster, std::vector<std::string>& notes) {
   }
   if (!over.empty()) {
     notes.push_back(fmt::format("site: maximum power is above the limit in {}: {}.",
-                                counted(over.size(), "rack", "racks"), fold_hosts(over)));
+                                grouped_plural(over.size(), "rack", "racks"), fold_hosts(over)));
   }
 }
 

@@ -340,15 +340,6 @@ TEST(Views, FailureDomainsTellOfStorageAndEtcd) {
   EXPECT_EQ(fact(document, "quorum"), 2);
 }
 
-TEST(ViewParts, GroupDigitsAndCount) {
-  EXPECT_EQ(views::grouped(0), "0");
-  EXPECT_EQ(views::grouped(999), "999");
-  EXPECT_EQ(views::grouped(1000), "1,000");
-  EXPECT_EQ(views::grouped(1234567), "1,234,567");
-  EXPECT_EQ(views::counted(1, "leaf", "leaves"), "1 leaf");
-  EXPECT_EQ(views::counted(2, "leaf", "leaves"), "2 leaves");
-}
-
 TEST(ViewParts, CellsCarryBaseUnits) {
   const Cell speed = views::speed_cell(gigabits(400));
   EXPECT_EQ(std::get<std::int64_t>(speed.value), 400'000'000'000);

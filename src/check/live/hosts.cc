@@ -6,15 +6,12 @@
 #include <set>
 
 #include "base/host_range.h"
+#include "base/human_format.h"
 #include "check/core/rule_tools.h"
 #include "check/live/parts.h"
 
 namespace weft::check {
 namespace {
-
-std::string counted(std::int64_t n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", n, n == 1 ? one : many);
-}
 
 bool is_lossless(const model::QosSpec& qos, std::int64_t priority) {
   if (!*qos.lossless) return false;
@@ -205,8 +202,8 @@ class HostComparison {
     if (!*pool.bios->sriov || interface.vfs_max < 0 || interface.vfs >= needed) return;
     const std::int64_t seen = std::max<std::int64_t>(interface.vfs, 0);
     complete(tell(LiveKind::few_functions, interface.place, name), guess, std::to_string(needed), std::to_string(seen),
-             fmt::format("has {} for {}", counted(seen, "virtual function", "virtual functions"),
-                         counted(needed, "pod per node", "pods per node")));
+             fmt::format("has {} for {}", plural(seen, "virtual function", "virtual functions"),
+                         plural(needed, "pod per node", "pods per node")));
   }
 
   struct Sysctl {
@@ -259,7 +256,7 @@ class HostComparison {
     LiveDifference& difference = tell(LiveKind::few_gpus, place, "");
     difference.planned = std::to_string(*server.gpus);
     difference.seen = std::to_string(seen);
-    difference.what = fmt::format("has {} instead of {}", counted(seen, "GPU", "GPUs"), *server.gpus);
+    difference.what = fmt::format("has {} instead of {}", plural(seen, "GPU", "GPUs"), *server.gpus);
     difference.message = fmt::format("{} {}", difference.device, difference.what);
   }
 

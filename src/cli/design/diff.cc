@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/human_format.h"
 #include "base/text.h"
 #include "check/core/match.h"
 #include "cli/design/render_jobs.h"
@@ -259,13 +260,10 @@ Exit run_diff(Context& context) {
   }
   std::size_t risky = 0;
   for (const render::RolloutStep& step : steps) risky += step.risk == render::Risk::traffic ? 1U : 0U;
-  const auto counted = [](std::size_t n, const char* what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-  };
   document.notes.push_back(changed.empty()
                                ? "No difference."
                                : fmt::format("{} changed; {}, {} with traffic at stake.",
-                                             counted(changed.size(), "file"), counted(steps.size(), "step"), risky));
+                                             plural(changed.size(), "file"), plural(steps.size(), "step"), risky));
   return context.deliver(document, changed.empty() ? Exit::ok : Exit::findings);
 }
 

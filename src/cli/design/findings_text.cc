@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/human_format.h"
 #include "base/utf8.h"
 #include "cli/design/findings.h"
 
@@ -9,8 +10,6 @@ namespace weft::cli {
 namespace {
 
 constexpr std::size_t kMaxRelated = 8;
-
-std::string counted(std::size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
 Diagnostic as_diagnostic(const check::Finding& finding) {
   Diagnostic diagnostic;
@@ -39,13 +38,13 @@ std::string closing_line(const FindingsContext& context) {
   std::string counts;
   const auto add = [&](Severity severity, const char* noun) {
     const std::size_t n = result.count(severity);
-    if (n > 0) counts += (counts.empty() ? "" : ", ") + counted(n, noun);
+    if (n > 0) counts += (counts.empty() ? "" : ", ") + plural(n, noun);
   };
   add(Severity::error, "error");
   add(Severity::warning, "warning");
   add(Severity::note, "note");
   std::string line = counts.empty() ? "nothing found" : counts;
-  line += fmt::format(" in {}; {} run", context.checked, counted(result.rules_run, "rule"));
+  line += fmt::format(" in {}; {} run", context.checked, plural(result.rules_run, "rule"));
   if (result.rules_passed_over > 0) line += fmt::format(", {} had nothing to look at", result.rules_passed_over);
   if (!result.suppressed.empty()) line += fmt::format(", {} suppressed", result.suppressed.size());
   if (result.known > 0) line += fmt::format(", {} known from the baseline", result.known);

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <utility>
 
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::cli {
 namespace {
@@ -47,7 +47,7 @@ std::string progress_text(const std::string& label, const netsim::SimProgress& p
   const auto filled = static_cast<std::size_t>(part * kBar);
   std::string text =
       fmt::format("{} [{}{}] {:3.0f} %  {} simulated", label, std::string(filled, '#'), std::string(kBar - filled, '.'),
-                  std::floor(part * 100), netsim::time_text(progress.now));
+                  std::floor(part * 100), netsim::format_fine_time(progress.now));
   if (seconds > 0) {
     const double rate = static_cast<double>(progress.events) / seconds;
     text +=

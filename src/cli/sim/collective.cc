@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/human_format.h"
 #include "cli/framework/progress.h"
 #include "cli/sim/input.h"
 #include "cli/sim/options.h"
@@ -10,8 +11,8 @@
 #include "netsim/traffic/traffic.h"
 #include "netsim/views/collective_view.h"
 #include "netsim/views/diagnosis.h"
+#include "netsim/views/result_cells.h"
 #include "netsim/views/result_view.h"
-#include "netsim/views/result_words.h"
 
 namespace weft::cli {
 namespace {
@@ -99,9 +100,9 @@ std::optional<Exit> read_request(Context& context, OptionReader& reader, const S
   largest.bytes = request.most;
   const std::uint64_t transfers = transfer_count(largest, request.ranks.size());
   if (transfers <= netsim::kMaxTransfers) return std::nullopt;
-  return context.usage_error(fmt::format("{} transfers are more than {}", netsim::grouped_text(transfers),
-                                         netsim::grouped_text(netsim::kMaxTransfers)),
-                             {"take fewer ranks, or --algorithm ring or hierarchical"});
+  return context.usage_error(
+      fmt::format("{} transfers are more than {}", group_digits(transfers), group_digits(netsim::kMaxTransfers)),
+      {"take fewer ranks, or --algorithm ring or hierarchical"});
 }
 
 class CollectiveRunner {

@@ -6,9 +6,10 @@
 #include <numeric>
 
 #include "base/diagnostic.h"
+#include "base/human_format.h"
 #include "base/utf8.h"
 #include "netsim/traffic/traffic.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::cli {
 namespace {
@@ -64,7 +65,7 @@ class TrafficMaker {
   }
 
  private:
-  static std::string endpoints(std::size_t count) { return netsim::counted_text(count, "endpoint", "endpoints"); }
+  static std::string endpoints(std::size_t count) { return grouped_plural(count, "endpoint", "endpoints"); }
 
   std::string affine() {
     std::int64_t factor = 37;
@@ -119,8 +120,7 @@ class TrafficMaker {
   std::string all_to_all() {
     const std::uint64_t pairs = netsim::all_to_all_count(ranks_.size());
     if (pairs > netsim::kMaxTransfers) {
-      reader_.fail(fmt::format("{} pairs are more than {}", netsim::grouped_text(pairs),
-                               netsim::grouped_text(netsim::kMaxTransfers)),
+      reader_.fail(fmt::format("{} pairs are more than {}", group_digits(pairs), group_digits(netsim::kMaxTransfers)),
                    "take fewer with --ranks or --hosts");
       return {};
     }
@@ -145,9 +145,9 @@ class TrafficMaker {
       netsim::add_storage_reads(graph_, clients, targets, parts, shape_);
     }
     return fmt::format("{} of {} by {} {} {} in {}", write ? "checkpoint" : "reads", to_text(shape_.bytes),
-                       netsim::counted_text(clients.size(), "client", "clients"), write ? "to" : "from",
-                       netsim::counted_text(targets.size(), "storage target", "storage targets"),
-                       netsim::counted_text(parts, "stripe", "stripes"));
+                       grouped_plural(clients.size(), "client", "clients"), write ? "to" : "from",
+                       grouped_plural(targets.size(), "storage target", "storage targets"),
+                       grouped_plural(parts, "stripe", "stripes"));
   }
 
   // --targets, or the servers of storage pools, or the last eighth where there is no cluster. Clients are the training
@@ -195,8 +195,8 @@ class TrafficMaker {
       return {};
     }
     netsim::add_background(graph_, input_.network, ranks_, load, until, shape_);
-    return fmt::format("background of {} at {} load for {}", to_text(shape_.bytes), netsim::percent_text(load),
-                       netsim::time_text(until));
+    return fmt::format("background of {} at {} load for {}", to_text(shape_.bytes), format_short_percent(load),
+                       netsim::format_fine_time(until));
   }
 
   [[nodiscard]] Result<std::vector<NodeId>> net_endpoints(const std::string& text) const {
@@ -221,7 +221,7 @@ std::optional<Exit> make_from_file(Context& context, const SimInput& input, cons
       traffic.graph.edit(static_cast<netsim::TransferId>(i)).queue_pairs = setup.queue_pairs;
     }
   }
-  traffic.what = fmt::format("{} of {}", netsim::counted_text(traffic.graph.size(), "transfer", "transfers"), path);
+  traffic.what = fmt::format("{} of {}", grouped_plural(traffic.graph.size(), "transfer", "transfers"), path);
   traffic.tags = {path};
   return std::nullopt;
 }

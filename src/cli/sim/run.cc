@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/human_format.h"
 #include "cli/framework/progress.h"
 #include "netsim/views/heat_map.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 #include "netsim/views/storm_tree.h"
 
 namespace weft::cli {
@@ -34,7 +35,7 @@ Result<netsim::SimResult> run_simulation(Context& context, netsim::Routes& route
     const netsim::SimTotals& totals = result->totals;
     const std::uint64_t hops = totals.data_hops + totals.control_hops;
     context.detail(fmt::format("{}: {} events and {} packet-hops in {:.3f} s, {:.2f} M events/s, {:.2f} M hops/s",
-                               label, netsim::grouped_text(totals.events), netsim::grouped_text(hops), seconds,
+                               label, group_digits(totals.events), group_digits(hops), seconds,
                                static_cast<double>(totals.events) / seconds / 1e6,
                                static_cast<double>(hops) / seconds / 1e6));
   }

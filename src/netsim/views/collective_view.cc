@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::netsim {
 namespace {

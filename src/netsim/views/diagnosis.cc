@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "netsim/views/result_words.h"
+#include "base/human_format.h"
+#include "netsim/views/result_cells.h"
 #include "netsim/views/storm_tree.h"
 
 namespace weft::netsim {
@@ -102,14 +103,14 @@ class AnswerFinder {
 
   void storm() {
     for (const PauseStorm& storm : in_.options.pause_storms) {
-      const std::string end =
-          result_.totals.watchdog_trips > 0
-              ? fmt::format("the PFC watchdog cut it off after {}", time_text(in_.options.switches.watchdog_detection))
-          : in_.options.switches.watchdog == Watchdog::off
-              ? std::string("a PFC watchdog (--watchdog drop) would cut it off")
-              : std::string("the PFC watchdog did not act within the run");
-      say("{} sends pause frames from {} on, as asked for; {}", network_.name_of(storm.endpoint), time_text(storm.from),
-          end);
+      const std::string end = result_.totals.watchdog_trips > 0
+                                  ? fmt::format("the PFC watchdog cut it off after {}",
+                                                format_fine_time(in_.options.switches.watchdog_detection))
+                              : in_.options.switches.watchdog == Watchdog::off
+                                  ? std::string("a PFC watchdog (--watchdog drop) would cut it off")
+                                  : std::string("the PFC watchdog did not act within the run");
+      say("{} sends pause frames from {} on, as asked for; {}", network_.name_of(storm.endpoint),
+          format_fine_time(storm.from), end);
     }
   }
 
@@ -117,8 +118,8 @@ class AnswerFinder {
     for (const LinkEvent& event : in_.options.link_events) {
       if (event.kind != LinkEvent::Kind::down || event.at >= result_.end) continue;
       say("{} is lost at {}: its ends route around it {} later, the rest of the fabric after another {}",
-          link_name(event.link), time_text(event.at), time_text(in_.routing.detection),
-          time_text(in_.routing.propagation));
+          link_name(event.link), format_fine_time(event.at), format_fine_time(in_.routing.detection),
+          format_fine_time(in_.routing.propagation));
     }
   }
 
@@ -128,7 +129,7 @@ class AnswerFinder {
     if (is_between_switches(bound_.kind)) return fabric_bound();
     if (is_scale_up(bound_.kind)) {
       say("bounded by NVLink ({} at {}): the fabric between the hosts is not the limit", link_name(bound_.link),
-          percent_text(bound_.utilisation));
+          format_short_percent(bound_.utilisation));
       return;
     }
     nic_bound();
@@ -136,7 +137,8 @@ class AnswerFinder {
 
   // Nothing was full: why did it take so long?
   void idle_links() {
-    const std::string busiest = fmt::format("{} at most {}", to_text(bound_.kind), percent_text(bound_.utilisation));
+    const std::string busiest =
+        fmt::format("{} at most {}", to_text(bound_.kind), format_short_percent(bound_.utilisation));
     switch (bound_.reason) {
       case Bound::Reason::links:
       case Bound::Reason::pauses:  // said by pauses()
@@ -144,17 +146,17 @@ class AnswerFinder {
       case Bound::Reason::phases:
         say("NVLink and the fabric work in turn ({}, NVLink {}): more channels, so that one part is inside the hosts "
             "while another is between them, would overlap them",
-            busiest, percent_text(bound_.scale_up));
+            busiest, format_short_percent(bound_.scale_up));
         break;
       case Bound::Reason::losses:
         say("no link was busy for long ({}): senders waited for {} to run out", busiest,
-            counted_text(result_.totals.timeouts, "timeout", "timeouts"));
+            grouped_plural(result_.totals.timeouts, "timeout", "timeouts"));
         break;
       case Bound::Reason::control:
         say("no link was busy for long ({}): {} slowed senders down, and they had not recovered; fewer collisions "
             "(more "
             "queue pairs, adaptive routing), higher ECN thresholds or a transport that recovers faster would help",
-            busiest, counted_text(result_.totals.notifications, "notification", "notifications"));
+            busiest, grouped_plural(result_.totals.notifications, "notification", "notifications"));
         break;
       case Bound::Reason::hosts:
         say("bounded by the hosts: their software moves {} on a connection ({}); RDMA does without it, and more "
@@ -177,19 +179,19 @@ class AnswerFinder {
       const std::uint64_t senders = senders_to(network_.link(bound_.link).to);
       say("bounded by what {} can receive ({} busy, {}): only fewer senders at a time or more receivers would shorten "
           "it",
-          network_.name_of(network_.link(bound_.link).to), percent_text(bound_.utilisation),
-          counted_text(senders, "sender", "senders"));
+          network_.name_of(network_.link(bound_.link).to), format_short_percent(bound_.utilisation),
+          grouped_plural(senders, "sender", "senders"));
       return;
     }
     say("bounded by the NICs ({} at {}, mean {}): the switches keep up; faster or more NICs would shorten it",
-        link_name(bound_.link), percent_text(bound_.utilisation), percent_text(load.mean_utilisation));
+        link_name(bound_.link), format_short_percent(bound_.utilisation), format_short_percent(load.mean_utilisation));
   }
 
   void fabric_bound() {
     if (uneven_links()) return;
     say("bounded by the {} ({} at {}): they are evenly loaded, so only more of them (less oversubscription) or less "
         "traffic across them would shorten it",
-        to_text(bound_.kind), link_name(bound_.link), percent_text(bound_.utilisation));
+        to_text(bound_.kind), link_name(bound_.link), format_short_percent(bound_.utilisation));
   }
 
   // Whether the hottest link has more than its share; says so.
@@ -200,8 +202,8 @@ class AnswerFinder {
     mean /= static_cast<double>(std::max<std::size_t>(siblings.size(), 1));
     if (siblings.size() < 2 || mean <= 0 || bound_.utilisation <= kUneven * mean) return false;
     say("{} is the {}: {} busy where the {} of {} have a mean of {}{}", link_name(bound_.link),
-        bound_.reason == Bound::Reason::links ? "bottleneck" : "hottest link", percent_text(bound_.utilisation),
-        to_text(bound_.kind), network_.name_of(network_.link(bound_.link).from), percent_text(mean), remedy());
+        bound_.reason == Bound::Reason::links ? "bottleneck" : "hottest link", format_short_percent(bound_.utilisation),
+        to_text(bound_.kind), network_.name_of(network_.link(bound_.link).from), format_short_percent(mean), remedy());
     return true;
   }
 
@@ -217,7 +219,7 @@ class AnswerFinder {
       std::uint64_t all = 0;
       for (const LinkId link : siblings) all += in_.connections[model::index_of(link)];
       why = fmt::format("; {} hash onto it (mean {:.1f}):",
-                        counted_text(in_.connections[model::index_of(bound_.link)], "connection", "connections"),
+                        grouped_plural(in_.connections[model::index_of(bound_.link)], "connection", "connections"),
                         static_cast<double>(all) / static_cast<double>(siblings.size()));
     }
     return why + (in_.routing.seeds == HashSeeds::shared
@@ -246,12 +248,12 @@ class AnswerFinder {
     } else if (!in_.options.switches.pfc && lossless) {
       advice = "PFC is off: with it, none of a lossless class is lost";
     } else if (lossless && in_.options.switches.watchdog != Watchdog::off && totals.watchdog_trips > 0) {
-      advice = fmt::format("the PFC watchdog cut in {}", counted_text(totals.watchdog_trips, "time", "times"));
+      advice = fmt::format("the PFC watchdog cut in {}", grouped_plural(totals.watchdog_trips, "time", "times"));
     } else if (lossless && in_.options.switches.headroom.count() > 0) {
       advice = "the headroom is too small for what is on the way when a pause is sent";
     }
-    say("{} lost and {} sent again; {}", counted_text(totals.dropped, "packet was", "packets were"),
-        grouped_text(totals.retransmitted), advice);
+    say("{} lost and {} sent again; {}", grouped_plural(totals.dropped, "packet was", "packets were"),
+        group_digits(totals.retransmitted), advice);
   }
 
   void reordering() {
@@ -262,7 +264,7 @@ class AnswerFinder {
                                      [](const auto& each) { return each.transport.recovery == Recovery::go_back_n; });
     if (part < kNoteworthy || !resends) return;
     say("{} of the packets arrived out of order, which go-back-N takes for loss; --recovery selective keeps them",
-        percent_text(part));
+        format_short_percent(part));
   }
 
   void pauses() {
@@ -274,8 +276,8 @@ class AnswerFinder {
         static_cast<double>(longest_pause(result_).count()) / static_cast<double>(result_.end.count());
     if (busiest < kNoteworthy) return;
     say("PFC stopped links for up to {} of the run; most of it ({} over {}, {} deep) began at {}{}",
-        percent_text(busiest), time_text(root.paused), counted_text(root.links, "link", "links"),
-        counted_text(root.deepest, "hop", "hops"), root_name(network_, root), pause_advice(root));
+        format_short_percent(busiest), format_fine_time(root.paused), grouped_plural(root.links, "link", "links"),
+        grouped_plural(root.deepest, "hop", "hops"), root_name(network_, root), pause_advice(root));
   }
 
   [[nodiscard]] std::string pause_advice(const StormRoot& root) const {
@@ -347,12 +349,12 @@ Bound bound_of(const Network& network, const TransferGraph& transfers, const Sim
 
 std::string to_text(const Bound& bound) {
   if (bound.link == model::kNone<LinkId>) return "nothing was sent";
-  std::string busiest = fmt::format("{} at {}", to_text(bound.kind), percent_text(bound.utilisation));
+  std::string busiest = fmt::format("{} at {}", to_text(bound.kind), format_short_percent(bound.utilisation));
   switch (bound.reason) {
     case Bound::Reason::links:
       break;
     case Bound::Reason::phases:
-      return fmt::format("{}, NVLink at {} in turn", busiest, percent_text(bound.scale_up));
+      return fmt::format("{}, NVLink at {} in turn", busiest, format_short_percent(bound.scale_up));
     case Bound::Reason::pauses:
       return fmt::format("pauses ({})", busiest);
     case Bound::Reason::losses:

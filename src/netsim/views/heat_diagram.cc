@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/human_format.h"
 #include "netsim/views/heat_parts.h"
 #include "netsim/views/link_class.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::netsim {
 namespace {
@@ -107,7 +108,7 @@ class DiagramPainter {
     const std::string color = share > 0 ? heat_color(std::max(share, 0.18)) : "#dfe2e5";
     svg_.link({low_x, below.y}, {high_x, above.bottom()},
               {.stroke = color, .stroke_width = 1.5 + 2.5 * std::min(share, 1.0)},
-              fmt::format("{}: {} of {}", network_.link_name(id), percent_text(share), to_text(link.rate)));
+              fmt::format("{}: {} of {}", network_.link_name(id), format_short_percent(share), to_text(link.rate)));
   }
 
   [[nodiscard]] double place_of(NodeId other) const {

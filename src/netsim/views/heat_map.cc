@@ -7,10 +7,11 @@
 #include <set>
 #include <utility>
 
+#include "base/human_format.h"
 #include "netsim/views/heat_diagram.h"
 #include "netsim/views/heat_parts.h"
 #include "netsim/views/link_class.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::netsim {
 namespace {
@@ -186,13 +187,13 @@ class MatrixMaker {
 std::string link_words(const Network& network, const SimResult& result, const HeatCell& cell) {
   const std::size_t index = model::index_of(cell.hottest);
   const LinkStats stats = index < result.links.size() ? result.links[index] : LinkStats{};
-  std::string text =
-      fmt::format("{}{}: {} of {}", cell.links > 1 ? fmt::format("hottest of {}: ", cell.links) : std::string(),
-                  network.link_name(cell.hottest), percent_text(cell.share), to_text(network.link(cell.hottest).rate));
+  std::string text = fmt::format(
+      "{}{}: {} of {}", cell.links > 1 ? fmt::format("hottest of {}: ", cell.links) : std::string(),
+      network.link_name(cell.hottest), format_short_percent(cell.share), to_text(network.link(cell.hottest).rate));
   if (stats.max_queue.count() > 0) text += fmt::format(", queue up to {}", about(stats.max_queue));
-  if (stats.marked > 0) text += fmt::format(", {} marked", grouped_text(stats.marked));
-  if (stats.pauses > 0) text += fmt::format(", paused {}", time_text(stats.paused));
-  if (stats.dropped > 0) text += fmt::format(", {} dropped", grouped_text(stats.dropped));
+  if (stats.marked > 0) text += fmt::format(", {} marked", group_digits(stats.marked));
+  if (stats.pauses > 0) text += fmt::format(", paused {}", format_fine_time(stats.paused));
+  if (stats.dropped > 0) text += fmt::format(", {} dropped", group_digits(stats.dropped));
   return text;
 }
 
@@ -291,9 +292,9 @@ class HeatPainter {
       if (node.kind == NodeKind::network_switch && !node.scale_up) ++switches;
     }
     return fmt::format(
-        "{}, {}, {}; {} engine, {} simulated", counted_text(network_.endpoints().size(), "endpoint", "endpoints"),
-        counted_text(switches, "switch", "switches"), counted_text(network_.links().size() / 2, "cable", "cables"),
-        to_text(result_.fidelity), time_text(result_.end));
+        "{}, {}, {}; {} engine, {} simulated", grouped_plural(network_.endpoints().size(), "endpoint", "endpoints"),
+        grouped_plural(switches, "switch", "switches"), grouped_plural(network_.links().size() / 2, "cable", "cables"),
+        to_text(result_.fidelity), format_fine_time(result_.end));
   }
 
   double legend(double y) {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/human_format.h"
 #include "netsim/views/diagnosis.h"
 #include "netsim/views/link_class.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 #include "netsim/views/storm_tree.h"
 
 namespace weft::netsim {
@@ -75,7 +76,7 @@ FactsSection summary(const ResultContext& context, const SimResult& result) {
   }
   const double rate = goodput(context.transfers, result);
   const bool any = unfinished_of(result) < result.finished.size();
-  add("goodput_bps", "Goodput, all together", any ? Cell(std::round(rate), rate_text(rate)) : Cell());
+  add("goodput_bps", "Goodput, all together", any ? Cell(std::round(rate), format_bit_rate(rate)) : Cell());
   add("bound", "Bounded by", Cell(to_text(bound_of(context.network, context.transfers, context.options, result))));
   add("trace_hash", "Trace hash", fmt::format("{:016x}", result.trace_hash));
   return facts;
@@ -250,7 +251,7 @@ TableSection slowest_table(const ResultContext& context, const SimResult& result
     table.rows.push_back({network.name_of(transfer.source), network.name_of(transfer.destination),
                           size_cell(transfer.bytes * std::int64_t{transfer.rounds}),
                           microseconds_cell(result.started[i]), microseconds_cell(time),
-                          Cell(std::round(rate), rate_text(rate)), percent_cell(line > 0 ? rate / line : 0),
+                          Cell(std::round(rate), format_bit_rate(rate)), percent_cell(line > 0 ? rate / line : 0),
                           count_cell(i)});
   }
   return table;
@@ -275,9 +276,9 @@ TableSection series_table(const SimResult& result) {
                             ? static_cast<double>(point.delivered.count()) * 8e12 / static_cast<double>(length.count())
                             : 0;
     before = point.at;
-    table.rows.push_back({microseconds_cell(point.at), Cell(std::round(rate), rate_text(rate)), size_cell(point.queued),
-                          size_cell(point.deepest_queue), count_cell(point.paused_links), count_cell(point.marked),
-                          count_cell(point.dropped), size_cell(point.delivered)});
+    table.rows.push_back({microseconds_cell(point.at), Cell(std::round(rate), format_bit_rate(rate)),
+                          size_cell(point.queued), size_cell(point.deepest_queue), count_cell(point.paused_links),
+                          count_cell(point.marked), count_cell(point.dropped), size_cell(point.delivered)});
   }
   return table;
 }
@@ -298,7 +299,7 @@ void append_details(Document& document, const ResultContext& context, const SimR
     document.notes.push_back(
         fmt::format("the storm tree has {} branches, of which {} are shown; --storm-tree FILE.svg draws it, machine "
                     "formats have more",
-                    grouped_text(tree.branches.size()), context.storm_rows));
+                    group_digits(tree.branches.size()), context.storm_rows));
   }
   for (const std::string& warning : result.warnings) document.notes.push_back("warning: " + warning);
 }
@@ -325,7 +326,7 @@ TableSection comparison_table(const ResultContext& context, std::span<const SimR
     const double rate = goodput(context.transfers, result);
     std::vector<Cell> row = {Cell(to_text(result.fidelity)), microseconds_cell(times.mean),
                              microseconds_cell(times.p50),   microseconds_cell(times.p99),
-                             microseconds_cell(times.max),   Cell(std::round(rate), rate_text(rate))};
+                             microseconds_cell(times.max),   Cell(std::round(rate), format_bit_rate(rate))};
     if (i + 1 < results.size()) {
       const FidelityError error = fidelity_error(result, results[i + 1]);
       const double percent = std::round(error.end * 1e4) / 100;
@@ -386,10 +387,10 @@ FidelityError fidelity_error(const SimResult& coarse, const SimResult& fine) {
 
 std::string state_text(const SimResult& result, std::size_t transfers) {
   if (result.complete) return "complete";
-  const std::string left = fmt::format("{} of {} had not ended", grouped_text(unfinished_of(result)),
-                                       counted_text(transfers, "transfer", "transfers"));
-  if (result.deadlock) return fmt::format("deadlock at {}: {}", time_text(result.end), left);
-  return fmt::format("{} at {}: {}", result.interrupted ? "interrupted" : "cut", time_text(result.end), left);
+  const std::string left = fmt::format("{} of {} had not ended", group_digits(unfinished_of(result)),
+                                       grouped_plural(transfers, "transfer", "transfers"));
+  if (result.deadlock) return fmt::format("deadlock at {}: {}", format_fine_time(result.end), left);
+  return fmt::format("{} at {}: {}", result.interrupted ? "interrupted" : "cut", format_fine_time(result.end), left);
 }
 
 Document result_document(const ResultContext& context, const SimResult& result) {

@@ -7,7 +7,7 @@
 #include "netsim/views/collective_view.h"
 #include "netsim/views/diagnosis.h"
 #include "netsim/views/link_class.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::netsim {
 namespace {
@@ -17,24 +17,16 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-TEST(ResultWordsTest, NumbersForPeople) {
-  EXPECT_EQ(time_text(picoseconds(0)), "0 ns");
-  EXPECT_EQ(time_text(picoseconds(640)), "0.64 ns");
-  EXPECT_EQ(time_text(nanoseconds(812)), "812 ns");
-  EXPECT_EQ(time_text(nanoseconds(820'123)), "820.1 us");
-  EXPECT_EQ(time_text(microseconds(3142)), "3.142 ms");
-  EXPECT_EQ(time_text(microseconds(150'000)), "150 ms");
-  EXPECT_EQ(time_text(microseconds(2'000'000)), "2 s");
-  EXPECT_EQ(time_text(picoseconds(999'999'999)), "1 ms");
-  EXPECT_EQ(time_text(kNever), "never");
-  EXPECT_EQ(rate_text(48.25e12), "48.25 Tb/s");
-  EXPECT_EQ(rate_text(0), "0 b/s");
-  EXPECT_EQ(percent_text(0.9749), "97 %");
-  EXPECT_EQ(percent_text(0.004), "0.4 %");
-  EXPECT_EQ(percent_text(0), "0 %");
-  EXPECT_EQ(grouped_text(1'234'567), "1,234,567");
-  EXPECT_EQ(counted_text(1, "link", "links"), "1 link");
-  EXPECT_EQ(counted_text(1000, "link", "links"), "1,000 links");
+TEST(ResultCellsTest, Times) {
+  EXPECT_EQ(format_fine_time(picoseconds(0)), "0 ns");
+  EXPECT_EQ(format_fine_time(picoseconds(640)), "0.64 ns");
+  EXPECT_EQ(format_fine_time(nanoseconds(812)), "812 ns");
+  EXPECT_EQ(format_fine_time(nanoseconds(820'123)), "820.1 us");
+  EXPECT_EQ(format_fine_time(microseconds(3142)), "3.142 ms");
+  EXPECT_EQ(format_fine_time(microseconds(150'000)), "150 ms");
+  EXPECT_EQ(format_fine_time(microseconds(2'000'000)), "2 s");
+  EXPECT_EQ(format_fine_time(picoseconds(999'999'999)), "1 ms");
+  EXPECT_EQ(format_fine_time(kNever), "never");
 }
 
 // Two leaves with two hosts each and two spines: hosts 0-3, leaves 4-5, spines 6-7. Host cables are links 0-7 (even:

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/human_format.h"
 #include "netsim/views/heat_parts.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 #include "netsim/views/storm_tree.h"
 
 namespace weft::netsim {
@@ -67,11 +68,11 @@ class StormPainter {
       links.insert(model::index_of(branch.link));
       paused += branch.paused;
     }
-    std::string text =
-        fmt::format("{} stopped {} from {}, {} of pause in all, over a run of {}",
-                    counted_text(links.size(), "link", "links"), counted_text(tree_.stops, "time", "times"),
-                    counted_text(tree_.roots.size(), "cause", "causes"), time_text(paused), time_text(end_));
-    if (tree_.not_kept > 0) text += fmt::format("; {} later stops were not recorded", grouped_text(tree_.not_kept));
+    std::string text = fmt::format(
+        "{} stopped {} from {}, {} of pause in all, over a run of {}", grouped_plural(links.size(), "link", "links"),
+        grouped_plural(tree_.stops, "time", "times"), grouped_plural(tree_.roots.size(), "cause", "causes"),
+        format_fine_time(paused), format_fine_time(end_));
+    if (tree_.not_kept > 0) text += fmt::format("; {} later stops were not recorded", group_digits(tree_.not_kept));
     return text;
   }
 
@@ -118,7 +119,7 @@ class StormPainter {
       y += kRow;
     }
     if (shown < tree_.branches.size()) {
-      svg_.text({kMargin, y + 14}, fmt::format("and {} more", grouped_text(tree_.branches.size() - shown)),
+      svg_.text({kMargin, y + 14}, fmt::format("and {} more", group_digits(tree_.branches.size() - shown)),
                 {.size = 12, .fill = kPictureSoftInk});
       y += kRow;
     }
@@ -133,10 +134,10 @@ class StormPainter {
     numbers(y, root.stops, root.paused, true);
     const double x = x_of(root.first);
     svg_.line({x, y + 2}, {x, y + kRow - 2}, {.stroke = kRootColor, .stroke_width = 2},
-              fmt::format("first stop at {}", time_text(root.first)));
+              fmt::format("first stop at {}", format_fine_time(root.first)));
     const std::string words =
-        fmt::format("from {}: {}, {} deep", time_text(root.first), counted_text(root.links, "link", "links"),
-                    counted_text(root.deepest, "hop", "hops"));
+        fmt::format("from {}: {}, {} deep", format_fine_time(root.first), grouped_plural(root.links, "link", "links"),
+                    grouped_plural(root.deepest, "hop", "hops"));
     const bool right = x > timeline_x_ + kTimeline / 2;
     svg_.text({right ? x - 6 : x + 6, y + 14}, words,
               {.size = 11.5, .fill = kPictureSoftInk, .anchor = right ? Anchor::end : Anchor::start});
@@ -162,8 +163,8 @@ class StormPainter {
 
   void numbers(double y, std::uint32_t stops, SimTime paused, bool bold) {
     const picture::TextStyle style{.size = 12, .fill = kPictureInk, .anchor = Anchor::end, .bold = bold};
-    svg_.text({kMargin + name_width_ + 60, y + 14}, grouped_text(stops), style);
-    svg_.text({kMargin + name_width_ + kNumbers, y + 14}, time_text(paused), style);
+    svg_.text({kMargin + name_width_ + 60, y + 14}, group_digits(stops), style);
+    svg_.text({kMargin + name_width_ + kNumbers, y + 14}, format_fine_time(paused), style);
   }
 
   // Spans closer than a pixel become one bar.
@@ -172,7 +173,7 @@ class StormPainter {
     const auto draw = [&](double from, double until) {
       svg_.rect({from, y + 4, std::max(until - from, 1.0), kRow - 8}, {.fill = color},
                 fmt::format("{}: {} for {}", network_.link_name(branch.link),
-                            counted_text(branch.stops, "stop", "stops"), time_text(branch.paused)));
+                            grouped_plural(branch.stops, "stop", "stops"), format_fine_time(branch.paused)));
     };
     double from = -1;
     double until = -1;

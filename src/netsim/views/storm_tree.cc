@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::netsim {
 namespace {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/human_format.h"
 #include "base/shell_quote.h"
 #include "base/text.h"
 #include "oob/audit/default_logins.h"
@@ -329,8 +330,7 @@ AuditReport judge_fleet(const Fleet& fleet, const model::Cluster* cluster, std::
   const std::vector<std::vector<std::uint32_t>> sets = shared_passwords(fleet, targets);
   for (const std::vector<std::uint32_t>& set : sets) sharing.insert(sharing.end(), set.begin(), set.end());
   if (!sharing.empty()) {
-    folder.add("OB024",
-               fmt::format("{} stored for {}", counted(sets.size(), "password"), counted(sharing.size(), "BMC")),
+    folder.add("OB024", fmt::format("{} stored for {}", plural(sets.size(), "password"), plural(sharing.size(), "BMC")),
                "weft oob rotate CLUSTER HOSTS", sharing);
   }
   add_identity_findings(fleet, cluster, facts, folder);
@@ -366,7 +366,7 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
   }
   const bool sound = table.rows.empty();
   document.sections.emplace_back(std::move(table));
-  document.notes.push_back(fmt::format("{} audited, {} could not be asked{}", counted(report.asked, "device"),
+  document.notes.push_back(fmt::format("{} audited, {} could not be asked{}", plural(report.asked, "device"),
                                        report.unreached.size(), sound ? "; nothing found" : ""));
   if (!policy.advisories_given)
     document.notes.emplace_back("firmware was held against no list of advisories; --advisories FILE gives one");

@@ -57,8 +57,4 @@ std::string reason_of(const Error& error) {
 
 std::string told(std::string_view text) { return printable(text, kMaxText); }
 
-std::string counted(std::size_t count, std::string_view one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
 }  // namespace weft::oob

@@ -44,7 +44,4 @@ void add_unreached(Document& document, const Inventory& inventory, const std::ve
 // Text that came from a BMC, safe to print on one line and not longer than anybody reads.
 [[nodiscard]] std::string told(std::string_view text);
 
-// "1 device", "3 devices"
-[[nodiscard]] std::string counted(std::size_t count, std::string_view one);
-
 }  // namespace weft::oob

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/human_format.h"
 
 namespace weft::oob {
 namespace {
@@ -197,15 +198,15 @@ Document events_document(const Inventory& inventory, const EventFleet& fleet, co
     document.notes.push_back(
         fmt::format("the clock of {} was not set when events were logged ({}); `weft oob settings "
                     "CLUSTER HOSTS --ntp ADDRESS` sets where it comes from",
-                    counted(unset.size(), "BMC"), inventory.fold(unset)));
+                    plural(unset.size(), "BMC"), inventory.fold(unset)));
   }
   if (const auto ahead = fleet.clocks_ahead(); !ahead.empty()) {
-    document.notes.push_back(fmt::format("the clock of {} is more than a day ahead ({})", counted(ahead.size(), "BMC"),
+    document.notes.push_back(fmt::format("the clock of {} is more than a day ahead ({})", plural(ahead.size(), "BMC"),
                                          inventory.fold(ahead)));
   }
   if (fleet.left_out() > 0) {
     document.notes.push_back(
-        fmt::format("{} without a date left out: --since cannot place them", counted(fleet.left_out(), "event")));
+        fmt::format("{} without a date left out: --since cannot place them", plural(fleet.left_out(), "event")));
   }
   return document;
 }
@@ -223,7 +224,7 @@ class LogClearer {
     if (!events.ok()) return not_done(events.error().message);
     if (events->empty()) return {target_, Ending::already, "the log is empty"};
     if (log.dry_run())
-      return {target_, Ending::would, fmt::format("save and clear {}", counted(events->size(), "event"))};
+      return {target_, Ending::would, fmt::format("save and clear {}", plural(events->size(), "event"))};
     const Result<std::string> path = save_until_quiet(*events);
     if (!path.ok()) return not_done(path.error().text());
     const Status announced = log.intent(Value::map({{"saved", *path}, {"events", events->size()}}));
@@ -298,7 +299,7 @@ class LogClearer {
     if (left > 0)
       return not_done(fmt::format("accepted, but {} still in the log",
                                   left == 1 ? "1 event is" : fmt::format("{} events are", left)));
-    std::string what = fmt::format("{} saved and cleared", counted(before.size(), "event"));
+    std::string what = fmt::format("{} saved and cleared", plural(before.size(), "event"));
     if (!noted.ok()) what += "; the journal cannot be written: " + noted.error().message;
     return {target_, Ending::done, std::move(what)};
   }

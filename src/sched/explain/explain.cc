@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/human_format.h"
+
 namespace weft::sched {
 namespace {
 
@@ -24,10 +26,6 @@ Free free_for(const State& state, const Request& task) {
     free.nodes += parts[task.gpus > 0 ? 0 : 1] > 0 ? 1U : 0U;
   }
   return free;
-}
-
-std::string plural(std::int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string task_text(const Request& task) {
@@ -193,16 +191,7 @@ std::string text_of_gpus(std::int64_t gpu_milli) {
 
 std::string text_of_duration(Duration duration) {
   if (duration == kUnlimited) return "unlimited";
-  const std::int64_t total = duration.count() / 1'000'000'000;
-  const std::int64_t parts[4] = {total / 86'400, total / 3'600 % 24, total / 60 % 60, total % 60};
-  const char* units[4] = {"d", "h", "min", "s"};
-  for (std::size_t part = 0; part < 3; ++part) {
-    if (parts[part] == 0) continue;
-    const std::string first = fmt::format("{} {}", parts[part], units[part]);
-    return parts[part + 1] == 0 ? first : fmt::format("{} {} {}", first, parts[part + 1], units[part + 1]);
-  }
-  if (parts[3] > 0 || duration.count() == 0) return fmt::format("{} s", parts[3]);
-  return "under 1 s";
+  return format_duration(duration);
 }
 
 std::string text_of_wait(Moment at, Moment now) {

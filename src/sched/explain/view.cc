@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/human_format.h"
+
 namespace weft::sched {
 namespace {
 
@@ -26,7 +28,7 @@ Cell gpus_cell(std::int64_t gpu_milli) {
   return Cell(static_cast<double>(gpu_milli) / 1000.0, text_of_gpus(gpu_milli));
 }
 
-Cell percent_cell(double share) { return Cell(share, fmt::format("{:.1f} %", 100 * share)); }
+Cell percent_cell(double share) { return Cell(share, format_percent(share, 1)); }
 
 TableSection blockers_table(const Scheduler& scheduler, const std::vector<Blocker>& blockers, Moment now) {
   TableSection table{"waits_on", "Waits on", {}, {}};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/human_format.h"
 #include "sched/replay/view.h"
 
 namespace weft::sched {
@@ -17,8 +18,6 @@ constexpr double kBroken = 0.5;       // of what is idle
 constexpr double kReasonShare = 0.3;  // of the GPU-hours waited
 constexpr double kUnfair = 0.5;       // Jain's index of two tenants of which one has nothing
 constexpr double kTail = 0.03;        // of utilisation lost in the time after the last submission
-
-std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
 
 class Findings {
  public:
@@ -51,7 +50,7 @@ class Findings {
   }
 
   void idle() {
-    const auto figure = [](const ReplayMetrics& m) { return percent(m.enough_share); };
+    const auto figure = [](const ReplayMetrics& m) { return format_percent(m.enough_share, 0); };
     const auto often = [](const ReplayMetrics& m) { return m.enough_share * m.waiting_share >= kOften; };
     const auto strict = [&](const ReplayMetrics& m) { return often(m) && m.backfilled_starts == 0; };
     say(who(strict, figure),
@@ -80,12 +79,12 @@ class Findings {
     notes_.push_back(fmt::format(
         "{}: {:.0f} GPU-hours ({} of those used) were work done again after {} preemptions and {} failures. "
         "Checkpoints more often, a grace period, or a time in which young jobs are exempt would cost less.",
-        m.policy, m.lost_gpu_hours, percent(m.lost_gpu_hours / m.used_gpu_hours), m.preemptions, m.failures));
+        m.policy, m.lost_gpu_hours, format_percent(m.lost_gpu_hours / m.used_gpu_hours, 0), m.preemptions, m.failures));
   }
 
   void broken() {
     say(who([](const ReplayMetrics& m) { return m.fragmentation >= kBroken && m.waiting_share >= kOften; },
-            [](const ReplayMetrics& m) { return percent(m.fragmentation); }),
+            [](const ReplayMetrics& m) { return format_percent(m.fragmentation, 0); }),
         "of the idle GPUs, while work waited, could not serve the job that had waited longest: they lie on servers "
         "that other jobs share. Packing, tasks of fewer GPUs, or moving jobs (--defragment) would join them.");
   }
@@ -103,7 +102,7 @@ class Findings {
       if (each.reason == Reason::nodes_down) remedy = "spares, or a quicker repair";
       if (remedy == nullptr) continue;
       notes_.push_back(fmt::format("{}: {} of the GPU-hours waited began with `{}`; {} would change that.", m.policy,
-                                   percent(each.waited_gpu_hours / sum), to_text(each.reason), remedy));
+                                   format_percent(each.waited_gpu_hours / sum, 0), to_text(each.reason), remedy));
     }
   }
 
@@ -117,7 +116,8 @@ class Findings {
   void rest() {
     say(who([](const ReplayMetrics& m) { return m.utilisation_arriving - m.utilisation > kTail; },
             [](const ReplayMetrics& m) {
-              return fmt::format("{} instead of {}", percent(m.utilisation), percent(m.utilisation_arriving));
+              return fmt::format("{} instead of {}", format_percent(m.utilisation, 0),
+                                 format_percent(m.utilisation_arriving, 0));
             }),
         "utilisation over the whole replay and while jobs arrive: the last jobs run on a machine that empties. Compare "
         "policies by the latter.");

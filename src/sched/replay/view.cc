@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/host_range.h"
+#include "base/human_format.h"
 
 namespace weft::sched {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using Align = Column::Align;
 
 constexpr std::size_t kTenantsShown = 8;  // to people; programs get all
-
-std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 100); }
 
 std::string hours_text(double hours) {
   return hours >= 100 ? fmt::format("{:.0f}", hours) : fmt::format("{:.1f}", hours);
@@ -25,7 +24,7 @@ enum class Unit { share, time, hours, count, ratio };
 std::string shown(double value, Unit unit) {
   switch (unit) {
     case Unit::share:
-      return percent_text(value);
+      return format_percent(value, 1);
     case Unit::time:
       return span_text(value);
     case Unit::hours:
@@ -196,7 +195,7 @@ TableSection levels_table(const ReplayReport& report) {
     for (const LevelFigures& each : run.metrics.levels) {
       const double share = sum > 0 ? each.gpu_hours / sum : 0;
       table.rows.push_back({Cell(run.metrics.policy), Cell(to_text(each.level)), Cell(each.jobs),
-                            Cell(each.gpu_hours, hours_text(each.gpu_hours)), Cell(share, percent_text(share))});
+                            Cell(each.gpu_hours, hours_text(each.gpu_hours)), Cell(share, format_percent(share, 1))});
     }
   }
   return table;
@@ -216,7 +215,7 @@ TableSection reasons_table(const ReplayReport& report) {
       const double share = sum > 0 ? each.waited_gpu_hours / sum : 0;
       table.rows.push_back({Cell(run.metrics.policy), Cell(to_text(each.reason)), Cell(each.jobs),
                             Cell(each.waited_gpu_hours, hours_text(each.waited_gpu_hours)),
-                            Cell(share, percent_text(share))});
+                            Cell(share, format_percent(share, 1))});
     }
   }
   return table;
@@ -234,7 +233,7 @@ FactsSection facts_of(const ReplayReport& report) {
     facts.facts.push_back({"arrivals_s", "Jobs arrive during", Cell(span, span_text(span))});
   }
   const double load = offered_load(report);
-  if (load > 0) facts.facts.push_back({"load", "Load", Cell(load, percent_text(load) + " of the GPUs")});
+  if (load > 0) facts.facts.push_back({"load", "Load", Cell(load, format_percent(load, 1) + " of the GPUs")});
   return facts;
 }
 

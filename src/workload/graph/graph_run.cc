@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 
 namespace weft::workload {
 namespace {

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "netsim/views/result_words.h"
-#include "workload/life/view_words.h"
+#include "base/human_format.h"
+#include "netsim/views/result_cells.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload {
 namespace {
@@ -21,7 +22,7 @@ std::string signed_words(const std::string& text, bool positive) { return positi
 
 Cell time_difference(SimTime a, SimTime b) {
   const SimTime difference = b - a;
-  std::string words = difference.count() == 0 ? "0" : signed_words(time_words(difference), difference.count() > 0);
+  std::string words = difference.count() == 0 ? "0" : signed_words(format_time(difference), difference.count() > 0);
   return {seconds(difference), std::move(words)};
 }
 
@@ -29,7 +30,7 @@ Cell relative_change(double a, double b) {
   if (a == 0.0) return {};
   const double change = b / a - 1;
   Cell cell = percent_cell(change);
-  cell.shown = signed_percent_words(change);
+  cell.shown = format_signed_percent(change);
   return cell;
 }
 
@@ -48,8 +49,8 @@ FactsSection sides(const LifeResult& a, const LifeResult& b) {
     facts.facts.push_back({key, title, std::move(cell)});
   };
   const auto words = [](const LifeResult& life) {
-    return fmt::format("{} on {} ({}, {} GPUs, {})", life.job, life.cluster, life.model,
-                       netsim::grouped_text(life.gpus), life.layout);
+    return fmt::format("{} on {} ({}, {} GPUs, {})", life.job, life.cluster, life.model, group_digits(life.gpus),
+                       life.layout);
   };
   add("a", "A", words(a));
   add("b", "B", words(b));
@@ -75,7 +76,7 @@ TableSection figures_table(const LifeResult& a, const LifeResult& b) {
     add(key, title, percent_cell(x), percent_cell(y), x, y);
   };
   const auto real = [&](std::string_view key, std::string_view title, double x, double y) {
-    add(key, title, Cell(x, number_words(x)), Cell(y, number_words(y)), x, y);
+    add(key, title, Cell(x, format_number(x)), Cell(y, format_number(y)), x, y);
   };
   time("step_s", "Step", a.step, b.step);
   real("tokens_per_s", "Tokens/s", a.tokens_per_second, b.tokens_per_second);
@@ -209,7 +210,7 @@ TableSection memory_table(const LifeResult& a, const LifeResult& b) {
   const auto add = [&](std::string_view key, std::string_view title, Bytes x, Bytes y) {
     const Bytes difference = y - x;
     table.rows.push_back({named(key, title), bytes_cell(x), bytes_cell(y),
-                          Cell(difference.count(), signed_words(bytes_words(difference), difference.count() > 0))});
+                          Cell(difference.count(), signed_words(format_bytes(difference), difference.count() > 0))});
   };
   const std::vector<MemoryPart> x = memory_parts(a.memory);
   const std::vector<MemoryPart> y = memory_parts(b.memory);

@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "netsim/views/result_words.h"
+#include "base/human_format.h"
+#include "netsim/views/result_cells.h"
 #include "workload/life/compare.h"
-#include "workload/life/view_words.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload {
 namespace {
@@ -67,10 +68,10 @@ class Explanation {
   [[nodiscard]] std::string opening() const {
     const double ratio = fast_.life.tokens_per_second / slow_.life.tokens_per_second;
     const std::string times = fmt::format("{} takes {} instead of {}", same_step_ ? "a step" : "a million tokens",
-                                          netsim::time_text(scaled(fast_.life.parts.step, fast_factor_)),
-                                          netsim::time_text(scaled(slow_.life.parts.step, slow_factor_)));
+                                          netsim::format_fine_time(scaled(fast_.life.parts.step, fast_factor_)),
+                                          netsim::format_fine_time(scaled(slow_.life.parts.step, slow_factor_)));
     return fmt::format("{} is {:.2f} times as fast as {} ({} tokens/s against {}): {}.", fast_.name, ratio, slow_.name,
-                       number_words(fast_.life.tokens_per_second), number_words(slow_.life.tokens_per_second), times);
+                       format_number(fast_.life.tokens_per_second), format_number(slow_.life.tokens_per_second), times);
   }
 
   // The parts that give most of it, and the one that costs most.
@@ -80,15 +81,15 @@ class Explanation {
     for (const Saving& one : savings_) {
       // Less than a twentieth of the whole explains nothing.
       if (named == 3 || one.time.count() * 20 < saved.count()) break;
-      gains += fmt::format("{}{} {} ({} instead of {})", named == 0 ? "" : ", ", time_words(one.time),
-                           lower(one.fast.title), time_words(one.fast.time), time_words(one.slow.time));
+      gains += fmt::format("{}{} {} ({} instead of {})", named == 0 ? "" : ", ", format_time(one.time),
+                           lower(one.fast.title), format_time(one.fast.time), format_time(one.slow.time));
       ++named;
     }
     std::string out;
-    if (named > 0) out = fmt::format(" Of the {} saved: {}.", time_words(saved), gains);
+    if (named > 0) out = fmt::format(" Of the {} saved: {}.", format_time(saved), gains);
     const Saving& worst = savings_.back();
     if (-worst.time.count() * 20 >= saved.count()) {
-      out += fmt::format(" {} costs {} more.", worst.fast.title, time_words(SimTime(-worst.time.count())));
+      out += fmt::format(" {} costs {} more.", worst.fast.title, format_time(SimTime(-worst.time.count())));
     }
     return out;
   }
@@ -126,10 +127,10 @@ class Explanation {
     if (best->ranks != other->ranks) add(fmt::format("{} ranks instead of {}", best->ranks, other->ranks));
     if (best->calls != other->calls) add(fmt::format("{} calls instead of {}", best->calls, other->calls));
     if (best->bytes != other->bytes)
-      add(fmt::format("{} a call instead of {}", bytes_words(best->bytes), bytes_words(other->bytes)));
+      add(fmt::format("{} a call instead of {}", format_bytes(best->bytes), format_bytes(other->bytes)));
     if (differ(best->bus_bandwidth, other->bus_bandwidth)) {
-      add(fmt::format("{}/s bus bandwidth instead of {}/s", bytes_words(best->bus_bandwidth),
-                      bytes_words(other->bus_bandwidth)));
+      add(fmt::format("{}/s bus bandwidth instead of {}/s", format_bytes(best->bus_bandwidth),
+                      format_bytes(other->bus_bandwidth)));
     }
     if (differ(best->slowdown, other->slowdown)) {
       add(fmt::format("slowed {:.2f} times by congestion instead of {:.2f}", best->slowdown, other->slowdown));
@@ -149,7 +150,7 @@ class Explanation {
     if (f.gpus != s.gpus && f.gpus > 0 && s.gpus > 0) {
       const double each = (f.tokens_per_second / f.gpus) / (s.tokens_per_second / s.gpus);
       out += fmt::format(" It has {} GPUs instead of {}; each of them gives {:.2f} times the tokens.",
-                         netsim::grouped_text(f.gpus), netsim::grouped_text(s.gpus), each);
+                         group_digits(f.gpus), group_digits(s.gpus), each);
     }
     if (f.model != s.model) out += fmt::format(" The models differ ({} and {}).", f.model, s.model);
     return out;
@@ -169,8 +170,8 @@ std::string why_faster(const LifeResult& a, const LifeResult& b) {
   if (a.tokens_per_second <= 0 || b.tokens_per_second <= 0) return "one of them has no throughput to compare";
   const double ratio = b.tokens_per_second / a.tokens_per_second;
   if (std::abs(ratio - 1) < 0.001) {
-    return fmt::format("A and B are equally fast: {} and {} tokens/s.", number_words(a.tokens_per_second),
-                       number_words(b.tokens_per_second));
+    return fmt::format("A and B are equally fast: {} and {} tokens/s.", format_number(a.tokens_per_second),
+                       format_number(b.tokens_per_second));
   }
   const Side first{a, 'A'};
   const Side second{b, 'B'};

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "workload/life/view_words.h"
+#include "base/human_format.h"
+#include "workload/life/view_cells.h"
 #include "workload/training/model_shape.h"
 
 namespace weft::workload {
@@ -21,7 +22,7 @@ std::string explanation(const LifeResult& coarse, const LifeResult& fine) {
       if (std::abs(change) <= most) continue;
       most = std::abs(change);
       words = fmt::format("{}: {} instead of {} (x{:.2f} against x{:.2f} of a perfect fabric)", row.what,
-                          time_words(other.time), time_words(row.time), other.slowdown, row.slowdown);
+                          format_time(other.time), format_time(row.time), other.slowdown, row.slowdown);
     }
   }
   return words;
@@ -44,7 +45,7 @@ void add_fidelities(const std::vector<LifeResult>& lives, Document& document) {
     const SimTime exposed = p.tensor + p.context + p.expert + p.pipeline + p.data;
     const double difference = seconds(life.step) / seconds(finest.step) - 1;
     table.rows.push_back({std::string(to_text(life.fidelity)), fine_seconds_cell(life.step), fine_seconds_cell(exposed),
-                          Cell(100 * difference, signed_percent_words(difference)),
+                          Cell(100 * difference, format_signed_percent(difference)),
                           &life == &finest ? std::string("finest asked for") : explanation(life, finest)});
   }
   document.sections.emplace_back(std::move(table));

@@ -9,11 +9,12 @@
 
 #include "base/asset.h"
 #include "base/hash.h"
+#include "base/human_format.h"
 #include "base/svg.h"
-#include "netsim/views/result_words.h"
+#include "netsim/views/result_cells.h"
 #include "workload/life/page_parts.h"
 #include "workload/life/view.h"
-#include "workload/life/view_words.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload {
 namespace page {
@@ -27,7 +28,7 @@ std::string shown(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell.value)) return text->empty() ? "-" : *text;
   if (const auto* truth = std::get_if<bool>(&cell.value)) return *truth ? "yes" : "no";
   if (const auto* number = std::get_if<std::int64_t>(&cell.value)) return std::to_string(*number);
-  if (const auto* real = std::get_if<double>(&cell.value)) return number_words(*real);
+  if (const auto* real = std::get_if<double>(&cell.value)) return format_number(*real);
   return "-";
 }
 
@@ -76,7 +77,7 @@ std::string heat_maps(const LifeResult& life) {
     if (start == std::string::npos) continue;
     if (bytes + heat.svg.size() > kHeatBytes) {
       out += fmt::format("<p class=\"note\">The heat map of the {} fabric is left out: it has {}.</p>\n",
-                         model::to_text(heat.fabric), bytes_words(static_cast<double>(heat.svg.size())));
+                         model::to_text(heat.fabric), format_bytes(static_cast<double>(heat.svg.size())));
       continue;
     }
     bytes += heat.svg.size();
@@ -166,17 +167,17 @@ class PageWriter {
         "parameters "
         "&middot; {} GPUs in {} servers &middot; {} &middot; {} sequences of {} tokens a step</p>\n<ul "
         "class=\"tiles\">\n",
-        escaped(life_.job), escaped(life_.cluster), escaped(life_.model), escaped(count_words(life_.parameters)),
-        netsim::grouped_text(life_.gpus), netsim::grouped_text(life_.servers), escaped(life_.layout),
-        netsim::grouped_text(life_.global_batch), netsim::grouped_text(life_.sequence));
-    tile(time_words(life_.step), "a step", fmt::format("{} micro-batches", netsim::grouped_text(life_.micro_batches)));
-    tile(number_words(life_.tokens_per_second), "tokens/s",
-         life_.gpus > 0 ? number_words(life_.tokens_per_second / life_.gpus) + " a GPU" : std::string());
-    tile(percent_words(life_.mfu), "MFU", fmt::format("{:.0f} TFLOP/s a GPU", life_.tflops_per_gpu));
-    tile(percent_words(life_.gpu_utilisation), "of the time GPUs compute", "checkpoints included");
-    tile(percent_words(life_.backend_dark), "of a step the backend is dark", "it carries nothing");
-    tile(time_words(life_.run_time), "the run",
-         fmt::format("{} of it checkpoints", percent_words(life_.checkpoint_overhead)));
+        escaped(life_.job), escaped(life_.cluster), escaped(life_.model), escaped(format_count(life_.parameters)),
+        group_digits(life_.gpus), group_digits(life_.servers), escaped(life_.layout), group_digits(life_.global_batch),
+        group_digits(life_.sequence));
+    tile(format_time(life_.step), "a step", fmt::format("{} micro-batches", group_digits(life_.micro_batches)));
+    tile(format_number(life_.tokens_per_second), "tokens/s",
+         life_.gpus > 0 ? format_number(life_.tokens_per_second / life_.gpus) + " a GPU" : std::string());
+    tile(format_percent(life_.mfu), "MFU", fmt::format("{:.0f} TFLOP/s a GPU", life_.tflops_per_gpu));
+    tile(format_percent(life_.gpu_utilisation), "of the time GPUs compute", "checkpoints included");
+    tile(format_percent(life_.backend_dark), "of a step the backend is dark", "it carries nothing");
+    tile(format_time(life_.run_time), "the run",
+         fmt::format("{} of it checkpoints", format_percent(life_.checkpoint_overhead)));
     out_ += "</ul>\n";
     verdict();
     out_ +=
@@ -194,7 +195,7 @@ class PageWriter {
       out_ += "<ol>\n";
       for (const Change& change : life_.verdict.changes) {
         add("<li>{}: <b>{}</b> throughput <code>{}</code></li>\n", escaped(change.what),
-            escaped(signed_percent_words(change.gain)), escaped(change.how));
+            escaped(format_signed_percent(change.gain)), escaped(change.how));
       }
       out_ += "</ol>\n";
     }

@@ -7,9 +7,10 @@
 #include <iterator>
 #include <vector>
 
-#include "netsim/views/result_words.h"
+#include "base/human_format.h"
+#include "netsim/views/result_cells.h"
 #include "workload/life/page_parts.h"
-#include "workload/life/view_words.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload::page {
 namespace {
@@ -29,17 +30,17 @@ std::string stacked_bar(std::string_view label, const std::vector<Segment>& segm
   std::size_t number = 0;
   for (const Segment& segment : segments) {
     ++number;
-    const std::string words = fmt::format("{} {} ({})", segment.title, segment.value, percent_words(segment.share));
+    const std::string words = fmt::format("{} {} ({})", segment.title, segment.value, format_percent(segment.share));
     spoken += (spoken.empty() ? "" : ", ") + words;
     // A number needs about 1.5 % of the bar, a share with it 6 %.
     const std::string inside = segment.share >= 0.06 ? fmt::format("{}<span class=\"pc\"> &middot; {}</span>", number,
-                                                                   percent_words(segment.share))
+                                                                   format_percent(segment.share))
                                : segment.share >= 0.015 ? std::to_string(number)
                                                         : std::string();
     bar += fmt::format("<i class=\"k{}\" style=\"width:{:.3f}%\" title=\"{}\">{}</i>", segment.color,
                        std::max(0.0, segment.share) * 100, escaped(words), inside);
     legend += fmt::format("<li><i class=\"k{} key\">{}</i>{} <b>{}</b> {}</li>\n", segment.color, number,
-                          escaped(segment.title), escaped(segment.value), escaped(percent_words(segment.share)));
+                          escaped(segment.title), escaped(segment.value), escaped(format_percent(segment.share)));
   }
   return fmt::format("<div class=\"bar\" role=\"img\" aria-label=\"{}: {}\">{}</div>\n<ol class=\"legend\">\n{}</ol>\n",
                      escaped(label), escaped(spoken), bar, legend);
@@ -100,8 +101,8 @@ class Histogram {
         "p99 "
         "{}, "
         "slowest {}\">\n",
-        kWidth, kHeight, netsim::grouped_text(tail_.times.size()), netsim::time_text(tail_.p50),
-        netsim::time_text(tail_.p99), netsim::time_text(tail_.max));
+        kWidth, kHeight, group_digits(tail_.times.size()), netsim::format_fine_time(tail_.p50),
+        netsim::format_fine_time(tail_.p99), netsim::format_fine_time(tail_.max));
     vertical_axis();
     bars();
     horizontal_axis();
@@ -130,7 +131,7 @@ class Histogram {
       add("<path class=\"grid\" d=\"M{} {:.1f}H{}\"/><text class=\"s\" x=\"{}\" y=\"{:.1f}\" "
           "text-anchor=\"end\">{}</text>\n",
           kLeft, y, kWidth - kRight, kLeft - 6, y + 4,
-          netsim::grouped_text(static_cast<std::uint64_t>(std::llround(std::pow(10.0, decade)))));
+          group_digits(static_cast<std::uint64_t>(std::llround(std::pow(10.0, decade)))));
     }
     add("<text class=\"s\" transform=\"rotate(-90)\" x=\"{}\" y=\"13\" text-anchor=\"middle\">iterations (log "
         "scale)</text>\n",
@@ -146,7 +147,7 @@ class Histogram {
       add("<rect class=\"k0f\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>{:.1f} to {:.1f} "
           "ms: {}</title></rect>\n",
           x_of(from) + 0.5, y, std::max(1.0, width - 1), kBase - y, from, from + bins_.width,
-          netsim::counted_text(bins_.counts[i], "iteration", "iterations"));
+          grouped_plural(bins_.counts[i], "iteration", "iterations"));
     }
   }
 
@@ -168,7 +169,7 @@ class Histogram {
     const bool right = x > kWidth * 0.75;
     add("<path class=\"peak\" d=\"M{0:.1f} {1}V{2}\"/><text class=\"s b\" x=\"{3:.1f}\" y=\"{4}\" "
         "text-anchor=\"{5}\">{6} {7}</text>\n",
-        x, y, kBase, right ? x - 5 : x + 5, y, right ? "end" : "start", name, netsim::time_text(time));
+        x, y, kBase, right ? x - 5 : x + 5, y, right ? "end" : "start", name, netsim::format_fine_time(time));
   }
 
   const Tail& tail_;
@@ -185,10 +186,10 @@ std::string step_bar(const StepParts& parts) {
   const std::vector<StepPart> all = step_parts(parts);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].time.count() <= 0) continue;
-    segments.push_back({i, all[i].title, share_of(all[i].time, parts.step), time_words(all[i].time)});
+    segments.push_back({i, all[i].title, share_of(all[i].time, parts.step), format_time(all[i].time)});
   }
   if (segments.empty()) return {};
-  return stacked_bar(fmt::format("A step of {}", time_words(parts.step)), segments);
+  return stacked_bar(fmt::format("A step of {}", format_time(parts.step)), segments);
 }
 
 std::string memory_bar(const MemoryUse& memory) {
@@ -199,16 +200,16 @@ std::string memory_bar(const MemoryUse& memory) {
   const std::vector<MemoryPart> all = memory_parts(memory);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].bytes.count() <= 0) continue;
-    segments.push_back({kColors[i], all[i].title, share_of(all[i].bytes, whole), bytes_words(all[i].bytes)});
+    segments.push_back({kColors[i], all[i].title, share_of(all[i].bytes, whole), format_bytes(all[i].bytes)});
   }
   if (segments.empty()) return {};
   const Bytes left = memory.capacity - memory.total;
-  std::string note = fmt::format("<p>{} of {} in the fullest GPU (stage {}).", bytes_words(memory.total),
-                                 bytes_words(memory.capacity), memory.stage);
+  std::string note = fmt::format("<p>{} of {} in the fullest GPU (stage {}).", format_bytes(memory.total),
+                                 format_bytes(memory.capacity), memory.stage);
   if (left.count() < 0) {
-    note += fmt::format(" <b>It does not fit: {} too much.</b>", bytes_words(Bytes(-left.count())));
+    note += fmt::format(" <b>It does not fit: {} too much.</b>", format_bytes(Bytes(-left.count())));
   } else {
-    segments.push_back({12, "Free", share_of(left, whole), bytes_words(left)});
+    segments.push_back({12, "Free", share_of(left, whole), format_bytes(left)});
   }
   return note + "</p>\n" + stacked_bar("Memory of the fullest GPU", segments);
 }
@@ -228,8 +229,8 @@ std::string change_bars(const Verdict& verdict) {
     out += fmt::format(
         "<li><span>{}<br><code>{}</code></span><div class=\"track\"><i class=\"k8\" style=\"width:{:.1f}%\"></i></div>"
         "<b>{}</b><small>step {}</small></li>\n",
-        escaped(change.what), escaped(change.how), width, escaped(signed_percent_words(change.gain)),
-        netsim::time_text(change.step));
+        escaped(change.what), escaped(change.how), width, escaped(format_signed_percent(change.gain)),
+        netsim::format_fine_time(change.step));
   }
   return out + "</ul>\n";
 }

@@ -6,9 +6,10 @@
 #include <array>
 #include <iterator>
 
+#include "base/human_format.h"
 #include "base/svg.h"
 #include "workload/life/page_parts.h"
-#include "workload/life/view_words.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload::page {
 namespace {
@@ -62,10 +63,10 @@ class StatesPicture {
   [[nodiscard]] std::string description() const {
     std::string text;
     for (const LifeState& state : life_.states) {
-      text += fmt::format("State {}, {}, {}:", state.number, state.name, time_words(state.duration));
+      text += fmt::format("State {}, {}, {}:", state.number, state.name, format_time(state.duration));
       for (const Medium medium : kLanes) {
         const MediumUse& use = state.use[static_cast<std::size_t>(medium)];
-        text += fmt::format(" {} {}", title_of(medium), is_dark(state, medium) ? "dark" : percent_words(use.mean));
+        text += fmt::format(" {} {}", title_of(medium), is_dark(state, medium) ? "dark" : format_percent(use.mean));
       }
       text += ". ";
     }
@@ -76,16 +77,16 @@ class StatesPicture {
     const double width = kColumn - kGap;
     add("<circle class=\"badge\" cx=\"{}\" cy=\"10\" r=\"10\"/><text class=\"b ink-badge\" x=\"{}\" y=\"15\" "
         "text-anchor=\"middle\">{}</text><text class=\"b big\" x=\"{}\" y=\"16\">{}</text>",
-        x + 10, x + 10, state.number, x + 27, escaped(time_words(state.duration)));
+        x + 10, x + 10, state.number, x + 27, escaped(format_time(state.duration)));
     name_lines(state.name, x, width);
     for (std::size_t i = 0; i < kLanes.size(); ++i) {
       cell(state, kLanes[i], {x, lane_top(i), width, kLane});
     }
     const double y = kBottom + 3;
     add("<path class=\"axis\" d=\"M{} {}v-4v4h{}v-4\"/>", x, y, width);
-    add("<text class=\"s\" x=\"{}\" y=\"{}\">{}</text>", x, y + 15, moment_words(state.start));
+    add("<text class=\"s\" x=\"{}\" y=\"{}\">{}</text>", x, y + 15, format_moment(state.start));
     add("<text class=\"s\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", x + width, y + 15,
-        moment_words(state.start + state.duration));
+        format_moment(state.start + state.duration));
   }
 
   // In one or two lines, broken at a blank.
@@ -107,8 +108,8 @@ class StatesPicture {
     const MediumUse& use = state.use[static_cast<std::size_t>(medium)];
     const bool dark = is_dark(state, medium);
     add("<g><title>{}, state {}: {}, mean {}, peak {}, {}, busy {}</title>", title_of(medium), state.number,
-        dark ? "dark" : "lit", escaped(percent_words(use.mean)), escaped(percent_words(use.peak)),
-        bytes_words(use.bytes), time_words(use.busy));
+        dark ? "dark" : "lit", escaped(format_percent(use.mean)), escaped(format_percent(use.peak)),
+        format_bytes(use.bytes), format_time(use.busy));
     add("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"3\"/>", dark ? "dark" : "lane", box.x,
         box.y, box.width, box.height);
     if (!dark) fill(use, medium, box);
@@ -122,10 +123,11 @@ class StatesPicture {
       return;
     }
     add("<text class=\"b\" x=\"{}\" y=\"{}\">{}{}</text>", box.x + 8, box.y + 26,
-        state.main == medium ? "&#9733; " : "", escaped(percent_words(use.mean)));
-    add("<text class=\"xs\" x=\"{}\" y=\"{}\">peak {}</text>", box.x + 8, box.y + 43, escaped(percent_words(use.peak)));
+        state.main == medium ? "&#9733; " : "", escaped(format_percent(use.mean)));
+    add("<text class=\"xs\" x=\"{}\" y=\"{}\">peak {}</text>", box.x + 8, box.y + 43,
+        escaped(format_percent(use.peak)));
     add("<text class=\"s\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text></g>\n", box.right() - kTick - 7, box.y + 26,
-        use.bytes.count() > 0 ? bytes_words(use.bytes) : std::string());
+        use.bytes.count() > 0 ? format_bytes(use.bytes) : std::string());
   }
 
   void fill(const MediumUse& use, Medium medium, const picture::Box& box) {
@@ -147,7 +149,7 @@ class StatesPicture {
       const double width = std::max(2.0, (to - from) * box.width);
       add("<rect class=\"event\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"><title>{}</title></rect>",
           std::min(box.x + from * box.width, box.right() - width), box.y, width, kEvent,
-          escaped(fmt::format("{} ({}): {}", event.what, event.protocol, time_words(event.duration))));
+          escaped(fmt::format("{} ({}): {}", event.what, event.protocol, format_time(event.duration))));
     }
   }
 
@@ -163,12 +165,12 @@ std::string state_events(const LifeResult& life) {
   std::string out = "<div class=\"events\">\n";
   for (const LifeState& state : life.states) {
     out += fmt::format("<details open><summary><b>{}. {}</b> {}</summary>\n<ul>\n", state.number, escaped(state.name),
-                       time_words(state.duration));
+                       format_time(state.duration));
     for (const LifeEvent& event : state.events) {
       out += fmt::format("<li><b>{}</b> <span class=\"tag\">{}</span> {}<br><small>{} from {}{}{}{}</small></li>\n",
                          escaped(event.what), title_of(event.medium), escaped(event.protocol),
-                         time_words(event.duration), moment_words(event.start),
-                         event.bytes.count() > 0 ? ", " + bytes_words(event.bytes) : std::string(),
+                         format_time(event.duration), format_moment(event.start),
+                         event.bytes.count() > 0 ? ", " + format_bytes(event.bytes) : std::string(),
                          event.detail.empty() ? "" : ": ", escaped(event.detail));
     }
     if (state.events.empty()) out += "<li>no events</li>\n";

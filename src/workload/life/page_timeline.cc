@@ -11,10 +11,11 @@
 #include <utility>
 
 #include "base/document.h"
-#include "netsim/views/result_words.h"
+#include "base/human_format.h"
+#include "netsim/views/result_cells.h"
 #include "workload/life/page_parts.h"
 #include "workload/life/perfetto_lanes.h"
-#include "workload/life/view_words.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload::page {
 namespace {
@@ -174,12 +175,11 @@ std::string notes_of(const DrawnTimeline& drawn) {
         "<p class=\"note\">The iteration has {} spans; {} are drawn: neighbours that together take less than {} are "
         "one. "
         "The Perfetto trace has them all.</p>\n",
-        netsim::grouped_text(drawn.spans), netsim::grouped_text(drawn.drawn),
-        time_words(SimTime(drawn.resolution_ns * 1000)));
+        group_digits(drawn.spans), group_digits(drawn.drawn), format_time(SimTime(drawn.resolution_ns * 1000)));
   }
   if (drawn.left_out > 0) {
     out += fmt::format("<p class=\"note\">{} further tracks are not drawn; the Perfetto trace has them.</p>\n",
-                       netsim::grouped_text(drawn.left_out));
+                       group_digits(drawn.left_out));
   }
   return out;
 }
@@ -251,7 +251,7 @@ std::string timeline_html(const LifeResult& life) {
       "<canvas></canvas><div id=\"tip\" role=\"status\" hidden></div></div>\n"
       "<noscript><p class=\"note\">The timeline is drawn by a script, and scripts are off. The table has its figures."
       "</p></noscript>\n",
-      time_words(SimTime(drawn.length_ns * 1000)), moment_words(life.timeline.iteration_start));
+      format_time(SimTime(drawn.length_ns * 1000)), format_moment(life.timeline.iteration_start));
   out += notes_of(drawn);
   out += tracks_table(drawn);
   out += "<script type=\"application/json\" id=\"tl-data\">";

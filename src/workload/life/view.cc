@@ -6,8 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "netsim/views/result_words.h"
-#include "workload/life/view_words.h"
+#include "base/human_format.h"
+#include "netsim/views/result_cells.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload {
 namespace {
@@ -43,10 +44,10 @@ FactsSection job_facts(const LifeResult& life) {
   facts.add("cluster", "Cluster", life.cluster);
   facts.add("job", "Job", life.job);
   facts.add("model", "Model", life.model);
-  facts.add("parameters", "Parameters", Cell(life.parameters, count_words(life.parameters)));
+  facts.add("parameters", "Parameters", Cell(life.parameters, format_count(life.parameters)));
   if (life.active_parameters > 0 && life.active_parameters != life.parameters) {
     facts.add("active_parameters", "Active for a token",
-              Cell(life.active_parameters, count_words(life.active_parameters)));
+              Cell(life.active_parameters, format_count(life.active_parameters)));
   }
   facts.add("gpus", "GPUs", count_cell(life.gpus));
   facts.add("servers", "Servers", count_cell(life.servers));
@@ -71,7 +72,7 @@ TableSection changes_table(const LifeResult& life) {
                                  right_column("step_s", "Step"), left_column("how", "Set")});
   for (const Change& change : life.verdict.changes) {
     Cell gain = percent_cell(change.gain);
-    gain.shown = signed_percent_words(change.gain);
+    gain.shown = format_signed_percent(change.gain);
     table.rows.push_back({change.what, std::move(gain), fine_seconds_cell(change.step), change.how});
   }
   return table;
@@ -81,14 +82,14 @@ FactsSection figures(const LifeResult& life) {
   Facts facts("figures", "Key figures");
   facts.add("step_s", "Step", fine_seconds_cell(life.step));
   facts.add("tokens_per_s", "Throughput",
-            Cell(life.tokens_per_second, number_words(life.tokens_per_second) + " tokens/s"));
+            Cell(life.tokens_per_second, format_number(life.tokens_per_second) + " tokens/s"));
   facts.add("tflops_per_gpu", "Of each GPU", real_cell(life.tflops_per_gpu, 0, "TFLOP/s"));
   facts.add("mfu_percent", "MFU", percent_cell(life.mfu));
   facts.add("hfu_percent", "HFU", percent_cell(life.hfu));
   facts.add("gpu_utilisation_percent", "GPU computes", percent_cell(life.gpu_utilisation));
   facts.add("backend_dark_percent", "Backend dark", percent_cell(life.backend_dark));
   facts.add("flops_per_step", "Model FLOPs a step",
-            Cell(life.flops_per_step, number_words(life.flops_per_step / 1e15) + " PFLOP"));
+            Cell(life.flops_per_step, format_number(life.flops_per_step / 1e15) + " PFLOP"));
   facts.add("checkpoint_stall_s", "Stall of a checkpoint", seconds_cell(life.checkpoint_stall));
   facts.add("checkpoint_steps", "Steps between checkpoints", count_cell(life.checkpoint_steps));
   facts.add("checkpoint_overhead_percent", "Checkpoints, of the run", percent_cell(life.checkpoint_overhead));

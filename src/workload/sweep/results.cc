@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/value.h"
-#include "workload/life/view_words.h"
+#include "workload/life/view_cells.h"
 
 namespace weft::workload {
 namespace {

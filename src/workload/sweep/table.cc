@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "base/diagnostic.h"
-#include "workload/life/view_words.h"
+#include "base/human_format.h"
+#include "workload/life/view_cells.h"
 #include "workload/sweep/results.h"
 
 namespace weft::workload {
@@ -25,9 +26,9 @@ SimTime from_seconds(double value) {
 }
 
 std::string shown(const SweepColumn& column, double value) {
-  if (column.key.ends_with("_percent")) return percent_words(value / 100);
-  if (column.key.ends_with("_s") && !column.key.starts_with("tokens")) return time_words(from_seconds(value));
-  return number_words(value);
+  if (column.key.ends_with("_percent")) return format_percent(value / 100);
+  if (column.key.ends_with("_s") && !column.key.starts_with("tokens")) return format_time(from_seconds(value));
+  return format_number(value);
 }
 
 // What rows are sorted by: a figure, or a setting as a number where all are numbers, else as text.

@@ -1,5 +1,5 @@
-// The words in which the table, the page, the comparison and the sweep say the same things: numbers of three digits
-// with a unit, names of networks, and the parts of a step and of a GPU's memory in their order.
+// What the table, the page, the comparison and the sweep show alike: cells of times, sizes and shares, names of
+// networks, and the parts of a step and of a GPU's memory in their order.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,12 @@
 
 namespace weft::workload {
 
-[[nodiscard]] std::string number_words(double value);          // "1.46", "12.3", "123", "1,234"
-[[nodiscard]] std::string time_words(SimTime time);            // "812 ns", "1.46 s", "3.25 min", "5.2 h", "12.4 days"
-[[nodiscard]] std::string moment_words(SimTime since_submit);  // "112.803 s": a short step after a long start
-[[nodiscard]] std::string bytes_words(double bytes);           // "12.3 GB", of powers of ten; "0" for none
-[[nodiscard]] std::string bytes_words(Bytes bytes);
-[[nodiscard]] std::string percent_words(double share);  // of 1: "54.5 %", "<0.1 %", "0 %"
-[[nodiscard]] std::string signed_percent_words(double share);
-[[nodiscard]] std::string count_words(double count);  // "70.6 billion"
+[[nodiscard]] std::string format_time(SimTime time);            // "812 ns", "3.25 min"; "never" for kNever
+[[nodiscard]] std::string format_time(Duration time);           // beyond the reach of SimTime as well
+[[nodiscard]] std::string format_moment(SimTime since_submit);  // "112.803 s": a short step after a long start
 
 [[nodiscard]] double seconds(SimTime time);
 [[nodiscard]] double seconds(Duration time);
-[[nodiscard]] std::string time_words(Duration time);  // beyond the reach of SimTime as well
 [[nodiscard]] Cell seconds_cell(Duration time);
 [[nodiscard]] double share_of(SimTime part, SimTime whole);  // 0 where the whole is nothing
 [[nodiscard]] double share_of(Bytes part, Bytes whole);

@@ -1,22 +1,16 @@
-// Numbers of a simulation as people read them: times, rates and shares with three or four significant digits and a unit
-// of a fitting size. Machine formats carry the plain number beside it.
+// Cells and columns of the tables of a simulation: the plain number for programs, for people the number with a unit of
+// a fitting size.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/document.h"
 #include "netsim/network/sim_time.h"
 
 namespace weft::netsim {
 
-[[nodiscard]] std::string time_text(SimTime time);     // "812 ns", "3.142 ms"; "never" for kNever
-[[nodiscard]] std::string rate_text(double bps);       // "48.2 Tb/s"
-[[nodiscard]] std::string percent_text(double share);  // of 1: "97 %", "0.4 %"
-[[nodiscard]] std::string grouped_text(std::uint64_t count);
-// "1 link", "3,000 links"
-[[nodiscard]] std::string counted_text(std::uint64_t count, std::string_view one, std::string_view many);
+[[nodiscard]] std::string format_fine_time(SimTime time);  // "812 ns", "3.142 ms"; "never" for kNever
 
 [[nodiscard]] Cell microseconds_cell(SimTime time);  // column in microseconds; nothing for kNever
 [[nodiscard]] Cell time_cell(SimTime time);          // a fact in microseconds, shown with a fitting unit
