@@ -59,7 +59,9 @@ TEST(Cluster, SwitchesRunWhatTheirModelCanRun) {
   for (const DeviceGroup& group : loaded->cluster->groups()) {
     const std::string_view system = loaded->cluster->switch_os_of(group);
     EXPECT_EQ(system.empty(), group.kind != DeviceKind::network_switch) << group.name;
-    if (group.count > 0) EXPECT_EQ(loaded->cluster->switch_os_of(group.first), system);
+    if (group.count > 0) {
+      EXPECT_EQ(loaded->cluster->switch_os_of(group.first), system);
+    }
     if (group.kind != DeviceKind::network_switch || group.fabric != FabricKind::backend) continue;
     EXPECT_EQ(system, group.tier == Tier::spine ? "eos" : "cumulus") << group.name;
     spines += group.tier == Tier::spine ? 1 : 0;

@@ -33,7 +33,9 @@ TEST(FailureAnalysis, TheOnlySpineIsACutSwitch) {
     EXPECT_EQ(loaded->cluster->fabric(model::FabricKind::backend).spines, static_cast<std::uint32_t>(spines));
     const std::vector<model::DeviceId>& cut = analysis.weakness(model::FabricKind::backend).cut_switches;
     ASSERT_EQ(cut.size(), spines == 1 ? 1U : 0U);
-    if (spines == 1) EXPECT_EQ(loaded->cluster->group_of(cut.front()).tier, model::Tier::spine);
+    if (spines == 1) {
+      EXPECT_EQ(loaded->cluster->group_of(cut.front()).tier, model::Tier::spine);
+    }
   }
 }
 
