@@ -1,8 +1,10 @@
 // Properties that hold for every cluster weft compiles, tried on thousands of random cluster files: ports, cables,
-// addresses and names are consistent, fabrics stay apart, and growth renames and renumbers nothing.
+// addresses and names are consistent, fabrics stay apart, and growth renames and renumbers nothing. `show domains` and
+// `failures` tell the same losses.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -10,8 +12,13 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <variant>
 
+#include "base/document.h"
 #include "base/random.h"
+#include "check/failures/failure_analysis.h"
+#include "design/views.h"
 #include "model/load.h"
 #include "model/server_ports.h"
 
@@ -466,6 +473,81 @@ TEST_P(Properties, HoldForRandomClusters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, Properties, testing::Range(0, 8));
+
+// Rows of a document's first table by its first two columns (kind and fabric); cells by the key of their column.
+using Cells = std::map<std::string, Cell>;
+using Rows = std::map<std::pair<std::string, std::string>, Cells>;
+
+std::string text_in(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell.value);
+  return text != nullptr ? *text : std::string();
+}
+
+double number_in(const Cell& cell, double otherwise) {
+  if (const auto* count = std::get_if<std::int64_t>(&cell.value)) return static_cast<double>(*count);
+  const auto* real = std::get_if<double>(&cell.value);
+  return real != nullptr ? *real : otherwise;
+}
+
+Rows rows_of(const Document& document) {
+  const auto& table = std::get<TableSection>(document.sections.front());
+  Rows rows;
+  for (const std::vector<Cell>& row : table.rows) {
+    Cells& cells = rows[{text_in(row[0]), text_in(row[1])}];
+    for (std::size_t c = 0; c < row.size(); ++c) cells[table.columns[c].key] = row[c];
+  }
+  return rows;
+}
+
+// One row of `show domains` against one of `failures`. Of failures that are equally bad the two may name different
+// ones: then only the hardest hit of the fabrics must agree.
+void check_losses(Cells& domain, Cells& failure) {
+  constexpr double kRounding = 0.101;  // both tables round to a tenth
+  EXPECT_EQ(number_in(domain["domains"], 0), number_in(failure["count"], 0));
+  for (const char* key : {"servers_lost", "gpus_lost", "servers_degraded"}) {
+    EXPECT_EQ(number_in(domain[key], 0), number_in(failure[key], 0)) << key;
+  }
+  double worst_lost = 0.0;
+  double worst_left = 100.0;
+  for (int f = 0; f < model::kFabrics; ++f) {
+    const std::string fabric(model::to_text(static_cast<model::FabricKind>(f)));
+    const double lost = number_in(domain[fabric + "_lost_percent"], 0);
+    const double left = number_in(failure[fabric + "_left_percent"], 100);
+    worst_lost = std::max(worst_lost, lost);
+    worst_left = std::min(worst_left, left);
+    if (text_in(domain["worst"]) == text_in(failure["worst"])) {
+      EXPECT_NEAR(lost, 100.0 - left, kRounding) << fabric;
+    }
+  }
+  EXPECT_NEAR(worst_lost, 100.0 - worst_left, kRounding);
+}
+
+TEST(FailureDomains, AgreeWithFailuresOnRandomClusters) {
+  constexpr int kClusters = 200;
+  constexpr int kTries = 2 * kClusters;
+  int compared = 0;
+  for (int i = 0; i < kTries && compared < kClusters; ++i) {
+    RandomStream random(static_cast<std::uint64_t>(i), "failure domains");
+    const std::string text = draft(random, DrawOrder::row_length_first).filled(0, 0, 0);
+    SCOPED_TRACE(text);
+    const auto compiled = compile_text(text);
+    if (!compiled->cluster) continue;
+    ++compared;
+    const model::Cluster& cluster = *compiled->cluster;
+    Rows domains = rows_of(design::failure_domains_view(cluster));
+    Rows failures = rows_of(check::failures_document(cluster, check::FailureAnalysis(cluster)));
+    for (auto& [key, domain] : domains) {
+      const bool unit = key.first == "unit (its leaves)";
+      const auto failure = failures.find({unit ? "leaves of a unit" : key.first, key.second});
+      if (unit && failure == failures.end()) continue;  // where leaves are paired, `failures` asks about the pairs
+      SCOPED_TRACE(key.first + " " + key.second);
+      ASSERT_NE(failure, failures.end());
+      check_losses(domain, failure->second);
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(compared, kClusters);
+}
 
 // At 62 units the storage fabric has two tiers with 32 spines, at 64 it needs three. The smallest plan of three tiers
 // has 16 spines: fewer switches, so fewer service racks, and a rack with its PDUs would be gone.
