@@ -144,14 +144,24 @@ Supplies supplies_of(const model::Cluster& cluster, model::DeviceId device) {
   return {};
 }
 
+bool falls_with_feed(const model::Cluster& cluster, model::DeviceId device, int feed) {
+  const Supplies supplies = supplies_of(cluster, device);
+  if (supplies.fitted == 0 || cluster.feed_of_psu(device, 0) < 0) return false;
+  int others = 0;
+  for (int psu = 0; psu < supplies.fitted; ++psu) others += cluster.feed_of_psu(device, psu) != feed ? 1 : 0;
+  return others < supplies.needed;
+}
+
 std::string feed_name(int feed) { return std::string(1, static_cast<char>('A' + feed % 26)); }
 
 std::string feeds_of(const model::Cluster& cluster, model::DeviceId device) {
   const Supplies supplies = supplies_of(cluster, device);
   std::string text;
   for (int psu = 0; psu < supplies.fitted; ++psu) {
-    const std::string feed = feed_name(cluster.feed_of_psu(device, psu));
-    if (text.find(feed) == std::string::npos) text += (text.empty() ? "" : " ") + feed;
+    const int feed = cluster.feed_of_psu(device, psu);
+    if (feed < 0) continue;  // its rack has no PDU
+    const std::string name = feed_name(feed);
+    if (text.find(name) == std::string::npos) text += (text.empty() ? "" : " ") + name;
   }
   return text;
 }

@@ -49,6 +49,8 @@ struct Supplies {
   int needed = 0;
 };
 [[nodiscard]] Supplies supplies_of(const model::Cluster& cluster, model::DeviceId device);
+// Too few of its supplies are left to carry it without this power feed. Not for PDUs.
+[[nodiscard]] bool falls_with_feed(const model::Cluster& cluster, model::DeviceId device, int feed);
 [[nodiscard]] std::string feed_name(int feed);                                              // "A"
 [[nodiscard]] std::string feeds_of(const model::Cluster& cluster, model::DeviceId device);  // "A B"
 

@@ -58,11 +58,7 @@ Devices lost_with_feed(const model::Cluster& cluster, int feed) {
       if (cluster.feed_of_pdu(id) == feed) lost.push_back(id);
       continue;
     }
-    const views::Supplies supplies = views::supplies_of(cluster, id);
-    if (kind == model::DeviceKind::external || supplies.fitted == 0) continue;
-    int left_over = 0;
-    for (int psu = 0; psu < supplies.fitted; ++psu) left_over += cluster.feed_of_psu(id, psu) != feed ? 1 : 0;
-    if (left_over < supplies.needed) lost.push_back(id);
+    if (views::falls_with_feed(cluster, id, feed)) lost.push_back(id);
   }
   return lost;
 }
@@ -209,13 +205,8 @@ Spread spread_of(const model::Cluster& cluster, const model::DeviceGroup& group,
   for (std::uint32_t i = 0; i < spread.members; ++i) {
     const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + i);
     ++by_rack[views::rack_name(cluster, id)];
-    const views::Supplies supplies = views::supplies_of(cluster, id);
     for (std::size_t feed = 0; feed < by_feed.size(); ++feed) {
-      int left_over = 0;
-      for (int psu = 0; psu < supplies.fitted; ++psu) {
-        left_over += cluster.feed_of_psu(id, psu) != static_cast<int>(feed) ? 1 : 0;
-      }
-      by_feed[feed] += left_over < supplies.needed ? 1U : 0U;
+      by_feed[feed] += views::falls_with_feed(cluster, id, static_cast<int>(feed)) ? 1U : 0U;
     }
   }
   spread.racks = by_rack.size();

@@ -8,25 +8,13 @@
 
 #include "base/host_range.h"
 #include "check/failures/failure_survey.h"
-#include "design/views_common.h"
 
 namespace weft::check {
 
-Supplies supplies_of(const model::Cluster& cluster, model::DeviceId id) {
-  const model::DeviceGroup& group = cluster.group_of(id);
-  if (group.kind == model::DeviceKind::server) {
-    const model::ServerModel& server = cluster.server_of(id);
-    const std::int64_t needed = server.psus_needed.has_value() ? *server.psus_needed : 1;
-    return {static_cast<int>(*server.psus), static_cast<int>(needed)};
-  }
-  // One supply carries a switch: they are sold with redundant ones.
-  if (group.kind == model::DeviceKind::network_switch) return {static_cast<int>(*group.network_switch->psus), 1};
-  return {};
-}
-
-std::string feed_name(int feed) {
-  return feed >= 0 && feed < 26 ? std::string(1, static_cast<char>('A' + feed)) : fmt::format("{}", feed + 1);
-}
+using design::views::falls_with_feed;
+using design::views::gpus_of;
+using design::views::Supplies;
+using design::views::supplies_of;
 
 TrainingTime training_time(std::int64_t nodes, double interval_seconds, double write_seconds) {
   TrainingTime time;
@@ -109,14 +97,6 @@ void FailureSurvey::run() {
   server_failures();
 }
 
-bool FailureSurvey::falls_with_feed(model::DeviceId id, int feed) const {
-  const Supplies supplies = supplies_of(cluster_, id);
-  if (supplies.fitted == 0 || cluster_.feed_of_psu(id, 0) < 0) return false;
-  int left = 0;
-  for (int psu = 0; psu < supplies.fitted; ++psu) left += cluster_.feed_of_psu(id, psu) != feed ? 1 : 0;
-  return left < supplies.needed;
-}
-
 void FailureSurvey::find_control() {
   const model::ControlPlaneSpec& control = *cluster_.spec().control_plane;
   ControlAnalysis& out = out_.control_;
@@ -133,11 +113,11 @@ void FailureSurvey::find_control() {
     const model::RackId rack = cluster_.device(id).rack;
     if (rack != model::kNone<model::RackId>)
       out.most_in_row = std::max(out.most_in_row, ++rows[cluster_.rack(rack).row]);
-    out.on_gpu_servers = out.on_gpu_servers || design::views::gpus_of(cluster_, id) > 0;
+    out.on_gpu_servers = out.on_gpu_servers || gpus_of(cluster_, id) > 0;
   }
   for (int feed = 0; feed < *cluster_.spec().site->feeds; ++feed) {
     const auto lost = std::count_if(out.members.begin(), out.members.end(),
-                                    [&](model::DeviceId id) { return falls_with_feed(id, feed); });
+                                    [&](model::DeviceId id) { return falls_with_feed(cluster_, id, feed); });
     out.most_on_feed = std::max(out.most_on_feed, static_cast<std::size_t>(lost));
   }
 }
@@ -161,8 +141,8 @@ void FailureSurvey::find_storage() {
     storage.racks = racks.size();
     std::tie(storage.worst_rack, storage.most_in_rack) = fullest_rack(cluster_, servers);
     for (int feed = 0; feed < *cluster_.spec().site->feeds; ++feed) {
-      const auto lost =
-          std::count_if(servers.begin(), servers.end(), [&](model::DeviceId id) { return falls_with_feed(id, feed); });
+      const auto lost = std::count_if(servers.begin(), servers.end(),
+                                      [&](model::DeviceId id) { return falls_with_feed(cluster_, id, feed); });
       storage.lost_with_feed = std::max(storage.lost_with_feed, static_cast<std::size_t>(lost));
     }
     out_.storage_.push_back(storage);
@@ -198,7 +178,7 @@ void FailureSurvey::find_power() {
       if (rack == model::kNone<model::RackId> || one_feed[model::index_of(rack)]) continue;
       bool falls = false;
       for (int feed = 0; feed < feeds; ++feed) {
-        if (!falls_with_feed(id, feed)) continue;
+        if (!falls_with_feed(cluster_, id, feed)) continue;
         falls = true;
         int on_feed = 0;
         for (int psu = 0; psu < supplies.fitted; ++psu) on_feed += cluster_.feed_of_psu(id, psu) == feed ? 1 : 0;

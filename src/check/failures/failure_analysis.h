@@ -13,6 +13,7 @@
 #include "base/document.h"
 #include "config/config_set.h"
 #include "design/loss_meter.h"
+#include "design/views_common.h"
 
 namespace weft::check {
 
@@ -48,17 +49,10 @@ struct FarRack {
   std::int64_t servers = 0;  // of other racks
 };
 
-struct Supplies {
-  int fitted = 0;
-  int needed = 0;
-};
-[[nodiscard]] Supplies supplies_of(const model::Cluster& cluster, model::DeviceId id);
-[[nodiscard]] std::string feed_name(int feed);  // "A"
-
 // Devices of one group that a feed takes down although their rack has another.
 struct PowerWeakness {
   std::uint32_t group = 0;
-  Supplies supplies;
+  design::views::Supplies supplies;
   int feed = 0;                       // the worst
   int on_feed = 0;                    // supplies of one device on it
   std::vector<model::DeviceId> lost;  // with any feed

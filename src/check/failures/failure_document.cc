@@ -113,7 +113,7 @@ void add_power(const model::Cluster& cluster, const FailureAnalysis& analysis, T
   for (const PowerWeakness& weak : power.weak) {
     table.rows.push_back({"power",
                           fmt::format("needs {} of {} power supplies, feed {} supplies {}", weak.supplies.needed,
-                                      weak.supplies.fitted, feed_name(weak.feed), weak.on_feed),
+                                      weak.supplies.fitted, design::views::feed_name(weak.feed), weak.on_feed),
                           weak.lost.size(), names_of(cluster, weak.lost)});
   }
   if (!power.one_supply_short.empty()) {

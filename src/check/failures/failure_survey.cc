@@ -9,6 +9,11 @@
 
 namespace weft::check {
 
+using design::views::falls_with_feed;
+using design::views::feed_name;
+using design::views::Supplies;
+using design::views::supplies_of;
+
 FailureSurvey::Asking FailureSurvey::about(std::string kind, std::optional<model::FabricKind> fabric, bool single) {
   Asking asking;
   asking.failure.kind = std::move(kind);
@@ -75,7 +80,8 @@ void FailureSurvey::feed_failures() {
     for (std::uint32_t d = 0; d < cluster_.devices().size(); ++d) {
       const auto id = static_cast<model::DeviceId>(d);
       const model::DeviceKind kind = cluster_.group_of(id).kind;
-      const bool falls = kind == model::DeviceKind::pdu ? cluster_.feed_of_pdu(id) == feed : falls_with_feed(id, feed);
+      const bool falls =
+          kind == model::DeviceKind::pdu ? cluster_.feed_of_pdu(id) == feed : falls_with_feed(cluster_, id, feed);
       if (!falls) continue;
       lost.push_back(id);
       server = server || kind == model::DeviceKind::server;

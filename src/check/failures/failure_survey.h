@@ -46,7 +46,6 @@ class FailureSurvey {
   void keep(Asking asking);
   [[nodiscard]] static Asking about(std::string kind, std::optional<model::FabricKind> fabric = std::nullopt,
                                     bool single = true);
-  [[nodiscard]] bool falls_with_feed(model::DeviceId id, int feed) const;
 
   const model::Cluster& cluster_;
   FailureAnalysis& out_;

@@ -9,28 +9,11 @@
 namespace weft::check {
 namespace {
 
-std::string rack_of(const model::Cluster& cluster, model::DeviceId id) {
-  const model::RackId rack = cluster.device(id).rack;
-  return rack == model::kNone<model::RackId> ? std::string() : cluster.rack(rack).name;
-}
-
-std::string feeds_of(const model::Cluster& cluster, model::DeviceId id) {
-  const Supplies supplies = supplies_of(cluster, id);
-  std::string feeds;
-  for (int psu = 0; psu < supplies.fitted; ++psu) {
-    const int feed = cluster.feed_of_psu(id, psu);
-    if (feed < 0) continue;
-    const std::string name = feed_name(feed);
-    if (feeds.find(name) == std::string::npos) feeds += (feeds.empty() ? "" : " ") + name;
-  }
-  return feeds;
-}
-
 // "rack svc-r01, feeds A B"
 std::string standing(const model::Cluster& cluster, model::DeviceId id) {
   std::string text;
-  if (const std::string rack = rack_of(cluster, id); !rack.empty()) text = "rack " + rack;
-  if (const std::string feeds = feeds_of(cluster, id); !feeds.empty()) {
+  if (const std::string rack = design::views::rack_name(cluster, id); !rack.empty()) text = "rack " + rack;
+  if (const std::string feeds = design::views::feeds_of(cluster, id); !feeds.empty()) {
     text += fmt::format("{}feed{} {}", text.empty() ? "" : ", ", feeds.size() > 1 ? "s" : "", feeds);
   }
   return text;
@@ -116,7 +99,7 @@ Document recovery_document(const model::Cluster& cluster, const Lifeline& lifeli
   const RecoveryPath path = lifeline.path_to(target);
   FactsSection facts{"recovery", "Recovery", {}};
   facts.facts = {{"device", "Device", cluster.name_of(target)},
-                 {"rack", "Rack", rack_of(cluster, target)},
+                 {"rack", "Rack", design::views::rack_name(cluster, target)},
                  {"address", "Out-of-band address", to_text(cluster.oob_address(target))},
                  {"reachable", "Reached with all other fabrics down", path.exists}};
   if (!path.exists) facts.facts.push_back({"obstacle", "Because", path.obstacle});

@@ -144,7 +144,7 @@ void check_feed_dependents(const CheckInput& input, Report& report) {
               fmt::format("{} of {} devices of `{}` fail with a feed: they need {} of {} power supplies and feed {} "
                           "supplies {} of them",
                           weak.lost.size(), group.count, group.name, weak.supplies.needed, weak.supplies.fitted,
-                          feed_name(weak.feed), weak.on_feed));
+                          design::views::feed_name(weak.feed), weak.on_feed));
   }
 }
 
