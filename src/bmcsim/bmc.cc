@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/enum_names.h"
 
 namespace weft::bmcsim {
 namespace {
@@ -53,10 +54,7 @@ std::string_view to_text(SimRole role) {
 }
 
 std::optional<SimRole> sim_role_named(std::string_view name) {
-  for (const SimRole role : {SimRole::administrator, SimRole::operating, SimRole::read_only}) {
-    if (to_text(role) == name) return role;
-  }
-  return std::nullopt;
+  return find_enum({SimRole::administrator, SimRole::operating, SimRole::read_only}, name);
 }
 
 SimDigest SimWorld::digest_of(std::string_view word) const {

@@ -5,16 +5,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/enum_names.h"
 #include "base/host_range.h"
 
 namespace weft::oob {
 namespace {
 
 std::optional<Protocol> protocol_named(std::string_view text) {
-  for (const Protocol protocol : {Protocol::none, Protocol::redfish, Protocol::ipmi}) {
-    if (to_text(protocol) == text) return protocol;
-  }
-  return std::nullopt;
+  return find_enum({Protocol::none, Protocol::redfish, Protocol::ipmi}, text);
 }
 
 bool is_control(model::PoolRole role) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "oob/durable/file.h"
 #include "oob/durable/group_commit.h"
@@ -266,11 +267,7 @@ std::string new_operation_id() {
 
 std::string_view to_text(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
-std::optional<Phase> phase_named(std::string_view text) {
-  const auto found = std::find(kPhases.begin(), kPhases.end(), text);
-  if (found == kPhases.end()) return std::nullopt;
-  return static_cast<Phase>(found - kPhases.begin());
-}
+std::optional<Phase> phase_named(std::string_view text) { return find_enum<Phase>(kPhases, text); }
 
 Status MemoryJournal::append(JournalEntry entry) {
   const std::lock_guard guard(mutex_);

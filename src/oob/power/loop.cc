@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/enum_names.h"
 #include "base/process.h"
 #include "oob/power/watch.h"
 
@@ -426,11 +427,7 @@ Result<std::function<Result<std::string>(const std::string&, Duration)>> program
 
 std::string_view to_text(PowerVerb verb) { return kVerbNames.at(static_cast<std::size_t>(verb)); }
 
-std::optional<PowerVerb> power_verb_named(std::string_view text) {
-  const auto found = std::find(kVerbNames.begin(), kVerbNames.end(), text);
-  if (found == kVerbNames.end()) return std::nullopt;
-  return static_cast<PowerVerb>(found - kVerbNames.begin());
-}
+std::optional<PowerVerb> power_verb_named(std::string_view text) { return find_enum<PowerVerb>(kVerbNames, text); }
 
 std::string journal_verb(PowerVerb verb) { return fmt::format("{}{}", kVerbPrefix, to_text(verb)); }
 
@@ -452,10 +449,7 @@ std::string_view to_text(PowerEnd end) {
 }
 
 std::optional<PowerEnd> power_end_named(std::string_view text) {
-  for (const PowerEnd end : {PowerEnd::done, PowerEnd::not_done, PowerEnd::unknown}) {
-    if (to_text(end) == text) return end;
-  }
-  return std::nullopt;
+  return find_enum({PowerEnd::done, PowerEnd::not_done, PowerEnd::unknown}, text);
 }
 
 std::string_view to_text(EvidenceKind kind) {

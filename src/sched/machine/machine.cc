@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/enum_names.h"
 #include "base/host_range.h"
 
 namespace weft::sched {
@@ -55,12 +56,7 @@ bool comes_first(const NodeLabels& a, const std::string& a_name, const NodeLabel
 
 std::string_view to_text(Level level) { return kNames[at(level)]; }
 
-std::optional<Level> level_named(std::string_view name) {
-  for (int level = 0; level < kLevels; ++level) {
-    if (kNames[level] == name) return static_cast<Level>(level);
-  }
-  return std::nullopt;
-}
+std::optional<Level> level_named(std::string_view name) { return find_enum<Level>(kNames, name); }
 
 std::optional<NodeId> Machine::find(std::string_view name) const {
   const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), name,

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/enum_names.h"
 #include "sched/packing/fragmentation.h"
 
 namespace weft::sched {
@@ -41,12 +42,7 @@ double best_fit(const NodeFree& after, double cpu, double gpu) {
 
 std::string_view to_text(PackPolicy policy) { return kNames[static_cast<std::size_t>(policy)]; }
 
-std::optional<PackPolicy> pack_policy_named(std::string_view name) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<PackPolicy>(i);
-  }
-  return std::nullopt;
-}
+std::optional<PackPolicy> pack_policy_named(std::string_view name) { return find_enum<PackPolicy>(kNames, name); }
 
 TaskPacker::TaskPacker(const Machine& machine, std::vector<TaskType> mix, PackPolicy policy, std::uint64_t seed)
     : machine_(machine),
