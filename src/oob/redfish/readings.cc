@@ -1,5 +1,4 @@
 // The readings of redfish/reply.h: Sensor, and the older Thermal and Power.
-#include <algorithm>
 #include <array>
 #include <utility>
 
