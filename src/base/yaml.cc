@@ -1,199 +1,82 @@
 #include "base/yaml.h"
 
 #include <fmt/format.h>
-#include <yaml.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "base/document.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/yaml_events.h"
+#include "base/yaml_reader.h"
 
 namespace weft {
 namespace {
 
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
 
-// The node of a container that is still open, and the key read last when it is a mapping.
-struct Frame {
-  YamlNode node;
-  bool has_key = false;
-  std::string key;
-  SourceLocation key_place;
-};
-
-class Reader {
+// One document, and nothing in it that stands for something else.
+class StrictYamlReader final : public YamlReader {
  public:
-  Reader(const Sources& sources, FileId file, Diagnostics& diagnostics, const YamlLimits& limits)
-      : text_(sources.text(file)), file_(file), diagnostics_(diagnostics), limits_(limits), cursor_(text_, file) {
-    initialized_ = yaml_parser_initialize(&parser_) == 1;
-    if (!initialized_) return;
-    // Said outright, or libyaml would guess UTF-16 from the first bytes.
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-    const auto* bytes = reinterpret_cast<const unsigned char*>(text_.data());  // NOLINT(*-reinterpret-cast)
-    yaml_parser_set_input_string(&parser_, bytes, text_.size());
-  }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-  ~Reader() {
-    if (initialized_) yaml_parser_delete(&parser_);
-  }
+  using YamlReader::YamlReader;
 
   std::optional<YamlNode> read() {
-    if (!initialized_) return fail({file_, 0, 0}, "not enough memory to read the file");
-    if (text_.size() > limits_.bytes) {
-      return fail({file_, 0, 0}, fmt::format("the file is larger than {} bytes, the most that is read", limits_.bytes));
-    }
-    if (refuse_directives(0, true)) return std::nullopt;
     root_.place = {file_, 1, 1};
-    bool more = true;
-    while (more) {
-      Event event;
-      if (!event.next(parser_)) return fail_as_libyaml_says();
-      more = take(*event);
-    }
+    walk();
     return failed_ ? std::nullopt : std::optional<YamlNode>(std::move(root_));
   }
 
  private:
-  // False when there is nothing more to read, or no sense in reading on.
-  bool take(const yaml_event_t& event) {
-    switch (event.type) {
-      case YAML_DOCUMENT_START_EVENT:
-        return take_document_start(event);
-      case YAML_DOCUMENT_END_EVENT:
-        return !refuse_directives(byte_offset(event.end_mark), false);
-      case YAML_SCALAR_EVENT:
-        return take_scalar(event);
-      case YAML_ALIAS_EVENT:
-        return take_alias(event);
-      case YAML_SEQUENCE_START_EVENT:
-        return open(event, YamlNode::Kind::sequence, event.data.sequence_start.anchor, event.data.sequence_start.tag);
-      case YAML_MAPPING_START_EVENT:
-        return open(event, YamlNode::Kind::mapping, event.data.mapping_start.anchor, event.data.mapping_start.tag);
-      case YAML_SEQUENCE_END_EVENT:
-      case YAML_MAPPING_END_EVENT:
-        close();
-        return true;
-      case YAML_STREAM_END_EVENT:
-      case YAML_NO_EVENT:
-        return false;
-      case YAML_STREAM_START_EVENT:
-        return true;
-    }
-    return false;
-  }
+  bool begin_text() override { return !refuse_directives(0, true); }
 
-  bool take_document_start(const yaml_event_t& event) {
+  bool begin_document(const yaml_event_t& event) override {
     if (!seen_document_) return seen_document_ = true;
-    fail(cursor_.advance_to(event.start_mark), "a second document starts here: a file holds one",
-         "put it into a file of its own");
-    return false;
+    return fail(cursor_.advance_to(event.start_mark), "a second document starts here: a file holds one",
+                "put it into a file of its own");
   }
 
-  bool take_scalar(const yaml_event_t& event) {
-    const auto& data = event.data.scalar;
-    YamlNode node;
-    node.place = cursor_.advance_to(event.start_mark);
-    node.quoted = data.style != YAML_PLAIN_SCALAR_STYLE;
-    node.scalar = as_view(data.value, data.length);
-    refuse_properties(node.place, data.anchor, data.tag);
+  bool end_document(const yaml_event_t& event) override {
+    return !refuse_directives(byte_offset(event.end_mark), false);
+  }
+
+  bool take_alias(std::string_view name, const SourceLocation& place) override {
+    fail(place, fmt::format("alias {} is not supported: write the value out here", shown("*", name)), {},
+         name.size() + 1);
     if (wants_key()) {
-      take_key(std::move(node));
+      stack_.back().has_key = true;
+      stack_.back().key.clear();
       return true;
     }
-    const bool null = !node.quoted && is_yaml_null(node.scalar);
-    node.kind = null ? YamlNode::Kind::null : YamlNode::Kind::scalar;
-    if (null) node.scalar.clear();
-    return place_value(std::move(node));
-  }
-
-  bool take_alias(const yaml_event_t& event) {
-    const std::string_view name = as_view(event.data.alias.anchor);
     YamlNode node;
-    node.place = cursor_.advance_to(event.start_mark);
-    fail(node.place, fmt::format("alias {} is not supported: write the value out here", shown("*", name)), {},
-         name.size() + 1);
-    if (!wants_key()) return place_value(std::move(node));
-    stack_.back().has_key = true;
-    stack_.back().key.clear();
-    return true;
+    node.place = place;
+    return count_node(place, false) && attach(std::move(node));
   }
 
-  void take_key(YamlNode node) {
-    const std::size_t length = std::max<std::size_t>(1, node.scalar.size() + (node.quoted ? 2 : 0));
-    if (!node.quoted && node.scalar == "<<") {
-      fail(node.place, "merge key `<<` is not supported: write the merged keys out here", {}, length);
-    } else if (!node.quoted && node.scalar.empty()) {
-      fail(node.place, "a key is missing here", "an empty key must be quoted: \"\"");
+  bool refuse_container_as_key(const SourceLocation& place, YamlNode::Kind kind) override {
+    return fail(place, fmt::format("{} cannot be a key: keys are text",
+                                   kind == YamlNode::Kind::mapping ? "a mapping" : "a list"));
+  }
+
+  bool count_node(const SourceLocation& place, bool is_key) override {
+    if (is_key || ++nodes_ <= limits_.nodes) return true;
+    return fail(place, fmt::format("the file has more than {} values, the most that is read", limits_.nodes));
+  }
+
+  // Anchors and merge keys are reported where they stand; there is nothing to apply.
+  bool remember(std::string /*anchor*/, const YamlNode& /*node*/) override { return true; }
+  bool merge_value(Frame& /*frame*/, YamlNode /*value*/) override { return true; }
+
+  void check_key(Frame& /*frame*/, const YamlNode& key) override {
+    const std::size_t length = std::max<std::size_t>(1, key.scalar.size() + (key.quoted ? 2 : 0));
+    if (!key.quoted && key.scalar == "<<") {
+      fail(key.place, "merge key `<<` is not supported: write the merged keys out here", {}, length);
+    } else if (!key.quoted && key.scalar.empty()) {
+      fail(key.place, "a key is missing here", "an empty key must be quoted: \"\"");
     }
-    Frame& frame = stack_.back();
-    frame.has_key = true;
-    frame.key = std::move(node.scalar);
-    frame.key_place = node.place;
   }
 
-  bool open(const yaml_event_t& event, YamlNode::Kind kind, const yaml_char_t* anchor, const yaml_char_t* tag) {
-    Frame frame;
-    frame.node.kind = kind;
-    frame.node.place = cursor_.advance_to(event.start_mark);
-    refuse_properties(frame.node.place, anchor, tag);
-    if (wants_key()) {
-      fail(frame.node.place,
-           fmt::format("{} cannot be a key: keys are text", kind == YamlNode::Kind::mapping ? "a mapping" : "a list"));
-      return false;
-    }
-    if (stack_.size() >= limits_.depth) {
-      fail(frame.node.place, fmt::format("nested more than {} levels deep", limits_.depth));
-      return false;
-    }
-    if (!count_node(frame.node.place)) return false;
-    stack_.push_back(std::move(frame));
-    return true;
-  }
-
-  void close() {
-    YamlNode node = std::move(stack_.back().node);
-    stack_.pop_back();
-    if (node.kind == YamlNode::Kind::mapping) refuse_duplicates(node);
-    attach(std::move(node));
-  }
-
-  bool place_value(YamlNode node) {
-    if (!count_node(node.place)) return false;
-    attach(std::move(node));
-    return true;
-  }
-
-  void attach(YamlNode node) {
-    if (stack_.empty()) {
-      root_ = std::move(node);
-      return;
-    }
-    Frame& frame = stack_.back();
-    if (frame.node.kind == YamlNode::Kind::sequence) {
-      frame.node.items.push_back(std::move(node));
-      return;
-    }
-    frame.node.entries.push_back({std::move(frame.key), frame.key_place, std::move(node)});
-    frame.has_key = false;
-    frame.key.clear();
-  }
-
-  [[nodiscard]] bool wants_key() const {
-    return !stack_.empty() && stack_.back().node.kind == YamlNode::Kind::mapping && !stack_.back().has_key;
-  }
-
-  bool count_node(const SourceLocation& place) {
-    if (++nodes_ <= limits_.nodes) return true;
-    fail(place, fmt::format("the file has more than {} values, the most that is read", limits_.nodes));
-    return false;
-  }
+  void finish_mapping(Frame& frame) override { refuse_duplicates(frame.node); }
 
   // By sorting, so that a large mapping costs n log n whatever its keys are.
   void refuse_duplicates(const YamlNode& mapping) {
@@ -217,7 +100,7 @@ class Reader {
     }
   }
 
-  void refuse_properties(const SourceLocation& place, const yaml_char_t* anchor, const yaml_char_t* tag) {
+  void check_properties(const SourceLocation& place, const yaml_char_t* anchor, const yaml_char_t* tag) override {
     if (anchor != nullptr) {
       const std::string_view name = as_view(anchor);
       fail(place, fmt::format("anchor {} is not supported: write the value out where it is needed", shown("&", name)));
@@ -256,33 +139,12 @@ class Reader {
     return cursor.offset();
   }
 
-  std::nullopt_t fail_as_libyaml_says() {
-    YamlProblem problem = describe_problem(parser_, text_, file_);
-    return fail(problem.place, std::move(problem.message), std::move(problem.hint));
-  }
-
   static std::string shown(const char* sigil, std::string_view name) {
     return in_backticks(fmt::format("{}{}", sigil, name));
   }
 
-  std::nullopt_t fail(const SourceLocation& place, std::string message, std::string hint = {}, std::size_t length = 1) {
-    failed_ = true;
-    diagnostics_.error(place, std::move(message), std::move(hint), length);
-    return std::nullopt;
-  }
-
-  std::string_view text_;
-  FileId file_;
-  Diagnostics& diagnostics_;
-  YamlLimits limits_;
-  MarkCursor cursor_;
-  yaml_parser_t parser_{};
-  bool initialized_ = false;
-  bool failed_ = false;
   bool seen_document_ = false;
   std::size_t nodes_ = 0;
-  YamlNode root_;
-  std::vector<Frame> stack_;  // instead of recursion: depth costs heap, not stack
   std::vector<const YamlEntry*> order_;
 };
 
@@ -356,44 +218,7 @@ bool is_all_printable(std::string_view text) {
   return true;
 }
 
-// What to try, for the complaints that people meet most.
-std::string hint_for(const yaml_parser_t& parser, std::string_view problem, std::string_view text, FileId file) {
-  if (problem == "found character that cannot start any token") {
-    const char found = parser.buffer.pointer == nullptr ? '\0' : static_cast<char>(*parser.buffer.pointer);
-    if (found == '\t') return "indent with blanks, not with tabs";
-    return "quote the text: \"...\"";
-  }
-  if (problem == "mapping values are not allowed in this context") {
-    return "check the indentation, and quote text that contains `: `";
-  }
-  if (problem == "could not find expected ':'") return "a key is followed by a colon and a blank";
-  if (parser.context != nullptr && parser.context_mark.line < parser.problem_mark.line) {
-    return fmt::format("it starts on line {}", MarkCursor(text, file).advance_to(parser.context_mark).line);
-  }
-  return {};
-}
-
 }  // namespace
-
-bool is_yaml_null(std::string_view text) {
-  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
-}
-
-YamlProblem describe_problem(const yaml_parser_t& parser, std::string_view text, FileId file) {
-  const std::string_view problem = parser.problem == nullptr ? "it cannot be read" : parser.problem;
-  MarkCursor cursor(text, file);
-  if (parser.error == YAML_MEMORY_ERROR) return {{file, 0, 0}, "not enough memory to read the file", {}};
-  if (parser.error == YAML_READER_ERROR) {
-    const SourceLocation place = cursor.advance_to_byte(parser.problem_offset);
-    const bool control = problem.find("control") != std::string_view::npos;
-    if (control) return {place, fmt::format("control character U+{:04X} in the file", parser.problem_value), {}};
-    return {place, fmt::format("the file is not UTF-8 text: {}", problem), "save it as UTF-8"};
-  }
-  const std::string_view context = parser.context == nullptr ? "" : parser.context;
-  std::string message = context.empty() ? fmt::format("{}", problem) : fmt::format("{} {}", problem, context);
-  const SourceLocation place = cursor.advance_to(parser.problem_mark);
-  return {place, std::move(message), hint_for(parser, problem, text, file)};
-}
 
 const YamlNode* YamlNode::find(std::string_view key) const {
   for (const YamlEntry& entry : entries) {
@@ -404,7 +229,7 @@ const YamlNode* YamlNode::find(std::string_view key) const {
 
 std::optional<YamlNode> parse_yaml(const Sources& sources, FileId file, Diagnostics& diagnostics,
                                    const YamlLimits& limits) {
-  return Reader(sources, file, diagnostics, limits).read();
+  return StrictYamlReader(sources, file, diagnostics, limits).read();
 }
 
 const char* describe_kind(const YamlNode& node) {

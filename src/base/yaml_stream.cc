@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <yaml.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "base/yaml.h"
-#include "base/yaml_events.h"
+#include "base/yaml_reader.h"
 
 namespace weft {
 namespace {
@@ -38,53 +38,19 @@ void measure(const YamlNode& node, std::size_t level, Anchored& anchored) {
   }
 }
 
-struct Frame {
-  YamlNode node;
-  std::string anchor;
-  bool has_key = false;
-  bool merge = false;  // the key read last is a plain <<
-  std::string key;
-  SourceLocation key_place;
-  std::vector<YamlNode> merged;  // mappings to merge in, the first to name a key wins
-};
-
-class StreamReader {
+// Several documents, with anchors, aliases and merge keys applied.
+class StreamYamlReader final : public YamlReader {
  public:
-  StreamReader(const Sources& sources, FileId file, Diagnostics& diagnostics, const YamlLimits& limits)
-      : text_(sources.text(file)), file_(file), diagnostics_(diagnostics), limits_(limits), cursor_(text_, file) {
-    initialized_ = yaml_parser_initialize(&parser_) == 1;
-    if (!initialized_) return;
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-    const auto* bytes = reinterpret_cast<const unsigned char*>(text_.data());  // NOLINT(*-reinterpret-cast)
-    yaml_parser_set_input_string(&parser_, bytes, text_.size());
-  }
-  StreamReader(const StreamReader&) = delete;
-  StreamReader& operator=(const StreamReader&) = delete;
-  ~StreamReader() {
-    if (initialized_) yaml_parser_delete(&parser_);
-  }
+  using YamlReader::YamlReader;
 
   std::vector<YamlNode> read() {
-    if (!initialized_) {
-      fail({file_, 0, 0}, "not enough memory to read the file");
-    } else if (text_.size() > limits_.bytes) {
-      fail({file_, 0, 0}, fmt::format("the file is larger than {} bytes, the most that is read", limits_.bytes));
-    } else if (!too_many_directives()) {
-      bool more = true;
-      while (more) {
-        Event event;
-        if (!event.next(parser_)) {
-          YamlProblem problem = describe_problem(parser_, text_, file_);
-          fail(problem.place, std::move(problem.message), std::move(problem.hint));
-          break;
-        }
-        more = take(*event);
-      }
-    }
+    walk();
     return std::move(documents_);
   }
 
  private:
+  bool begin_text() override { return !too_many_directives(); }
+
   bool too_many_directives() {
     std::size_t count = 0;
     for (std::size_t at = 0; at != std::string_view::npos; at = text_.find('\n', at + 1)) {
@@ -97,76 +63,27 @@ class StreamReader {
     return false;
   }
 
-  // False when there is nothing more to read, or no sense in reading on.
-  bool take(const yaml_event_t& event) {
-    switch (event.type) {
-      case YAML_DOCUMENT_START_EVENT:
-        root_ = YamlNode();
-        anchors_.clear();
-        return true;
-      case YAML_DOCUMENT_END_EVENT:
-        if (root_.kind != YamlNode::Kind::null) documents_.push_back(std::move(root_));
-        root_ = YamlNode();
-        return true;
-      case YAML_SCALAR_EVENT:
-        return take_scalar(event);
-      case YAML_ALIAS_EVENT:
-        return take_alias(event);
-      case YAML_SEQUENCE_START_EVENT:
-        return open(event, YamlNode::Kind::sequence, event.data.sequence_start.anchor);
-      case YAML_MAPPING_START_EVENT:
-        return open(event, YamlNode::Kind::mapping, event.data.mapping_start.anchor);
-      case YAML_SEQUENCE_END_EVENT:
-      case YAML_MAPPING_END_EVENT:
-        return close();
-      case YAML_STREAM_START_EVENT:
-        return true;
-      case YAML_STREAM_END_EVENT:
-      case YAML_NO_EVENT:
-        return false;
-    }
-    return false;
-  }
-
-  bool take_scalar(const yaml_event_t& event) {
-    const auto& data = event.data.scalar;
-    YamlNode node;
-    node.place = cursor_.advance_to(event.start_mark);
-    node.quoted = data.style != YAML_PLAIN_SCALAR_STYLE;
-    node.scalar = as_view(data.value, data.length);
-    node.kind = YamlNode::Kind::scalar;
-    if (!wants_key() && !node.quoted && is_yaml_null(node.scalar)) {
-      node.kind = YamlNode::Kind::null;
-      node.scalar.clear();
-    }
-    if (!charge(node.place, 1, 0)) return false;
-    if (!remember(std::string(as_view(data.anchor)), node)) return false;
-    if (!wants_key()) return attach(std::move(node));
-    take_key(std::move(node));
+  bool begin_document(const yaml_event_t& /*event*/) override {
+    root_ = YamlNode();
+    anchors_.clear();
     return true;
   }
 
-  void take_key(YamlNode node) {
-    Frame& frame = stack_.back();
-    frame.has_key = true;
-    frame.merge = !node.quoted && node.scalar == "<<";
-    frame.key = std::move(node.scalar);
-    frame.key_place = node.place;
+  bool end_document(const yaml_event_t& /*event*/) override {
+    if (root_.kind != YamlNode::Kind::null) documents_.push_back(std::move(root_));
+    root_ = YamlNode();
+    return true;
   }
 
-  bool take_alias(const yaml_event_t& event) {
-    const std::string name(as_view(event.data.alias.anchor));
-    const SourceLocation place = cursor_.advance_to(event.start_mark);
+  bool take_alias(std::string_view name, const SourceLocation& place) override {
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) {
       return fail(place, fmt::format("alias {} stands for nothing: no complete value before it has this anchor",
-                                     in_backticks("*" + name)));
+                                     in_backticks(fmt::format("*{}", name))));
     }
     const Anchored& value = found->second;
     if (!charge(place, value.nodes, value.bytes)) return false;
-    if (stack_.size() + value.height > limits_.depth) {
-      return fail(place, fmt::format("nested more than {} levels deep", limits_.depth));
-    }
+    if (is_too_deep(value.height)) return fail_too_deep(place);
     if (!wants_key()) return attach(value.node);
     if (value.node.kind != YamlNode::Kind::scalar) return fail(place, "a key must be text");
     take_key(value.node);
@@ -175,52 +92,21 @@ class StreamReader {
     return true;
   }
 
-  bool open(const yaml_event_t& event, YamlNode::Kind kind, const yaml_char_t* anchor) {
-    Frame frame;
-    frame.node.kind = kind;
-    frame.node.place = cursor_.advance_to(event.start_mark);
-    frame.anchor = as_view(anchor);
-    if (wants_key()) return fail(frame.node.place, "a key must be text");
-    if (stack_.size() >= limits_.depth) {
-      return fail(frame.node.place, fmt::format("nested more than {} levels deep", limits_.depth));
-    }
-    if (!charge(frame.node.place, 1, 0)) return false;
-    stack_.push_back(std::move(frame));
-    return true;
+  bool refuse_container_as_key(const SourceLocation& place, YamlNode::Kind /*kind*/) override {
+    return fail(place, "a key must be text");
   }
 
-  bool close() {
-    Frame frame = std::move(stack_.back());
-    stack_.pop_back();
-    if (frame.node.kind == YamlNode::Kind::mapping) {
-      keep_last_of_each(frame.node);
-      merge(frame);
-    }
-    if (!remember(std::move(frame.anchor), frame.node)) return false;
-    return attach(std::move(frame.node));
-  }
+  bool count_node(const SourceLocation& place, bool /*is_key*/) override { return charge(place, 1, 0); }
+  void check_properties(const SourceLocation& /*place*/, const yaml_char_t* /*anchor*/,
+                        const yaml_char_t* /*tag*/) override {}
+  void check_key(Frame& frame, const YamlNode& key) override { frame.merge = !key.quoted && key.scalar == "<<"; }
 
-  bool attach(YamlNode node) {
-    if (stack_.empty()) {
-      root_ = std::move(node);
-      return true;
-    }
-    Frame& frame = stack_.back();
-    if (frame.node.kind == YamlNode::Kind::sequence) {
-      frame.node.items.push_back(std::move(node));
-      return true;
-    }
-    frame.has_key = false;
-    if (!frame.merge) {
-      frame.node.entries.push_back({std::move(frame.key), frame.key_place, std::move(node)});
-      frame.key.clear();
-      return true;
-    }
+  bool merge_value(Frame& frame, YamlNode value) override {
     std::vector<YamlNode> sources;
-    if (node.kind == YamlNode::Kind::sequence) {
-      sources = std::move(node.items);
+    if (value.kind == YamlNode::Kind::sequence) {
+      sources = std::move(value.items);
     } else {
-      sources.push_back(std::move(node));
+      sources.push_back(std::move(value));
     }
     for (YamlNode& source : sources) {
       if (source.kind != YamlNode::Kind::mapping) {
@@ -231,8 +117,9 @@ class StreamReader {
     return true;
   }
 
-  [[nodiscard]] bool wants_key() const {
-    return !stack_.empty() && stack_.back().node.kind == YamlNode::Kind::mapping && !stack_.back().has_key;
+  void finish_mapping(Frame& frame) override {
+    keep_last_of_each(frame.node);
+    merge(frame);
   }
 
   static void merge(Frame& frame) {
@@ -267,8 +154,7 @@ class StreamReader {
     mapping.entries = std::move(kept);
   }
 
-  bool remember(std::string anchor, const YamlNode& node) {
-    if (anchor.empty()) return true;
+  bool remember(std::string anchor, const YamlNode& node) override {
     Anchored value;
     measure(node, 0, value);
     if (!charge(node.place, value.nodes, value.bytes)) return false;
@@ -288,23 +174,9 @@ class StreamReader {
                             limits_.nodes, limits_.bytes));
   }
 
-  bool fail(const SourceLocation& place, std::string message, std::string hint = {}) {
-    diagnostics_.error(place, std::move(message), std::move(hint));
-    return false;
-  }
-
-  std::string_view text_;
-  FileId file_;
-  Diagnostics& diagnostics_;
-  YamlLimits limits_;
-  MarkCursor cursor_;
-  yaml_parser_t parser_{};
-  bool initialized_ = false;
   std::size_t nodes_ = 0;
   std::size_t copied_ = 0;
-  YamlNode root_;
-  std::vector<Frame> stack_;
-  std::map<std::string, Anchored> anchors_;
+  std::map<std::string, Anchored, std::less<>> anchors_;
   std::vector<std::size_t> indices_;
   std::vector<YamlNode> documents_;
 };
@@ -313,7 +185,7 @@ class StreamReader {
 
 std::vector<YamlNode> parse_yaml_stream(const Sources& sources, FileId file, Diagnostics& diagnostics,
                                         const YamlLimits& limits) {
-  return StreamReader(sources, file, diagnostics, limits).read();
+  return StreamYamlReader(sources, file, diagnostics, limits).read();
 }
 
 }  // namespace weft
