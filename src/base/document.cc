@@ -6,8 +6,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/quoting.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 
 namespace weft {
 namespace {
@@ -409,12 +409,6 @@ std::string write_csv(const Document& document) {
   return out;
 }
 
-void append_escaped(std::string& out, std::uint32_t code) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out += "\\u";
-  for (unsigned shift = 16; shift > 0; shift -= 4) out += kHex[(code >> (shift - 4)) & 15U];
-}
-
 }  // namespace
 
 std::string write(const Document& document, const OutputStyle& style) {
@@ -432,35 +426,6 @@ std::string write(const Document& document, const OutputStyle& style) {
       return write_csv(document);
   }
   return {};
-}
-
-// Escapes more than JSON asks for (whatever is not printable), which makes the result a YAML string as well.
-std::string json_quote(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + 2);
-  out += '"';
-  for (std::size_t i = 0; i < text.size();) {
-    const CodePoint point = decode_utf8(text, i);
-    if (!point.valid) {
-      out += "\xEF\xBF\xBD";
-    } else if (point.value == '"' || point.value == '\\') {
-      out += '\\';
-      out += text[i];
-    } else if (point.value == '\n') {
-      out += "\\n";
-    } else if (point.value == '\r') {
-      out += "\\r";
-    } else if (point.value == '\t') {
-      out += "\\t";
-    } else if (!is_printable(point.value)) {
-      append_escaped(out, point.value);
-    } else {
-      out.append(text, i, point.size);
-    }
-    i += point.size;
-  }
-  out += '"';
-  return out;
 }
 
 std::size_t display_width(std::string_view text) {

@@ -79,8 +79,6 @@ struct OutputStyle {
 // Tables: left/right aligned by display width (UTF-8), two blanks between columns, no trailing blanks.
 [[nodiscard]] std::string write(const Document& document, const OutputStyle& style);
 
-// JSON string with its quotes; invalid UTF-8 bytes become U+FFFD.
-[[nodiscard]] std::string json_quote(std::string_view text);
 // Columns a terminal uses for UTF-8 text.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

@@ -244,24 +244,6 @@ TEST(Document, WritesManyRowsInOneGo) {
   }
 }
 
-TEST(JsonQuote, EscapesWhatRfc8259Asks) {
-  EXPECT_EQ(json_quote(""), "\"\"");
-  EXPECT_EQ(json_quote("a\"b\\c/d"), "\"a\\\"b\\\\c/d\"");
-  EXPECT_EQ(json_quote("\n\r\t\b\f"), "\"\\n\\r\\t\\u0008\\u000c\"");
-  EXPECT_EQ(json_quote(std::string_view("\0\x1F", 2)), "\"\\u0000\\u001f\"");
-  EXPECT_EQ(json_quote("gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80"), "\"gr\xC3\xBC\xC3\x9F \xF0\x9F\x98\x80\"");
-  EXPECT_EQ(json_quote("\x7F\xC2\x85\xE2\x80\xA8"), "\"\\u007f\\u0085\\u2028\"");
-}
-
-TEST(JsonQuote, ReplacesInvalidUtf8) {
-  EXPECT_EQ(json_quote("a\xFF"
-                       "b"),
-            "\"a\xEF\xBF\xBD"
-            "b\"");
-  EXPECT_EQ(json_quote("\xC3"), "\"\xEF\xBF\xBD\"");
-  EXPECT_EQ(json_quote("\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
-}
-
 TEST(DisplayWidth, CountsTerminalColumns) {
   EXPECT_EQ(display_width(""), 0U);
   EXPECT_EQ(display_width("abc"), 3U);

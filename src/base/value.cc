@@ -6,10 +6,8 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/document.h"
-#include "base/text.h"
+#include "base/quoting.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 
 namespace weft {
 namespace {
@@ -27,21 +25,6 @@ std::string number_text(double number) {
 
 bool is_scalar(const Value& value) { return !value.is_list() && !value.is_map(); }
 
-// Most texts are plain: they are copied as they are.
-void append_quoted(std::string& out, const std::string& text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
-  });
-  if (!plain) {
-    out += json_quote(text);
-    return;
-  }
-  out += '"';
-  out += text;
-  out += '"';
-}
-
 void append_scalar_json(std::string& out, const Value& value) {
   struct Write {
     std::string& out;
@@ -49,7 +32,7 @@ void append_scalar_json(std::string& out, const Value& value) {
     void operator()(bool truth) const { out += truth ? "true" : "false"; }
     void operator()(std::int64_t number) const { out += fmt::format_int(number).c_str(); }
     void operator()(double number) const { out += number_text(number); }
-    void operator()(const std::string& text) const { append_quoted(out, text); }
+    void operator()(const std::string& text) const { append_json_quoted(out, text); }
     void operator()(const Value::List&) const {}
     void operator()(const Value::Map&) const {}
   };
@@ -107,7 +90,7 @@ class JsonWriter {
     out_ += '{';
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (i > 0) out_ += ", ";
-      append_quoted(out_, entries[i].key);
+      append_json_quoted(out_, entries[i].key);
       out_ += ": ";
       append_scalar_json(out_, entries[i].value);
       if (out_.size() - start > kRow) break;
@@ -123,7 +106,7 @@ class JsonWriter {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (i > 0) out_ += indent_ == 0 ? ", " : ",";
       line(level + 1);
-      append_quoted(out_, entries[i].key);
+      append_json_quoted(out_, entries[i].key);
       out_ += ": ";
       write(entries[i].value, level + 1);
     }
@@ -134,44 +117,6 @@ class JsonWriter {
   int indent_;
   std::string out_;
 };
-
-// Words that YAML 1.1 readers take for booleans or null.
-bool is_yaml_word(std::string_view text) {
-  static constexpr std::string_view kWords[] = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"};
-  if (text.size() > 5) return false;
-  return std::find(std::begin(kWords), std::end(kWords), to_lower(text)) != std::end(kWords);
-}
-
-// 10.60.0.1, 10.60.0.0/16, 10Ti, 300s: begin with a digit, and no reader takes them for a number.
-bool is_plain_quantity(std::string_view text) {
-  const auto dots = std::count(text.begin(), text.end(), '.');
-  if (dots == 3) {
-    return text.back() != '.' &&
-           std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || c == '.' || c == '/'; });
-  }
-  std::size_t digits = 0;
-  while (digits < text.size() && is_digit(text[digits])) ++digits;
-  const std::string_view unit = text.substr(digits);
-  return !unit.empty() && unit.size() <= 3 && unit.front() != 'e' && unit.front() != 'E' &&
-         std::all_of(unit.begin(), unit.end(), is_letter);
-}
-
-bool is_plain_yaml(std::string_view text) {
-  if (text.empty() || text.size() > 200 || is_yaml_word(text)) return false;
-  const char first = text.front();
-  if (is_digit(first)) return is_plain_quantity(text);
-  if (!is_letter(first) && first != '/' && first != '_') return false;
-  if (text.back() == ' ' || text.back() == ':') return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (is_letter(c) || is_digit(c) || std::string_view("_./@+=-()*$%^~;<>|&?!").find(c) != std::string_view::npos)
-      continue;
-    if (c == ' ' && text[i + 1] != '#') continue;
-    if (c == ':' && text[i + 1] != ' ') continue;
-    return false;
-  }
-  return true;
-}
 
 // Literal blocks hold printable lines; anything else is quoted with escapes.
 bool fits_literal_block(std::string_view text) {
@@ -215,7 +160,7 @@ class YamlWriter {
     }
   }
   void write_entry(const Value::Entry& entry, int level) {
-    out_ += is_plain_yaml(entry.key) ? entry.key : json_quote(entry.key);
+    out_ += is_simple_yaml_text(entry.key) ? entry.key : json_quote(entry.key);
     out_ += ':';
     // A list hangs at the same level as its key, as most people write it.
     const bool list = entry.value.is_list() && !entry.value.items().empty();
@@ -255,7 +200,7 @@ class YamlWriter {
   void write_flow_scalar(const Value& value) {
     // Brackets and commas end a plain text in a flow list.
     if (value.is_text() &&
-        (!is_plain_yaml(value.text()) || value.text().find_first_of(":?&!|<>%*") != std::string::npos)) {
+        (!is_simple_yaml_text(value.text()) || value.text().find_first_of(":?&!|<>%*") != std::string::npos)) {
       out_ += json_quote(value.text());
     } else {
       write_scalar(value, 0);
@@ -268,7 +213,7 @@ class YamlWriter {
       out_ += "{}";
     } else if (!value.is_text()) {
       append_scalar_json(out_, value);
-    } else if (is_plain_yaml(value.text())) {
+    } else if (is_simple_yaml_text(value.text())) {
       out_ += value.text();
     } else if (fits_literal_block(value.text())) {
       write_literal(value.text(), level);

@@ -6,8 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/document.h"
-#include "base/text.h"
+#include "base/quoting.h"
 #include "base/utf8.h"
 #include "base/yaml_reader.h"
 
@@ -148,76 +147,6 @@ class StrictYamlReader final : public YamlReader {
   std::vector<const YamlEntry*> order_;
 };
 
-std::size_t skip_digits(std::string_view text, std::size_t i) {
-  while (i < text.size() && (is_digit(text[i]) || text[i] == '_')) ++i;
-  return i;
-}
-
-// A decimal number, with the "_" of YAML 1.1: 12, -1.5, .5, 1e3, 1_000.
-bool is_decimal(std::string_view text) {
-  std::size_t i = skip_digits(text, 0);
-  std::size_t digits = i;
-  if (i < text.size() && text[i] == '.') {
-    const std::size_t fraction = skip_digits(text, i + 1);
-    digits += fraction - i - 1;
-    i = fraction;
-  }
-  if (digits == 0) return false;
-  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
-    ++i;
-    if (i < text.size() && (text[i] == '+' || text[i] == '-')) ++i;
-    const std::size_t exponent = skip_digits(text, i);
-    if (exponent == i) return false;
-    i = exponent;
-  }
-  return i == text.size();
-}
-
-// 0x1F, 0o17, 0b1: and, not worth telling apart, anything else of that shape.
-bool is_radix_number(std::string_view text) {
-  if (text.size() < 3 || text[0] != '0') return false;
-  if (text[1] != 'x' && text[1] != 'o' && text[1] != 'b') return false;
-  return text.find_first_not_of("0123456789abcdefABCDEF_", 2) == std::string_view::npos;
-}
-
-// 2:1 and 12:30:45 are numbers to base 60 in YAML 1.1.
-bool is_base_sixty(std::string_view text) {
-  if (text.empty() || !is_digit(text[0]) || text.find(':') == std::string_view::npos) return false;
-  return text.find_first_not_of("0123456789_:.") == std::string_view::npos;
-}
-
-// 2026-01-31, with or without a time.
-bool is_date(std::string_view text) {
-  const std::size_t year = skip_digits(text, 0);
-  return year == 4 && text.size() >= 8 && text[4] == '-' && is_digit(text[5]) &&
-         text.find('-', 6) != std::string_view::npos;
-}
-
-bool is_number(std::string_view text) {
-  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
-  if (is_decimal(text) || is_radix_number(text) || is_base_sixty(text)) return true;
-  const std::string word = to_lower(text);
-  return word == ".inf" || word == ".nan";
-}
-
-// Words that some reader of YAML, 1.1 or 1.2, takes for something else than text.
-bool is_reserved_word(std::string_view text) {
-  if (text.size() > 5) return false;
-  static constexpr std::string_view kWords[] = {"~", "null", "true", "false", "yes", "no",
-                                                "y", "n",    "on",   "off",   "=",   "<<"};
-  const std::string word = to_lower(text);
-  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
-}
-
-bool is_all_printable(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const CodePoint point = decode_utf8(text, i);
-    if (!point.valid || !is_printable(point.value)) return false;
-    i += point.size;
-  }
-  return true;
-}
-
 }  // namespace
 
 const YamlNode* YamlNode::find(std::string_view key) const {
@@ -245,25 +174,7 @@ const char* describe_kind(const YamlNode& node) {
   }
   if (node.quoted) return "text";
   if (node.scalar == "true" || node.scalar == "false") return "a boolean";
-  return is_number(node.scalar) ? "a number" : "text";
-}
-
-bool is_plain_yaml_text(std::string_view text) {
-  if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
-  if (std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text.front()) != std::string_view::npos) return false;
-  // Commas and brackets would be fine in block style; quoting them lets the text stand in a flow list too.
-  if (text.find_first_of(",[]{}") != std::string_view::npos) return false;
-  for (const char* pair : {": ", " #", ":?"}) {  // the last is refused by libyaml in a flow list
-    if (text.find(pair) != std::string_view::npos) return false;
-  }
-  if (text.substr(0, 3) == "...") return false;
-  if (is_reserved_word(text) || is_number(text) || is_date(text)) return false;
-  return is_all_printable(text);
-}
-
-std::string yaml_quote(std::string_view text) {
-  // A JSON string, with json_quote's escapes, is a double-quoted YAML string.
-  return is_plain_yaml_text(text) ? std::string(text) : json_quote(text);
+  return is_yaml_number(node.scalar) ? "a number" : "text";
 }
 
 }  // namespace weft

@@ -54,9 +54,4 @@ struct YamlLimits {
 // "a mapping", "text", ...: how a message names what it found.
 [[nodiscard]] const char* describe_kind(const YamlNode& node);
 
-// Whether `text` can stand in YAML without quotes and be read back as the same text.
-[[nodiscard]] bool is_plain_yaml_text(std::string_view text);
-// `text`, quoted if it must be.
-[[nodiscard]] std::string yaml_quote(std::string_view text);
-
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/quoting.h"
 #include "base/random.h"
 
 namespace weft {

@@ -1,8 +1,8 @@
 // What `weft discover` writes about a host, and the reader of it. What has its usual value is left out of the file.
 #include <fmt/format.h>
 
-#include "base/document.h"
 #include "base/json.h"
+#include "base/quoting.h"
 #include "base/text.h"
 #include "config/live_facts.h"
 #include "config/live_text.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/document.h"
 #include "base/json.h"
+#include "base/quoting.h"
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "config/switch_config.h"

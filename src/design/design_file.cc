@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/yaml.h"
+#include "base/quoting.h"
 #include "model/server_ports.h"
 
 namespace weft::design {

@@ -16,6 +16,7 @@
 #include "base/diagnostic.h"
 #include "base/ip.h"
 #include "base/quantity.h"
+#include "base/quoting.h"
 #include "base/yaml.h"
 #include "model/sourced.h"
 

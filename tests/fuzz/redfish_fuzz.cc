@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/quoting.h"
 #include "base/utf8.h"
 #include "oob/redfish/json.h"
 #include "oob/redfish/oem_settings.h"
@@ -110,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(data, data + size);
   const std::string location = weft::oob::location_path(text);
   CHECK(location.empty() || weft::oob::is_trusted_path(location), "a location can be trusted");
-  const weft::Result<weft::Value> quoted = weft::oob::read_json_reply(weft::oob::json_quoted(text));
+  const weft::Result<weft::Value> quoted = weft::oob::read_json_reply(weft::json_quote_secret(text));
   CHECK(!quoted.ok() || quoted->text() == text, "what is quoted is read back");
   const weft::Result<weft::Value> value = weft::oob::read_json_reply(text);
   if (!value.ok()) {

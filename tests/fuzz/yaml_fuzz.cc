@@ -11,6 +11,7 @@
 #include "base/host_range.h"
 #include "base/ip.h"
 #include "base/quantity.h"
+#include "base/quoting.h"
 #include "base/yaml.h"
 
 namespace weft {

@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "base/file.h"
+#include "base/quoting.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 #include "bmcsim/fleet.h"
 #include "cli/framework/option_reader.h"
 #include "cli/oob/input.h"

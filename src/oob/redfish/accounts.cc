@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/quoting.h"
 #include "oob/redfish/bmc.h"
 #include "oob/redfish/json.h"
 
@@ -55,7 +56,7 @@ Status RedfishBmc::set_password(const std::string& user, const Secret& password)
   session_->keep_out_of_messages(password);
   const Result<Account> account = account_of(user);
   if (!account.ok()) return account.error();
-  const Secret quoted(json_quoted(password.reveal()));
+  const Secret quoted(json_quote_secret(password.reveal()));
   const Secret body(fmt::format(R"({{"Password":{}}})", quoted.reveal()));
   const Result<RedfishReply> reply = session_->patch(account->path, body.reveal(), account->etag);
   if (!reply.ok()) return reply.error();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/quoting.h"
 #include "oob/bmc/connector.h"
 #include "oob/console/program_console.h"
 #include "oob/redfish/json.h"
@@ -153,7 +154,7 @@ Status RedfishBmc::reset(ResetAction action) {
   const Result<std::string> type = spelled(action);
   if (!type.ok()) return type.error();
   const Result<RedfishReply> reply =
-      session_->post(thing_->reset_target, fmt::format(R"({{"ResetType":{}}})", json_quoted(*type)));
+      session_->post(thing_->reset_target, fmt::format(R"({{"ResetType":{}}})", json_quote(*type)));
   if (!reply.ok()) return reply.error();
   return finish(*reply);
 }

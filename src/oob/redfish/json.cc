@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
@@ -121,23 +120,6 @@ Result<Value> read_json_reply(std::string_view text) {
   }
   if (read) return builder.take();
   return Error{ErrorCode::invalid_input, builder.problem().empty() ? "not JSON" : builder.problem(), {}};
-}
-
-std::string json_quoted(std::string_view text) {
-  std::string out;
-  out.reserve(6 * text.size() + 2);  // never grows, so that no copy of a secret is left behind
-  out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out += '"';
 }
 
 const Value* member(const Value& value, std::initializer_list<std::string_view> keys) {

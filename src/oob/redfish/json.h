@@ -26,9 +26,6 @@ inline constexpr std::size_t kMaxTextBytes = 256;
 // is found.
 [[nodiscard]] Result<Value> read_json_reply(std::string_view text);
 
-// `text` as a JSON string, with its quotation marks: for what must not pass through a Value, such as passwords.
-[[nodiscard]] std::string json_quoted(std::string_view text);
-
 // The member at the end of a path of keys; null pointer when there is none.
 [[nodiscard]] const Value* member(const Value& value, std::initializer_list<std::string_view> keys);
 // The same for a path written with slashes: "Oem/Weft/Syslog/Servers".

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/quoting.h"
 #include "base/utf8.h"
 #include "oob/redfish/json.h"
 
@@ -106,8 +107,8 @@ Status RedfishSession::read_root() {
 }
 
 Result<HttpReply> RedfishSession::ask_for_session() {
-  const std::string user = json_quoted(login_.user);
-  const Secret password(json_quoted(login_.password.reveal()));
+  const std::string user = json_quote_secret(login_.user);
+  const Secret password(json_quote_secret(login_.password.reveal()));
   for (const bool with_context : {true, false}) {
     const Secret body(fmt::format(R"({{"UserName":{},"Password":{}{}}})", user, password.reveal(),
                                   with_context ? fmt::format(R"(,"Context":"{}")", kSessionContext) : ""));

@@ -7,6 +7,7 @@
 
 #include "base/host_range.h"
 #include "base/human_format.h"
+#include "base/quoting.h"
 
 namespace weft::sched {
 namespace {

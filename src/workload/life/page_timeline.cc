@@ -12,6 +12,7 @@
 
 #include "base/document.h"
 #include "base/human_format.h"
+#include "base/quoting.h"
 #include "netsim/views/result_cells.h"
 #include "workload/life/page_parts.h"
 #include "workload/life/perfetto_lanes.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/document.h"
+#include "base/quoting.h"
 #include "workload/life/perfetto_lanes.h"
 
 namespace weft::workload {
