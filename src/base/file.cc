@@ -10,47 +10,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
-#include <system_error>
 #include <utility>
+
+#include "base/file_descriptor.h"
 
 namespace weft {
 namespace {
 
 constexpr mode_t kMode = 0644;  // less the umask
 constexpr int kMaxNames = 100;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool ok() const { return fd_ >= 0; }
-  // Closing can be the moment a write fails (a full quota over NFS), so its outcome counts.
-  [[nodiscard]] bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
-
-int open_retrying(const std::string& path, int flags, mode_t mode = 0) {
-  int fd = -1;
-  do {
-    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);  // NOLINT(cppcoreguidelines-pro-type-vararg)
-  } while (fd < 0 && errno == EINTR);
-  return fd;
-}
-
-// Takes errno first, before anything can change it.
-Error system_error(int code, const char* what, const std::string& path) {
-  const bool denied = code == EACCES || code == EPERM || code == EROFS;
-  const ErrorCode kind = code == ENOENT ? ErrorCode::not_found : denied ? ErrorCode::refused : ErrorCode::unavailable;
-  return {kind, fmt::format("cannot {}: {}", what, std::generic_category().message(code)), path};
-}
 
 Error bad_path(const char* why, const std::string& path) { return {ErrorCode::invalid_input, why, path}; }
 
@@ -63,7 +31,7 @@ Result<std::string> read_all(int fd, const std::string& shown, std::size_t limit
   while (true) {
     const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(errno, "read", shown);
+    if (got < 0) return file_error(errno, "read", shown);
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
     if (used > limit) return bad_path(fmt::format("is larger than {} bytes", limit).c_str(), shown);
@@ -71,16 +39,6 @@ Result<std::string> read_all(int fd, const std::string& shown, std::size_t limit
   }
   text.resize(used);
   return text;
-}
-
-Status write_all(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_error(errno, "write", path);
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
 }
 
 // The file a write should replace: behind a symbolic link it is the link's target, so that the link stays.
@@ -101,19 +59,19 @@ std::string temporary_name(const std::string& directory) {
   return fmt::format("{}/.weft-{}-{}.tmp", directory, ::getpid(), counter.fetch_add(1));
 }
 
-Status fill_and_rename(Descriptor& file, const std::string& temporary, const std::string& target,
+Status fill_and_rename(FileDescriptor& file, const std::string& temporary, const std::string& target,
                        std::string_view content) {
-  Status status = write_all(file.get(), content, target);
-  if (!status.ok()) return status;
-  if (::fsync(file.get()) != 0) return system_error(errno, "sync", target);
-  if (!file.close()) return system_error(errno, "write", target);
-  if (::rename(temporary.c_str(), target.c_str()) != 0) return system_error(errno, "replace", target);
+  if (const Written written = write_all(file.get(), content); written.error != 0)
+    return file_error(written.error, "write", target);
+  if (::fsync(file.get()) != 0) return file_error(errno, "sync", target);
+  if (!file.close()) return file_error(errno, "write", target);
+  if (::rename(temporary.c_str(), target.c_str()) != 0) return file_error(errno, "replace", target);
   return {};
 }
 
 // Best effort: the rename has happened; syncing the directory makes it survive a power cut.
 void sync_directory(const std::string& directory) {
-  const Descriptor fd(open_retrying(directory, O_RDONLY | O_DIRECTORY));
+  const FileDescriptor fd = open_descriptor(directory, O_RDONLY | O_DIRECTORY);
   if (fd.ok()) ::fsync(fd.get());
 }
 
@@ -122,10 +80,10 @@ void sync_directory(const std::string& directory) {
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   if (path == "-") return read_all(STDIN_FILENO, "standard input", limit, 0);
   if (path.find('\0') != std::string::npos) return bad_path("is not a file name", "path");
-  const Descriptor file(open_retrying(path, O_RDONLY));
-  if (!file.ok()) return system_error(errno, "read", path);
+  const FileDescriptor file = open_descriptor(path, O_RDONLY);
+  if (!file.ok()) return file_error(errno, "read", path);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return system_error(errno, "read", path);
+  if (::fstat(file.get(), &info) != 0) return file_error(errno, "read", path);
   if (S_ISDIR(info.st_mode)) return bad_path("is a directory", path);
   const std::size_t size = info.st_size > 0 ? static_cast<std::size_t>(info.st_size) : 0;
   if (S_ISREG(info.st_mode) && size > limit) {
@@ -146,9 +104,9 @@ Status write_file(const std::string& path, std::string_view content) {
   const std::string directory = directory_of(target);
   for (int attempt = 0; attempt < kMaxNames; ++attempt) {
     const std::string temporary = temporary_name(directory);
-    Descriptor file(open_retrying(temporary, O_WRONLY | O_CREAT | O_EXCL, kMode));
+    FileDescriptor file = open_descriptor(temporary, O_WRONLY | O_CREAT | O_EXCL, kMode);
     if (!file.ok() && errno == EEXIST) continue;
-    if (!file.ok()) return system_error(errno, "write", path);
+    if (!file.ok()) return file_error(errno, "write", path);
     Status status = fill_and_rename(file, temporary, target, content);
     if (status.ok()) {
       sync_directory(directory);
@@ -157,7 +115,7 @@ Status write_file(const std::string& path, std::string_view content) {
     }
     return status;
   }
-  return system_error(EEXIST, "write", path);
+  return file_error(EEXIST, "write", path);
 }
 
 }  // namespace weft

@@ -11,13 +11,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file_descriptor.h"
+
 namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
 
-Error system_error(const std::string& where, std::string_view action) {
-  const int number = errno;
+Error system_error(const std::string& where, std::string_view action, int number = errno) {
   return Error{ErrorCode::unavailable, fmt::format("cannot {}: {}", action, std::generic_category().message(number)),
                where};
 }
@@ -83,29 +84,22 @@ Status FolderWriter::add(std::string_view relative, std::string_view content, un
       return Error{ErrorCode::unavailable, "cannot make a folder: " + failed.message(), std::string(relative)};
   }
   const std::string path = aside_ + "/" + std::string(relative);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (file < 0) return system_error(std::string(relative), errno == EEXIST ? "write it twice" : "write it");
+  FileDescriptor file = open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL, mode);
+  if (!file.ok()) return system_error(std::string(relative), errno == EEXIST ? "write it twice" : "write it");
   Status status;
-  while (!content.empty() && status.ok()) {
-    const ssize_t written = ::write(file, content.data(), content.size());
-    if (written >= 0) {
-      content.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      status = system_error(std::string(relative), "write it");
-    }
-  }
+  if (const Written written = write_all(file.get(), content); written.error != 0)
+    status = system_error(std::string(relative), "write it", written.error);
   // The mode above is subject to the caller's mask; a script must be executable whatever that is.
-  if (status.ok() && ::fchmod(file, mode) != 0) status = system_error(std::string(relative), "set its mode");
-  if (::close(file) != 0 && status.ok()) status = system_error(std::string(relative), "write it");
+  if (status.ok() && ::fchmod(file.get(), mode) != 0) status = system_error(std::string(relative), "set its mode");
+  if (!file.close() && status.ok()) status = system_error(std::string(relative), "write it");
   return status;
 }
 
 Status FolderWriter::commit() {
-  const int folder = ::open(aside_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return system_error(path_, "open what was written");
-  const bool synced = ::syncfs(folder) == 0;
-  ::close(folder);
-  if (!synced) return system_error(path_, "write it to stable storage");
+  FileDescriptor folder = open_descriptor(aside_, O_RDONLY | O_DIRECTORY);
+  if (!folder.ok()) return system_error(path_, "open what was written");
+  if (::syncfs(folder.get()) != 0) return system_error(path_, "write it to stable storage");
+  folder.close();
   const bool replaces = fs::exists(fs::symlink_status(path_));
   if (!replaces) {
     if (::rename(aside_.c_str(), path_.c_str()) != 0) return system_error(path_, "move it into place");

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/file_descriptor.h"
+
 extern char** environ;
 
 namespace weft {
@@ -25,25 +27,21 @@ constexpr int kPollMs = 50;                // how long a stop may go unnoticed
 
 class Pipe {
  public:
-  Pipe() = default;
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    close_read();
-    close_write();
+  [[nodiscard]] bool open() {
+    std::array<int, 2> ends{-1, -1};
+    const bool opened = ::pipe2(ends.data(), O_CLOEXEC) == 0;
+    read_ = FileDescriptor(ends[0]);
+    write_ = FileDescriptor(ends[1]);
+    return opened;
   }
-  [[nodiscard]] bool open() { return ::pipe2(ends_.data(), O_CLOEXEC) == 0; }
-  [[nodiscard]] int read_end() const { return ends_[0]; }
-  [[nodiscard]] int write_end() const { return ends_[1]; }
-  void close_read() { close_end(ends_[0]); }
-  void close_write() { close_end(ends_[1]); }
+  [[nodiscard]] int read_end() const { return read_.get(); }
+  [[nodiscard]] int write_end() const { return write_.get(); }
+  void close_read() { read_.close(); }
+  void close_write() { write_.close(); }
 
  private:
-  static void close_end(int& end) {
-    if (end >= 0) ::close(end);
-    end = -1;
-  }
-  std::array<int, 2> ends_{-1, -1};
+  FileDescriptor read_;
+  FileDescriptor write_;
 };
 
 std::int64_t now_ms() {

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/file_descriptor.h"
 
 namespace weft::bmcsim {
 namespace {
@@ -80,12 +81,9 @@ bool set_serial(X509* certificate) {
 }
 
 Status write_key(const std::string& path, const std::string& text) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): open
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int problem = errno;
-  if (file >= 0) ::close(file);
-  if (written) return {};
+  const FileDescriptor file = open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  const int problem = file.ok() ? write_all(file.get(), text).error : errno;
+  if (problem == 0) return {};
   return Error{ErrorCode::unavailable,
                fmt::format("cannot write the key: {}", std::generic_category().message(problem)), path};
 }

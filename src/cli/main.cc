@@ -12,24 +12,14 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "cli/framework/run.h"
 
 namespace {
 
-// 0 or an errno.
-int write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
 // A reader that has had enough is no error; everything else is.
 weft::Status write_out(std::string_view text) {
-  const int problem = write_all(STDOUT_FILENO, text);
+  const int problem = weft::write_all(STDOUT_FILENO, text).error;
   if (problem == 0 || problem == EPIPE) return {};
   return weft::Error{weft::ErrorCode::unavailable, "cannot write: " + std::generic_category().message(problem),
                      "standard output"};
@@ -66,7 +56,7 @@ int main(int argc, char** argv) {
   if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return EXIT_FAILURE;  // write() then says EPIPE
   weft::cli::Io io;
   io.write_out = write_out;
-  io.write_err = [](std::string_view text) { write_all(STDERR_FILENO, text); };
+  io.write_err = [](std::string_view text) { (void)weft::write_all(STDERR_FILENO, text); };
   io.environment = environment;
   io.today = today;
   io.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;

@@ -8,13 +8,13 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
 
+#include "base/file_descriptor.h"
 #include "base/text.h"
 #include "config/live_text.h"
 
@@ -91,23 +91,18 @@ void add_counter(config::HostInterface& interface, std::string_view name, std::u
 class EthtoolSocket {
  public:
   EthtoolSocket() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
-  EthtoolSocket(const EthtoolSocket&) = delete;
-  EthtoolSocket& operator=(const EthtoolSocket&) = delete;
-  ~EthtoolSocket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] bool ok() const { return fd_ >= 0; }
+  [[nodiscard]] bool ok() const { return fd_.ok(); }
 
   [[nodiscard]] bool ask(const std::string& interface, void* command) const {
     ifreq request{};
     if (interface.size() >= sizeof request.ifr_name) return false;
     std::memcpy(request.ifr_name, interface.c_str(), interface.size());
     request.ifr_data = static_cast<char*>(command);
-    return ::ioctl(fd_, SIOCETHTOOL, &request) == 0;
+    return ::ioctl(fd_.get(), SIOCETHTOOL, &request) == 0;
   }
 
  private:
-  int fd_;
+  FileDescriptor fd_;
 };
 
 std::uint32_t statistics_of(const EthtoolSocket& socket, const std::string& interface) {

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/file_descriptor.h"
+
 namespace weft::hostprobe {
 namespace {
 
@@ -27,18 +29,17 @@ std::string ProbeFiles::full(const std::string& path) const {
 
 std::optional<std::string> ProbeFiles::text(const std::string& path) const {
   // Not blocking, so that a pipe in a hostile copy cannot hold us; files of /sys have no useful size to ask for.
-  const int fd = ::open(full(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return std::nullopt;
+  const FileDescriptor file = open_descriptor(full(path), O_RDONLY | O_NONBLOCK);
+  if (!file.ok()) return std::nullopt;
   std::string content;
   std::array<char, 4096> block{};
   bool good = true;
   while (content.size() < kMaxText) {
-    const ssize_t count = ::read(fd, block.data(), block.size());
+    const ssize_t count = ::read(file.get(), block.data(), block.size());
     if (count < 0) good = false;
     if (count <= 0) break;
     content.append(block.data(), static_cast<std::size_t>(count));
   }
-  ::close(fd);
   if (!good) return std::nullopt;
   while (!content.empty() && std::string_view(" \t\r\n").find(content.back()) != std::string_view::npos) {
     content.pop_back();

@@ -58,7 +58,7 @@ std::vector<Cell> row_of(const oob::JournalEntry& entry) {
 }
 
 Exit show(Context& context, const std::string& path, std::int64_t tail) {
-  const Result<oob::Descriptor> file = oob::open_file(path, O_RDONLY);
+  const Result<FileDescriptor> file = oob::open_file(path, O_RDONLY);
   if (!file.ok()) return context.failed(file.error());
   const Result<std::uint64_t> size = oob::settled_size(file.value(), path);
   if (!size.ok()) return context.failed(size.error());

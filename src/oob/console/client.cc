@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "oob/console/hub_socket.h"
 
 namespace weft::oob {
@@ -19,18 +20,6 @@ constexpr Duration kHolderWait = milliseconds(5'000);      // for the holder's s
 constexpr Duration kTakeOverLimit = milliseconds(60'000);  // for a BMC to let go of the session of a holder that died
 constexpr Duration kPause = milliseconds(100);
 constexpr std::string_view kHelp = "~. leave   ~t take over the write lock   ~~ a ~   ~? this";
-
-class Connection {
- public:
-  explicit Connection(int descriptor) : descriptor_(descriptor) {}
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ~Connection() { ::close(descriptor_); }
-  [[nodiscard]] int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 // The hub in a thread of its own, as long as we stay.
 class Holder {
@@ -97,7 +86,7 @@ class Client {
                    fmt::format("{}, who only logs it: read {}/{}.log",
                                holder != nullptr ? socket.error().message : taken.message, options_.folder, device_),
                    device_};
-    const Connection connection(*socket);
+    const FileDescriptor connection(*socket);
     attend(connection.get());
     return {};
   }

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/file_descriptor.h"
+
 namespace weft::oob {
 namespace {
 
@@ -25,25 +27,18 @@ Error failure(const char* what, int number, const std::string& path) {
 // A socket's path may have 107 bytes only (unix(7)); through the folder's descriptor any folder will do.
 class FolderPath {
  public:
-  explicit FolderPath(const std::string& folder)
-      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
-      : descriptor_(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
-  FolderPath(const FolderPath&) = delete;
-  FolderPath& operator=(const FolderPath&) = delete;
-  ~FolderPath() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  explicit FolderPath(const std::string& folder) : descriptor_(open_descriptor(folder, O_PATH | O_DIRECTORY)) {}
   // False when even so the name is too long.
   bool fill(sockaddr_un& address, const std::string& name) const {
-    const std::string path = fmt::format("/proc/self/fd/{}/{}.sock", descriptor_, name);
+    const std::string path = fmt::format("/proc/self/fd/{}/{}.sock", descriptor_.get(), name);
     address.sun_family = AF_UNIX;
-    if (descriptor_ < 0 || path.size() >= sizeof(address.sun_path)) return false;
+    if (!descriptor_.ok() || path.size() >= sizeof(address.sun_path)) return false;
     std::memcpy(&address.sun_path[0], path.c_str(), path.size() + 1);
     return true;
   }
 
  private:
-  int descriptor_;
+  FileDescriptor descriptor_;
 };
 
 const sockaddr* as_address(const sockaddr_un& address) {
@@ -78,15 +73,14 @@ Result<int> listen_at(const std::string& folder, const std::string& name) {
   sockaddr_un address{};
   if (!place.fill(address, name)) return failure("listen", ENAMETOOLONG, shown);
   (void)::unlink(shown.c_str());
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener < 0) return failure("listen", errno, shown);
+  FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener.ok()) return failure("listen", errno, shown);
   // The mode is the socket's own from its making; connecting needs the right to write to it.
-  const bool bound = ::fchmod(listener, 0600) == 0 && ::bind(listener, as_address(address), sizeof(address)) == 0 &&
-                     ::chmod(shown.c_str(), 0600) == 0 && ::listen(listener, 16) == 0;
-  if (bound) return listener;
-  const int problem = errno;
-  ::close(listener);
-  return failure("listen", problem, shown);
+  const bool bound = ::fchmod(listener.get(), 0600) == 0 &&
+                     ::bind(listener.get(), as_address(address), sizeof(address)) == 0 &&
+                     ::chmod(shown.c_str(), 0600) == 0 && ::listen(listener.get(), 16) == 0;
+  if (bound) return listener.release();
+  return failure("listen", errno, shown);
 }
 
 Result<int> connect_to(const std::string& folder, const std::string& name) {
@@ -94,15 +88,13 @@ Result<int> connect_to(const std::string& folder, const std::string& name) {
   const FolderPath place(folder);
   sockaddr_un address{};
   if (!place.fill(address, name)) return failure("reach", ENOENT, shown);
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return failure("reach", errno, shown);
-  if (::connect(socket, as_address(address), sizeof(address)) == 0) {
-    ::fcntl(socket, F_SETFL, O_NONBLOCK);  // NOLINT(cppcoreguidelines-pro-type-vararg)
-    return socket;
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.ok()) return failure("reach", errno, shown);
+  if (::connect(socket.get(), as_address(address), sizeof(address)) == 0) {
+    ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+    return socket.release();
   }
-  const int problem = errno;
-  ::close(socket);
-  return failure("reach", problem, shown);
+  return failure("reach", errno, shown);
 }
 
 bool is_peer_trusted(int descriptor) {

@@ -53,7 +53,7 @@ Result<std::unique_ptr<ConsoleLog>> ConsoleLog::open(const std::string& folder, 
     return Error{ErrorCode::invalid_input, "cannot be the name of a file", in_backticks(device)};
   if (Status made = make_private_folder(folder); !made.ok()) return made.error();
   std::unique_ptr<ConsoleLog> log(new ConsoleLog(folder, device, std::move(who), clock, options));
-  Result<Descriptor> lock =
+  Result<FileDescriptor> lock =
       lock_file(folder + "/" + device + ".lock", fmt::format("{} (process {})", log->who_, ::getpid()));
   if (!lock.ok()) {
     Error error = lock.error();
@@ -75,7 +75,7 @@ ConsoleLog::~ConsoleLog() {
 }
 
 Status ConsoleLog::open_log() {
-  Result<Descriptor> file = open_file(path_, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  Result<FileDescriptor> file = open_file(path_, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
   if (!file.ok()) return file.error();
   const Result<struct stat> info = stat_of(*file, path_);
   if (!info.ok()) return info.error();
@@ -86,7 +86,7 @@ Status ConsoleLog::open_log() {
   char last = '\n';
   // A line that a crash cut short is closed, never gone over.
   if (size_ > 0 && ::pread(file_.get(), &last, 1, info->st_size - 1) == 1 && last != '\n')
-    size_ += write_bytes(file_, "\n").bytes;
+    size_ += write_all(file_.get(), "\n").bytes;
   return {};
 }
 
@@ -106,7 +106,7 @@ void ConsoleLog::write_line(const std::string& line) {
     if (Status rotated = rotate(); !rotated.ok()) problem_ = rotated;
   }
   if (!file_.ok()) return;
-  const Written written = write_bytes(file_, line + "\n");
+  const Written written = write_all(file_.get(), line + "\n");
   size_ += written.bytes;
   if (written.error != 0) problem_ = file_error(written.error, "write", path_);
 }

@@ -59,8 +59,8 @@ class ConsoleLog {
   std::string who_;
   Clock& clock_;
   ConsoleLogOptions options_;
-  Descriptor lock_;
-  Descriptor file_;
+  FileDescriptor lock_;
+  FileDescriptor file_;
   std::size_t size_ = 0;
   std::uint64_t bytes_ = 0;
   std::deque<std::string> recent_;

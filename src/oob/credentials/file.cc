@@ -66,7 +66,7 @@ class FileCredentials final : public CredentialStore {
 
   [[nodiscard]] Status begin() {
     // In a folder that cannot be written there is no lock, and no writer either.
-    Result<Descriptor> opened = open_file(lock_path(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+    Result<FileDescriptor> opened = open_file(lock_path(), O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (!opened.ok()) return load();
     lock_ = std::move(opened).value();
     Status status = lock(lock_, LockKind::exclusive, lock_path(), kLockLimit);
@@ -100,12 +100,12 @@ class FileCredentials final : public CredentialStore {
   [[nodiscard]] std::string name() const override { return "file:" + shown_; }
 
   [[nodiscard]] Result<std::shared_ptr<void>> hold() override {
-    Result<Descriptor> file = open_file(path_ + ".hold", O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+    Result<FileDescriptor> file = open_file(path_ + ".hold", O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (!file.ok()) return file.error();
     Status held = lock(file.value(), LockKind::exclusive, path_ + ".hold", Duration(0));
     if (!held.ok())
       return Error{ErrorCode::conflict, "another weft is changing passwords of this store: wait for it to end", shown_};
-    return std::shared_ptr<void>(std::make_shared<Descriptor>(std::move(file).value()));
+    return std::shared_ptr<void>(std::make_shared<FileDescriptor>(std::move(file).value()));
   }
 
  private:
@@ -114,7 +114,7 @@ class FileCredentials final : public CredentialStore {
   [[nodiscard]] std::string log_path() const { return path_ + ".new"; }
 
   [[nodiscard]] Status load() {
-    const Result<Descriptor> file = open_file(path_, O_RDONLY);
+    const Result<FileDescriptor> file = open_file(path_, O_RDONLY);
     if (!file.ok()) return file.error();
     const Result<struct stat> info = stat_of(file.value(), shown_);
     if (!info.ok()) return info.error();
@@ -137,7 +137,7 @@ class FileCredentials final : public CredentialStore {
   }
 
   [[nodiscard]] Status load_log() {
-    Result<Descriptor> file = open_file(log_path(), (writable_ ? O_RDWR | O_APPEND : O_RDONLY) | O_NOFOLLOW);
+    Result<FileDescriptor> file = open_file(log_path(), (writable_ ? O_RDWR | O_APPEND : O_RDONLY) | O_NOFOLLOW);
     if (!file.ok() && file.error().code == ErrorCode::not_found) return {};
     if (!file.ok()) return file.error();
     const Result<struct stat> info = stat_of(file.value(), log_path());
@@ -200,14 +200,14 @@ class FileCredentials final : public CredentialStore {
 
   [[nodiscard]] Status begin_log() {
     if (log_.ok()) return {};
-    Result<Descriptor> file = open_file(log_path(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    Result<FileDescriptor> file = open_file(log_path(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (!file.ok()) return file.error();
     log_ = std::move(file).value();
     Status status = lock(log_, LockKind::shared, log_path(), kLockLimit);
     log_id_ = new_operation_id();
     const std::string opening = log_opening(log_id_);
     if (status.ok()) {
-      const Written written = write_bytes(log_, opening);
+      const Written written = write_all(log_.get(), opening);
       if (written.error != 0) status = file_error(written.error, "write", log_path());
     }
     if (status.ok()) status = sync_file(log_, log_path());
@@ -253,7 +253,7 @@ class FileCredentials final : public CredentialStore {
     for (const Put* item : batch) {
       if (item->status.ok()) lines += log_line(log_id_, *item->device, *item->credential);
     }
-    const Written written = write_bytes(log_, lines);
+    const Written written = write_all(log_.get(), lines);
     if (written.error != 0) {
       // None of these was acknowledged. If the cut fails too, the next reader drops what is not whole.
       (void)!::ftruncate(log_.get(), static_cast<off_t>(log_size_));
@@ -297,12 +297,12 @@ class FileCredentials final : public CredentialStore {
 
   std::string shown_;  // as it was named
   std::string path_;   // behind links
-  Descriptor lock_;
+  FileDescriptor lock_;
   bool writable_ = false;
   bool wrote_ = false;
   bool broken_ = false;
   struct stat seen_ {};
-  Descriptor log_;
+  FileDescriptor log_;
   std::string log_id_;
   std::uint64_t log_size_ = 0;       // bytes of it that are known
   mutable std::shared_mutex mutex_;  // of the book: find() and put() come from many threads

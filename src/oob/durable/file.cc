@@ -19,35 +19,15 @@ constexpr unsigned kOwnerFolder = 0700;
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this == &other) return *this;
-  close();
-  fd_ = std::exchange(other.fd_, -1);
-  return *this;
-}
-
-void Descriptor::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
-Error file_error(int code, std::string_view what, const std::string& path) {
-  const bool denied = code == EACCES || code == EPERM || code == EROFS;
-  const ErrorCode kind = code == ENOENT ? ErrorCode::not_found : denied ? ErrorCode::refused : ErrorCode::unavailable;
-  return {kind, fmt::format("cannot {}: {}", what, std::generic_category().message(code)), path};
-}
-
-Result<Descriptor> open_file(const std::string& path, int flags, unsigned mode) {
+Result<FileDescriptor> open_file(const std::string& path, int flags, unsigned mode) {
   if (path.empty() || path.find('\0') != std::string::npos)
     return Error{ErrorCode::invalid_input, "is not a file name", "path"};
-  for (;;) {
-    const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);  // NOLINT(cppcoreguidelines-pro-type-vararg)
-    if (fd >= 0) return Descriptor(fd);
-    if (errno != EINTR) return file_error(errno, "open", path);
-  }
+  FileDescriptor file = open_descriptor(path, flags, mode);
+  if (!file.ok()) return file_error(errno, "open", path);
+  return file;
 }
 
-Result<struct stat> stat_of(const Descriptor& file, const std::string& path) {
+Result<struct stat> stat_of(const FileDescriptor& file, const std::string& path) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return file_error(errno, "look at", path);
   return info;
@@ -58,7 +38,7 @@ bool is_same_file(const struct stat& open, const std::string& path) {
   return ::stat(path.c_str(), &named) == 0 && named.st_dev == open.st_dev && named.st_ino == open.st_ino;
 }
 
-Status lock(const Descriptor& file, LockKind kind, const std::string& path, Duration limit) {
+Status lock(const FileDescriptor& file, LockKind kind, const std::string& path, Duration limit) {
   const int operation = kind == LockKind::exclusive ? LOCK_EX : LOCK_SH;
   const auto start = std::chrono::steady_clock::now();
   // flock() cannot be given a time, so it is asked again and again: often at first, since holders are quick.
@@ -74,25 +54,12 @@ Status lock(const Descriptor& file, LockKind kind, const std::string& path, Dura
   }
 }
 
-void unlock(const Descriptor& file) {
+void unlock(const FileDescriptor& file) {
   if (file.ok()) (void)::flock(file.get(), LOCK_UN);
 }
 
-Written write_bytes(const Descriptor& file, std::string_view bytes) {
-  Written done;
-  while (done.bytes < bytes.size()) {
-    const ssize_t got = ::write(file.get(), bytes.data() + done.bytes, bytes.size() - done.bytes);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      done.error = got < 0 ? errno : EIO;
-      break;
-    }
-    done.bytes += static_cast<std::size_t>(got);
-  }
-  return done;
-}
-
-Result<std::string> read_at(const Descriptor& file, std::uint64_t offset, std::size_t size, const std::string& path) {
+Result<std::string> read_at(const FileDescriptor& file, std::uint64_t offset, std::size_t size,
+                            const std::string& path) {
   std::string bytes(size, '\0');
   std::size_t used = 0;
   while (used < size) {
@@ -106,7 +73,7 @@ Result<std::string> read_at(const Descriptor& file, std::uint64_t offset, std::s
   return bytes;
 }
 
-Status sync_file(const Descriptor& file, const std::string& path) {
+Status sync_file(const FileDescriptor& file, const std::string& path) {
   while (::fdatasync(file.get()) != 0) {
     if (errno != EINTR) return file_error(errno, "sync", path);
   }
@@ -121,7 +88,7 @@ std::string folder_of(const std::string& path) {
 
 Status sync_folder_of(const std::string& path) {
   const std::string folder = folder_of(path);
-  const Result<Descriptor> opened = open_file(folder, O_RDONLY | O_DIRECTORY);
+  const Result<FileDescriptor> opened = open_file(folder, O_RDONLY | O_DIRECTORY);
   if (!opened.ok()) return opened.error();
   // Some file systems cannot sync a folder and say EINVAL: there is nothing more to do then.
   if (::fsync(opened->get()) != 0 && errno != EINVAL) return file_error(errno, "sync", folder);
@@ -148,9 +115,9 @@ Status replace_file(const std::string& path, std::string_view content) {
   (void)::unlink(aside.c_str());
   Status status;
   {
-    const Result<Descriptor> file = open_file(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kOwnerOnly);
+    const Result<FileDescriptor> file = open_file(aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kOwnerOnly);
     if (!file.ok()) return file.error();
-    const Written written = write_bytes(file.value(), content);
+    const Written written = write_all(file->get(), content);
     if (written.error != 0) {
       status = file_error(written.error, "write", path);
     } else {

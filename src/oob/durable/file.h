@@ -1,6 +1,6 @@
-// Files that must hold what they were given when the power goes: descriptors that close themselves, locks between
-// processes that do not wait for ever, whole writes, and syncs of files and folders. For the journal and the
-// credentials; base/file.h is for files that may simply be written again.
+// Files that must hold what they were given when the power goes: locks between processes that do not wait for ever, and
+// syncs of files and folders. For the journal and the credentials; base/file.h is for files that may simply be written
+// again.
 #pragma once
 
 #include <sys/stat.h>
@@ -8,68 +8,42 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
+#include "base/file_descriptor.h"
 #include "base/quantity.h"
 #include "base/result.h"
 
 namespace weft::oob {
 
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool ok() const { return fd_ >= 0; }
-  void close();
-
- private:
-  int fd_ = -1;
-};
-
-// `code` is errno, `what` a verb: "cannot read: Permission denied".
-[[nodiscard]] Error file_error(int code, std::string_view what, const std::string& path);
-
 // `flags` and `mode` as of open(2); never inherited by children.
-[[nodiscard]] Result<Descriptor> open_file(const std::string& path, int flags, unsigned mode = 0);
-[[nodiscard]] Result<struct stat> stat_of(const Descriptor& file, const std::string& path);
+[[nodiscard]] Result<FileDescriptor> open_file(const std::string& path, int flags, unsigned mode = 0);
+[[nodiscard]] Result<struct stat> stat_of(const FileDescriptor& file, const std::string& path);
 // Whether the path still leads to the open file.
 [[nodiscard]] bool is_same_file(const struct stat& open, const std::string& path);
 
 enum class LockKind : std::uint8_t { shared, exclusive };
 // flock(2), given back on unlock(), close, or the death of the process. Waits no longer than `limit`, then `conflict`.
-[[nodiscard]] Status lock(const Descriptor& file, LockKind kind, const std::string& path, Duration limit);
-void unlock(const Descriptor& file);
+[[nodiscard]] Status lock(const FileDescriptor& file, LockKind kind, const std::string& path, Duration limit);
+void unlock(const FileDescriptor& file);
 inline constexpr Duration kLockLimit =
     milliseconds(30'000);  // a holder that is stopped must not stop everyone for good
 
 // Unlocks when it goes.
 class HeldLock {
  public:
-  explicit HeldLock(const Descriptor& file) : file_(file) {}
+  explicit HeldLock(const FileDescriptor& file) : file_(file) {}
   HeldLock(const HeldLock&) = delete;
   HeldLock& operator=(const HeldLock&) = delete;
   ~HeldLock() { unlock(file_); }
 
  private:
-  const Descriptor& file_;
+  const FileDescriptor& file_;
 };
 
-struct Written {
-  std::size_t bytes = 0;
-  int error = 0;  // errno of what stopped it, 0 when all was written
-};
-[[nodiscard]] Written write_bytes(const Descriptor& file, std::string_view bytes);
 // The bytes [offset, offset + size) or fewer at the file's end.
-[[nodiscard]] Result<std::string> read_at(const Descriptor& file, std::uint64_t offset, std::size_t size,
+[[nodiscard]] Result<std::string> read_at(const FileDescriptor& file, std::uint64_t offset, std::size_t size,
                                           const std::string& path);
-[[nodiscard]] Status sync_file(const Descriptor& file, const std::string& path);
+[[nodiscard]] Status sync_file(const FileDescriptor& file, const std::string& path);
 [[nodiscard]] std::string folder_of(const std::string& path);
 // A name made or removed in it survives a power cut.
 [[nodiscard]] Status sync_folder_of(const std::string& path);

@@ -25,7 +25,7 @@ Status make_private_folder(const std::string& path) {
 }
 
 Result<LineFile> LineFile::open(const std::string& path) {
-  Result<Descriptor> file = open_file(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  Result<FileDescriptor> file = open_file(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
   if (!file.ok()) return file.error();
   if (Status locked = lock(*file, LockKind::exclusive, path, kLockLimit); !locked.ok()) return locked.error();
   return LineFile(path, std::move(file).value());
@@ -37,13 +37,13 @@ Status LineFile::append(std::string_view line) {
   char last = '\n';
   if (info->st_size > 0 && ::pread(file_.get(), &last, 1, info->st_size - 1) != 1)
     return file_error(errno, "read", path_);
-  const Written written = write_bytes(file_, (last == '\n' ? "" : "\n") + std::string(line) + "\n");
+  const Written written = write_all(file_.get(), (last == '\n' ? "" : "\n") + std::string(line) + "\n");
   if (written.error != 0) return file_error(written.error, "write", path_);
   return sync_file(file_, path_);
 }
 
-Result<Descriptor> lock_file(const std::string& path, std::string_view note) {
-  Result<Descriptor> file = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+Result<FileDescriptor> lock_file(const std::string& path, std::string_view note) {
+  Result<FileDescriptor> file = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!file.ok()) return file;
   if (const Status locked = lock(*file, LockKind::exclusive, path, Duration(0)); !locked.ok()) {
     if (locked.error().code != ErrorCode::conflict) return locked.error();
@@ -53,7 +53,7 @@ Result<Descriptor> lock_file(const std::string& path, std::string_view note) {
                  path};
   }
   // Only for people who find it locked; what is written has no weight.
-  if (::ftruncate(file->get(), 0) == 0) (void)write_bytes(*file, note);
+  if (::ftruncate(file->get(), 0) == 0) (void)write_all(file->get(), note);
   return file;
 }
 

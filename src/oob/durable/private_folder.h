@@ -21,12 +21,12 @@ class LineFile {
   [[nodiscard]] Status append(std::string_view line);
 
  private:
-  LineFile(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  LineFile(std::string path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   std::string path_;
-  Descriptor file_;
+  FileDescriptor file_;
 };
 
 // A lock file, held until it is closed. conflict, with the holder's note, when someone else holds it.
-[[nodiscard]] Result<Descriptor> lock_file(const std::string& path, std::string_view note);
+[[nodiscard]] Result<FileDescriptor> lock_file(const std::string& path, std::string_view note);
 
 }  // namespace weft::oob

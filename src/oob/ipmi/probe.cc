@@ -4,7 +4,6 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,8 @@
 #include <cstring>
 #include <memory>
 #include <system_error>
+
+#include "base/file_descriptor.h"
 
 namespace weft::oob {
 namespace {
@@ -28,20 +29,6 @@ constexpr std::uint8_t kCommand = 0x38;
 constexpr std::size_t kFunctionAt = 15;
 constexpr std::size_t kCommandAt = 19;
 constexpr std::int64_t kAgain = 500;  // milliseconds until the question is repeated: datagrams get lost
-
-class Socket {
- public:
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  ~Socket() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  [[nodiscard]] int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 bool is_answer(const std::uint8_t* bytes, std::size_t size) {
   return size > kCommandAt && bytes[0] == kQuestion[0] && bytes[3] == kQuestion[3] &&
@@ -101,8 +88,8 @@ Status probe_ipmi(const Endpoint& endpoint) {
                  endpoint.device};
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-  const Socket socket(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0) return unreachable(endpoint, errno);
+  const FileDescriptor socket(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.ok()) return unreachable(endpoint, errno);
   if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0) return unreachable(endpoint, errno);
   return ask(socket.get(), endpoint);
 }

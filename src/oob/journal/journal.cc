@@ -32,7 +32,7 @@ struct Pending {
 class FileJournal final : public Journal {
  public:
   FileJournal(std::string path, std::string who, Clock& clock, std::function<void(const JournalEntry&)> on_append,
-              Descriptor file)
+              FileDescriptor file)
       : path_(std::move(path)),
         who_(std::move(who)),
         clock_(clock),
@@ -69,7 +69,7 @@ class FileJournal final : public Journal {
   }
 
   [[nodiscard]] Result<std::vector<JournalEntry>> read() const override {
-    const Result<Descriptor> file = open_file(path_, O_RDONLY);
+    const Result<FileDescriptor> file = open_file(path_, O_RDONLY);
     if (!file.ok()) return file.error();
     const Result<std::uint64_t> size = settled_size(file.value(), path_);
     if (!size.ok()) return size.error();
@@ -148,7 +148,7 @@ class FileJournal final : public Journal {
     if (!status.ok()) return status;
     std::vector<std::size_t> ends;
     const std::string lines = make_lines(batch, ends);
-    const Written written = write_bytes(file_, lines);
+    const Written written = write_all(file_.get(), lines);
     Status synced = sync_file(file_, path_);
     if (!synced.ok()) {
       // After a failed sync the kernel may forget what it could not write: no later sync proves anything.
@@ -167,7 +167,7 @@ class FileJournal final : public Journal {
     for (int round = 0; round < 3; ++round) {
       Status caught = catch_up(repair);
       if (!caught.ok() || repair.empty()) return caught;
-      const Written written = write_bytes(file_, repair);
+      const Written written = write_all(file_.get(), repair);
       if (written.error != 0) return file_error(written.error, "write", path_);
     }
     return damaged("its end cannot be closed");
@@ -210,7 +210,7 @@ class FileJournal final : public Journal {
   std::string who_;
   Clock& clock_;
   std::function<void(const JournalEntry&)> on_append_;
-  Descriptor file_;
+  FileDescriptor file_;
   mutable std::mutex head_mutex_;  // the place is changed by whoever leads a commit, and read by head()
   ChainPlace place_;
   bool broken_ = false;
@@ -223,7 +223,7 @@ Result<std::unique_ptr<Journal>> open_journal(const std::string& path, std::stri
                                               std::function<void(const JournalEntry&)> on_append) {
   Status folders = make_folders_above(path);
   if (!folders.ok()) return folders.error();
-  Result<Descriptor> file = open_file(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
+  Result<FileDescriptor> file = open_file(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0600);
   if (!file.ok()) return file.error();
   auto journal =
       std::make_unique<FileJournal>(path, std::move(who), clock, std::move(on_append), std::move(file).value());

@@ -150,7 +150,7 @@ void JournalScan::take_entry(JournalLine&& read, std::uint64_t end) {
   if (on_entry) on_entry(std::move(read));
 }
 
-Result<ChainPlace> find_chain_end(const Descriptor& file, std::uint64_t size, const std::string& path) {
+Result<ChainPlace> find_chain_end(const FileDescriptor& file, std::uint64_t size, const std::string& path) {
   for (std::size_t window = kWindow;; window = std::min(window * 4, kMaxWindow)) {
     const std::uint64_t from = size > window ? size - window : 0;
     const Result<std::string> bytes = read_at(file, from, static_cast<std::size_t>(size - from), path);
@@ -171,7 +171,7 @@ Result<ChainPlace> find_chain_end(const Descriptor& file, std::uint64_t size, co
   }
 }
 
-Status scan_file(const Descriptor& file, std::uint64_t size, const std::string& path, JournalScan& scan) {
+Status scan_file(const FileDescriptor& file, std::uint64_t size, const std::string& path, JournalScan& scan) {
   for (std::uint64_t at = scan.place().offset; at < size;) {
     const Result<std::string> bytes =
         read_at(file, at, static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, size - at)), path);
@@ -184,7 +184,7 @@ Status scan_file(const Descriptor& file, std::uint64_t size, const std::string& 
   return {};
 }
 
-Result<std::uint64_t> settled_size(const Descriptor& file, const std::string& path) {
+Result<std::uint64_t> settled_size(const FileDescriptor& file, const std::string& path) {
   Status locked = lock(file, LockKind::shared, path, kLockLimit);
   if (!locked.ok()) return locked.error();
   const HeldLock held(file);

@@ -70,10 +70,12 @@ class JournalScan {
 };
 
 // The last entry of the file, found from its end without reading it all. SourceLocation zero when there is none.
-[[nodiscard]] Result<ChainPlace> find_chain_end(const Descriptor& file, std::uint64_t size, const std::string& path);
+[[nodiscard]] Result<ChainPlace> find_chain_end(const FileDescriptor& file, std::uint64_t size,
+                                                const std::string& path);
 // Feeds [scan's place, size) in pieces, then finish().
-[[nodiscard]] Status scan_file(const Descriptor& file, std::uint64_t size, const std::string& path, JournalScan& scan);
+[[nodiscard]] Status scan_file(const FileDescriptor& file, std::uint64_t size, const std::string& path,
+                               JournalScan& scan);
 // The size at a moment when nobody writes.
-[[nodiscard]] Result<std::uint64_t> settled_size(const Descriptor& file, const std::string& path);
+[[nodiscard]] Result<std::uint64_t> settled_size(const FileDescriptor& file, const std::string& path);
 
 }  // namespace weft::oob

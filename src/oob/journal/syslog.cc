@@ -37,7 +37,7 @@ std::string own_hostname() {
 
 // "NUMBER HASH OFFSET\n": the last entry that is at the server, and where its line ends.
 Result<ChainPlace> read_cursor(const std::string& path) {
-  const Result<Descriptor> file = open_file(path, O_RDONLY | O_NOFOLLOW);
+  const Result<FileDescriptor> file = open_file(path, O_RDONLY | O_NOFOLLOW);
   if (!file.ok() && file.error().code == ErrorCode::not_found) return ChainPlace{};
   if (!file.ok()) return file.error();
   const Result<std::string> text = read_at(file.value(), 0, 256, path);
@@ -74,11 +74,11 @@ class Forwarding {
 
  private:
   [[nodiscard]] Status try_run() {
-    Result<Descriptor> journal = open_file(options_.journal, O_RDONLY);
+    Result<FileDescriptor> journal = open_file(options_.journal, O_RDONLY);
     if (!journal.ok()) return journal.error();
     journal_ = std::move(journal).value();
     const std::string lock_path = cursor_path_ + ".lock";
-    const Result<Descriptor> lock_file = open_file(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+    const Result<FileDescriptor> lock_file = open_file(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
     if (!lock_file.ok()) return lock_file.error();
     // Another process that sends at this moment sends ours too.
     if (Status held = lock(lock_file.value(), LockKind::exclusive, lock_path, options_.limit); !held.ok()) return held;
@@ -174,7 +174,7 @@ class Forwarding {
   const SyslogOptions& options_;
   std::string cursor_path_;
   std::string hostname_;
-  Descriptor journal_;
+  FileDescriptor journal_;
   std::uint64_t size_ = 0;
   std::uint64_t last_ = 0;
   ChainPlace place_;

@@ -92,7 +92,7 @@ Status SyslogLink::connect(const SyslogTarget& target) {
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, &::freeaddrinfo);
   Status last = Error{ErrorCode::unavailable, "the host has no address", name_};
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    socket_ = Descriptor(::socket(one->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, one->ai_protocol));
+    socket_ = FileDescriptor(::socket(one->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, one->ai_protocol));
     if (!socket_.ok()) {
       last = failed("no socket", errno);
       continue;

@@ -43,7 +43,7 @@ class SyslogLink {
 
   std::string name_;
   Moment end_;
-  Descriptor socket_;
+  FileDescriptor socket_;
   std::unique_ptr<Tls> tls_;
 };
 

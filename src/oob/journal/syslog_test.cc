@@ -124,7 +124,7 @@ TEST(SyslogTargetTest, Texts) {
 class Collector {
  public:
   explicit Collector(SSL_CTX* tls = nullptr, std::uint16_t port = 0) : tls_(tls) {
-    listener_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    listener_ = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int yes = 1;
     (void)::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
     sockaddr_in address{};
@@ -161,11 +161,11 @@ class Collector {
     while (!stopping_) {
       pollfd watched{listener_.get(), POLLIN, 0};
       if (::poll(&watched, 1, 20) <= 0) continue;
-      const Descriptor peer(::accept(listener_.get(), nullptr, nullptr));
+      const FileDescriptor peer(::accept(listener_.get(), nullptr, nullptr));
       if (peer.ok()) talk(peer);
     }
   }
-  void talk(const Descriptor& peer) {
+  void talk(const FileDescriptor& peer) {
     SSL* session = nullptr;
     if (tls_ != nullptr) {
       session = SSL_new(tls_);
@@ -214,7 +214,7 @@ class Collector {
   }
 
   SSL_CTX* tls_;
-  Descriptor listener_;
+  FileDescriptor listener_;
   std::uint16_t port_ = 0;
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> die_after_{0};
@@ -382,7 +382,7 @@ TEST_F(SyslogTest, ConcurrentServerThatDiesInTheMiddleGetsAllAgain) {
 TEST_F(SyslogTest, ConcurrentServerThatNeverAnswersDoesNotHoldUp) {
   append(1);
   // Listens and never accepts: the kernel completes the connection, and acknowledges what fits.
-  Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -39,7 +39,7 @@ JournalVerdict verify_journal_text(std::string_view text, std::string_view expec
 }
 
 Result<JournalVerdict> verify_journal(const std::string& path, std::string_view expected_head) {
-  const Result<Descriptor> file = open_file(path, O_RDONLY);
+  const Result<FileDescriptor> file = open_file(path, O_RDONLY);
   if (!file.ok()) return file.error();
   const Result<std::uint64_t> size = settled_size(file.value(), path);
   if (!size.ok()) return size.error();

@@ -51,11 +51,11 @@ std::vector<bool> find_shared(const Fleet& fleet, const std::vector<std::uint32_
 Result<std::shared_ptr<void>> hold_journal(const Fleet& fleet) {
   if (fleet.journal.path().empty()) return std::shared_ptr<void>();
   const std::string path = fleet.journal.path() + ".rotate";
-  Result<Descriptor> file = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+  Result<FileDescriptor> file = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!file.ok()) return file.error();
   if (!lock(file.value(), LockKind::exclusive, path, Duration(0)).ok())
     return Error{ErrorCode::conflict, "another weft is changing passwords: wait for it to end", path};
-  return std::shared_ptr<void>(std::make_shared<Descriptor>(std::move(file).value()));
+  return std::shared_ptr<void>(std::make_shared<FileDescriptor>(std::move(file).value()));
 }
 
 // Rotations that died and of which nothing is left to do now get their end.

@@ -17,8 +17,8 @@ namespace {
 constexpr mode_t kOwnerOnly = 0600;
 constexpr std::size_t kLongestFile = 64U << 20U;  // four times the most that a command may print
 
-Error system_error(const std::string& path, const char* what) {
-  return {ErrorCode::unavailable, std::string(what) + ": " + std::generic_category().message(errno), path};
+Error system_error(const std::string& path, const char* what, int code = errno) {
+  return {ErrorCode::unavailable, std::string(what) + ": " + std::generic_category().message(code), path};
 }
 
 }  // namespace
@@ -29,20 +29,15 @@ Result<std::unique_ptr<RescueFolder>> RescueFolder::open(const std::string& path
   if (failure) return Error{ErrorCode::unavailable, "cannot make the folder: " + failure.message(), path};
   std::filesystem::permissions(path, std::filesystem::perms::owner_all, failure);
   const std::string lock_path = path + "/lock";
-  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC,
-                          kOwnerOnly);  // NOLINT(cppcoreguidelines-pro-type-vararg,hicpp-vararg)
-  if (lock < 0) return system_error(lock_path, "cannot open");
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+  FileDescriptor lock = open_descriptor(lock_path, O_RDWR | O_CREAT, kOwnerOnly);
+  if (!lock.ok()) return system_error(lock_path, "cannot open");
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
-    const Error error = held ? Error{ErrorCode::conflict, "another process follows this rescue", path}
-                             : system_error(lock_path, "cannot lock");
-    ::close(lock);
-    return error;
+    return held ? Error{ErrorCode::conflict, "another process follows this rescue", path}
+                : system_error(lock_path, "cannot lock");
   }
-  return std::unique_ptr<RescueFolder>(new RescueFolder(path, lock));
+  return std::unique_ptr<RescueFolder>(new RescueFolder(path, std::move(lock)));
 }
-
-RescueFolder::~RescueFolder() { ::close(lock_); }
 
 Status RescueFolder::write(const std::string& name, std::string_view text) const {
   return write_file(path_ + "/" + name, text);
@@ -50,21 +45,11 @@ Status RescueFolder::write(const std::string& name, std::string_view text) const
 
 Status RescueFolder::append(const std::string& name, std::string_view text) const {
   const std::string path = path_ + "/" + name;
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                          kOwnerOnly);  // NOLINT(cppcoreguidelines-pro-type-vararg,hicpp-vararg)
-  if (file < 0) return system_error(path, "cannot open");
-  Status status;
-  while (!text.empty()) {
-    const ssize_t count = ::write(file, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      status = system_error(path, "cannot write");
-      break;
-    }
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  ::close(file);
-  return status;
+  const FileDescriptor file = open_descriptor(path, O_WRONLY | O_CREAT | O_APPEND, kOwnerOnly);
+  if (!file.ok()) return system_error(path, "cannot open");
+  if (const Written written = write_all(file.get(), text); written.error != 0)
+    return system_error(path, "cannot write", written.error);
+  return {};
 }
 
 Result<std::string> RescueFolder::read(const std::string& name) const {

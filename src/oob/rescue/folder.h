@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
 
 namespace weft::oob {
@@ -16,7 +17,6 @@ class RescueFolder {
   [[nodiscard]] static Result<std::unique_ptr<RescueFolder>> open(const std::string& path);
   RescueFolder(const RescueFolder&) = delete;
   RescueFolder& operator=(const RescueFolder&) = delete;
-  ~RescueFolder();
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // Replaces the file, durably.
@@ -26,9 +26,9 @@ class RescueFolder {
   [[nodiscard]] Result<std::string> read(const std::string& name) const;
 
  private:
-  RescueFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  RescueFolder(std::string path, FileDescriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
-  int lock_ = -1;
+  FileDescriptor lock_;
 };
 
 }  // namespace weft::oob

@@ -61,7 +61,7 @@ class ConfigStore {
   [[nodiscard]] const std::string& root() const { return root_; }
 
   // Held while a device is changed: a second one is refused (conflict). Released when it goes, and by any death.
-  using Hold = Descriptor;
+  using Hold = FileDescriptor;
   [[nodiscard]] Result<Hold> hold(const std::string& device) const;
 
  private:

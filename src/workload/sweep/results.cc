@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/file_descriptor.h"
 #include "base/json.h"
 #include "base/value.h"
 #include "workload/life/view_cells.h"
@@ -92,27 +93,7 @@ Result<SweepRow> row_of(const YamlNode& node, const std::string& path, std::size
   return row;
 }
 
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path) {
-    do {
-      fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
-                   0644);  // NOLINT(cppcoreguidelines-pro-type-vararg)
-    } while (fd_ < 0 && errno == EINTR);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
-
-Error failed(const char* what, const std::string& path) {
-  const int code = errno;
+Error failed(const char* what, const std::string& path, int code = errno) {
   return {ErrorCode::unavailable, fmt::format("cannot {}: {}", what, std::generic_category().message(code)), path};
 }
 
@@ -144,16 +125,6 @@ off_t end_of_lines(int fd) {
     end = start;
   }
   return 0;
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return true;
 }
 
 }  // namespace
@@ -225,14 +196,15 @@ Result<std::vector<SweepRow>> load_sweep_rows(const std::string& path) {
 }
 
 Status append_sweep_row(const std::string& path, const SweepRow& row) {
-  const OpenFile file(path);
-  if (file.get() < 0) return failed("open", path);
+  const FileDescriptor file = open_descriptor(path, O_RDWR | O_CREAT | O_APPEND, 0644);
+  if (!file.ok()) return failed("open", path);
   if (!lock(file.get())) return failed("lock", path);
   const off_t end = end_of_lines(file.get());
   if (end < 0) return failed("read", path);
   // Whoever writes holds the lock: half a line was left by one that died.
   if (::ftruncate(file.get(), end) != 0) return failed("cut", path);
-  if (!write_all(file.get(), sweep_line(row))) return failed("write", path);
+  if (const Written written = write_all(file.get(), sweep_line(row)); written.error != 0)
+    return failed("write", path, written.error);
   if (::fsync(file.get()) != 0) return failed("sync", path);
   return {};
 }
