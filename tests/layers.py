@@ -5,8 +5,8 @@ files and how large folders may be.
 Fails when a file of src/<module>/ includes a header of a module that is not declared for it, or a header of a sub-module
 that is not declared for its own; when a quoted include does not name a module; when a folder is not in the list or the
 list names one that does not exist; when the list is out of order (so there is no cycle); when a module with sub-modules
-has files outside them; when a folder has more than 60 files (tests not counted) or a file more than 1000 lines; or when
-two files define a type of one name. Files over the soft limit are only named.
+has files outside them; when headers include each other in a cycle; when a folder has more than 60 files (tests not
+counted) or a file more than 1000 lines; or when two files define a type of one name. Files over the soft limit are only named.
 
 Usage: tests/layers.py [ROOT]
 """
@@ -108,6 +108,36 @@ def check_file(path, label, module, submodule, layers, problems, notes):
     return types_of(lines)
 
 
+def headers_of(source):
+    """Each header of ours, and the headers of ours that it includes."""
+    headers = {}
+    for path in sorted(source.rglob("*.h")):
+        found = (INCLUDE.match(line) for line in path.read_text(encoding="utf-8").splitlines())
+        headers[path.relative_to(source).as_posix()] = [match.group(1) for match in found if match]
+    return headers
+
+
+def check_cycles(headers, problems):
+    """Reports each cycle of includes once, from the header at which a walk in alphabetical order enters it."""
+    finished, chain = set(), []
+
+    def walk(header):
+        if header in chain:
+            cycle = [*chain[chain.index(header):], header]
+            problems.append(f"src/{header}: includes itself: {' -> '.join(cycle)}")
+            return
+        if header in finished:
+            return
+        chain.append(header)
+        for other in headers.get(header, []):
+            walk(other)
+        chain.pop()
+        finished.add(header)
+
+    for header in headers:
+        walk(header)
+
+
 def check_folder(folder, label, module, submodule, layers, problems, notes, types):
     """Returns the number of files of ours in one folder."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix in SOFT_LIMIT]
@@ -152,6 +182,8 @@ def main():
     for folder in [*layers.modules, *("/".join(pair) for pair in layers.submodules)]:
         if not (root / "src" / folder).is_dir():
             problems.append(f"{LIST}: there is no src/{folder}")
+
+    check_cycles(headers_of(root / "src"), problems)
 
     for note in notes:
         print(f"layers: long file: {note}")

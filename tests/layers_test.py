@@ -97,6 +97,16 @@ class LayersTest(unittest.TestCase):
         self.fails("there is no src/base/none.h", FILES | {"base/x.cc": '#include "base/none.h"\n'})
         self.fails("does not name a module", FILES | {"base/x.cc": '#include "none.h"\n'})
 
+    def test_a_cycle_of_headers(self):
+        ring = {"base/a.h": '#include "base/b.h"\n', "base/b.h": '#include "base/c.h"\n',
+                "base/c.h": '#include "base/a.h"\n', "base/a.cc": '#include "base/a.h"\n'}
+        self.fails("src/base/a.h: includes itself: base/a.h -> base/b.h -> base/c.h -> base/a.h", FILES | ring)
+        self.fails("src/base/a.h: includes itself: base/a.h -> base/a.h", FILES | {"base/a.h": ring["base/c.h"]})
+        self.passes(FILES | ring | {"base/c.h": ""})
+        # Both below one is no cycle.
+        self.passes(FILES | ring | {"base/b.h": '#include "base/c.h"\n', "base/c.h": "",
+                                    "base/a.h": '#include "base/b.h"\n#include "base/c.h"\n'})
+
     def test_two_types_of_one_name(self):
         text = "namespace weft {\nstruct Same {\n};\n}  // namespace weft\n"
         self.fails("weft::Same is also defined", FILES | {"base/a.cc": text, "base/b.cc": text})

@@ -1,5 +1,5 @@
 // The lease protocol as a model for model_check.h: the real table, agents and gates, with a network and a world around
-// them that do their worst. For tests.
+// them that do their worst. For tests. The steps that it can take are in model_steps.h.
 //
 // The network never forgets: a message once sent can be delivered at any time, any number of times, or never. That is
 // loss, duplication, delay and reordering without bounds. One more fault empties it, so that the search for dead ends
@@ -187,5 +187,3 @@ class LeaseModel {
 };
 
 }  // namespace weft::lease
-
-#include "lease/model_steps.h"

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "lease/model.h"
+#include "lease/model_steps.h"
 
 namespace weft::lease {
 namespace {

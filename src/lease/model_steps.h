@@ -1,4 +1,5 @@
-// The steps that the lease model can take from a state: the templates of model.h, which includes this.
+// The steps that the lease model can take from a state: the templates of model.h. Whoever searches it includes
+// this.
 #pragma once
 
 #include <string>

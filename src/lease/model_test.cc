@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "lease/model_check.h"
+#include "lease/model_steps.h"
 
 namespace weft::lease {
 namespace {
