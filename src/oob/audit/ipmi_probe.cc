@@ -1,15 +1,16 @@
 #include "oob/audit/ipmi_probe.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <utility>
+
+#include "base/socket.h"
 
 namespace weft::oob {
 namespace {
@@ -88,39 +89,23 @@ std::optional<std::span<const std::uint8_t>> data_of(std::span<const std::uint8_
 // A UDP socket that hears one address alone.
 class Line {
  public:
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-  Line() = default;
-  ~Line() {
-    if (handle_ >= 0) (void)close(handle_);
-  }
-
   Status open(const std::string& host, std::uint16_t port) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_DGRAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(host.c_str(), fmt::format("{}", port).c_str(), &hints, &found) != 0 || found == nullptr)
-      return Error{ErrorCode::unavailable, "no address of it is known", host};
-    handle_ = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const bool good = handle_ >= 0 && connect(handle_, found->ai_addr, found->ai_addrlen) == 0;
-    freeaddrinfo(found);
-    if (!good) return Error{ErrorCode::unavailable, "there is no route to it", host};
+    const Lookup found = look_up_host(host, port, SOCK_DGRAM);
+    if (found.error != 0) return Error{ErrorCode::unavailable, "no address of it is known", host};
+    Connection made = connect_socket(*found.list, Deadline());  // of datagrams: it does not wait
+    if (!made.ok()) return Error{ErrorCode::unavailable, "there is no route to it", host};
+    socket_ = std::move(made.socket);
     return {};
   }
 
   // Sends until `is_reply` takes what comes, or the tries are spent. False at once when nobody listens on the port.
   bool ask(const Bytes8& request, Duration wait, const std::function<bool(std::span<const std::uint8_t>)>& is_reply) {
     for (int attempt = 0; attempt < kTries; ++attempt) {
-      if (send(handle_, request.data(), request.size(), 0) < 0 && errno == ECONNREFUSED) return false;
+      if (send(socket_.get(), request.data(), request.size(), 0) < 0 && errno == ECONNREFUSED) return false;
       const auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(wait.count());
-      for (;;) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-        if (left.count() <= 0) break;
-        pollfd watched{handle_, POLLIN, 0};
-        if (poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000))) <= 0) break;
+      while (wait_until_ready(socket_.get(), POLLIN, deadline) == 0) {
         std::array<std::uint8_t, 512> buffer{};
-        const ssize_t got = recv(handle_, buffer.data(), buffer.size(), 0);
+        const ssize_t got = recv(socket_.get(), buffer.data(), buffer.size(), 0);
         if (got < 0 && errno == ECONNREFUSED) return false;  // ICMP: port unreachable
         if (got < 0) continue;
         if (is_reply({buffer.data(), static_cast<std::size_t>(got)})) return true;
@@ -130,7 +115,7 @@ class Line {
   }
 
  private:
-  int handle_ = -1;
+  FileDescriptor socket_;
 };
 
 void ask_suites(Line& line, Duration wait, IpmiProbe& probe) {

@@ -1,20 +1,19 @@
 #include "oob/audit/tls_probe.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <utility>
 
+#include "base/socket.h"
 #include "oob/redfish/trust.h"
 
 namespace weft::oob {
@@ -28,49 +27,14 @@ struct FreeContext {
 struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-
-class Socket {
- public:
-  Socket() = default;
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  ~Socket() {
-    if (handle_ >= 0) (void)close(handle_);
-  }
-  [[nodiscard]] int handle() const { return handle_; }
-
-  Status connect_to(const Endpoint& endpoint, steady_clock::time_point deadline) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* raw = nullptr;
-    if (getaddrinfo(endpoint.host.c_str(), fmt::format("{}", endpoint.real_port()).c_str(), &hints, &raw) != 0)
-      return Error{ErrorCode::unavailable, "no address of it is known", endpoint.device};
-    const std::unique_ptr<addrinfo, FreeAddresses> found(raw);
-    handle_ = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (handle_ < 0) return Error{ErrorCode::unavailable, "no socket is left", endpoint.device};
-    if (connect(handle_, found->ai_addr, found->ai_addrlen) == 0) return {};
-    if (errno != EINPROGRESS || !wait(POLLOUT, deadline))
-      return Error{ErrorCode::unavailable, "no connection", endpoint.device};
-    int problem = 0;
-    socklen_t size = sizeof problem;
-    if (getsockopt(handle_, SOL_SOCKET, SO_ERROR, &problem, &size) != 0 || problem != 0)
-      return Error{ErrorCode::unavailable, "no connection", endpoint.device};
-    return {};
-  }
-
-  [[nodiscard]] bool wait(short events, steady_clock::time_point deadline) const {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
-    if (left.count() <= 0) return false;
-    pollfd watched{handle_, events, 0};
-    return poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 600'000))) > 0;
-  }
-
- private:
-  int handle_ = -1;
-};
+Result<FileDescriptor> open_line(const Endpoint& endpoint, Deadline deadline) {
+  const Lookup found = look_up_host(endpoint.host, endpoint.real_port(), SOCK_STREAM);
+  if (found.error != 0) return Error{ErrorCode::unavailable, "no address of it is known", endpoint.device};
+  Connection made = connect_socket(*found.list, deadline);
+  if (made.ok()) return std::move(made.socket);
+  const bool no_socket = made.stopped == Connection::Step::socket;
+  return Error{ErrorCode::unavailable, no_socket ? "no socket is left" : "no connection", endpoint.device};
+}
 
 std::string problem_text(long code) {
   switch (code) {
@@ -104,7 +68,7 @@ int note_problem(int good, X509_STORE_CTX* store) {
   return 1;  // go on: the handshake is only for looking
 }
 
-Status shake_hands(SSL* ssl, const Socket& line, steady_clock::time_point deadline, const std::string& device) {
+Status shake_hands(SSL* ssl, const FileDescriptor& line, Deadline deadline, const std::string& device) {
   for (;;) {
     ERR_clear_error();
     const int done = SSL_connect(ssl);
@@ -112,7 +76,7 @@ Status shake_hands(SSL* ssl, const Socket& line, steady_clock::time_point deadli
     const int why = SSL_get_error(ssl, done);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
       return Error{ErrorCode::refused, "it does not speak TLS that we speak", device};
-    if (!line.wait(why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline))
+    if (wait_until_ready(line.get(), why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline) != 0)
       return Error{ErrorCode::timeout, "no TLS handshake in time", device};
   }
 }
@@ -137,15 +101,14 @@ Result<TlsFacts> probe_tls(const Endpoint& endpoint) {
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, note_problem);
   const std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(context.get()));
   if (ssl == nullptr) return Error{ErrorCode::internal, "OpenSSL gives no session", {}};
-  Socket line;
   const auto after = [](Duration time) { return steady_clock::now() + std::chrono::nanoseconds(time.count()); };
-  if (const Status reached = line.connect_to(endpoint, after(endpoint.connect_limit)); !reached.ok())
-    return reached.error();
+  const Result<FileDescriptor> line = open_line(endpoint, after(endpoint.connect_limit));
+  if (!line.ok()) return line.error();
   TlsFacts facts;
   SSL_set_app_data(ssl.get(), &facts.problems);  // NOLINT: a macro of OpenSSL
   expect_name(ssl.get(), endpoint.host);
-  if (SSL_set_fd(ssl.get(), line.handle()) != 1) return Error{ErrorCode::internal, "OpenSSL takes no socket", {}};
-  const Status shaken = shake_hands(ssl.get(), line, after(endpoint.request_limit), endpoint.device);
+  if (SSL_set_fd(ssl.get(), line->get()) != 1) return Error{ErrorCode::internal, "OpenSSL takes no socket", {}};
+  const Status shaken = shake_hands(ssl.get(), *line, after(endpoint.request_limit), endpoint.device);
   if (!shaken.ok()) return shaken.error();
   facts.protocol = SSL_get_version(ssl.get());
   X509* shown = SSL_get0_peer_certificate(ssl.get());

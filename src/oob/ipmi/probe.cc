@@ -1,7 +1,6 @@
 #include "oob/ipmi/probe.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -11,10 +10,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <system_error>
 
-#include "base/file_descriptor.h"
+#include "base/socket.h"
 
 namespace weft::oob {
 namespace {
@@ -77,21 +75,14 @@ Status ask(int descriptor, const Endpoint& endpoint) {
 }  // namespace
 
 Status probe_ipmi(const Endpoint& endpoint) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(endpoint.real_port());
-  const int failed = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found);
-  if (failed != 0) {
-    return Error{ErrorCode::unavailable, fmt::format("no address for '{}': {}", endpoint.host, ::gai_strerror(failed)),
-                 endpoint.device};
+  const Lookup found = look_up_host(endpoint.host, endpoint.real_port(), SOCK_DGRAM);
+  if (found.error != 0) {
+    return Error{ErrorCode::unavailable,
+                 fmt::format("no address for '{}': {}", endpoint.host, ::gai_strerror(found.error)), endpoint.device};
   }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-  const FileDescriptor socket(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!socket.ok()) return unreachable(endpoint, errno);
-  if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0) return unreachable(endpoint, errno);
-  return ask(socket.get(), endpoint);
+  const Connection made = connect_socket(*found.list, Deadline());  // of datagrams: it does not wait
+  if (!made.ok()) return unreachable(endpoint, made.error);
+  return ask(made.socket.get(), endpoint);
 }
 
 }  // namespace weft::oob

@@ -2,17 +2,18 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
+
+#include "base/socket.h"
 
 namespace weft::oob {
 namespace {
@@ -24,44 +25,24 @@ Error failed(const std::string& device, int number) {
           device};
 }
 
-int connected_to(const std::string& host, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  errno = EHOSTUNREACH;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
-  const int descriptor = ::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor >= 0 && ::connect(descriptor, found->ai_addr, found->ai_addrlen) != 0) {
-    const int number = errno;
-    ::close(descriptor);
-    errno = number;
-    return -1;
-  }
-  return descriptor;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<IpmiRelay>> IpmiRelay::open(const std::string& host, std::uint16_t port,
                                                    const std::string& device) {
-  const int outside = connected_to(host, port);
-  if (outside < 0) return failed(device, errno);
-  const int inside = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const Lookup found = look_up_host(host, port, SOCK_DGRAM);
+  if (found.error != 0) return failed(device, EHOSTUNREACH);
+  Connection outside = connect_socket(*found.list, Deadline());  // of datagrams: it does not wait
+  if (!outside.ok()) return failed(device, outside.error);
+  FileDescriptor inside(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in own{};
   own.sin_family = AF_INET;
   own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof own;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the socket interface is made so
   auto* generic = reinterpret_cast<sockaddr*>(&own);
-  if (inside < 0 || ::bind(inside, generic, size) != 0 || ::getsockname(inside, generic, &size) != 0) {
-    const int number = errno;
-    ::close(outside);
-    if (inside >= 0) ::close(inside);
-    return failed(device, number);
-  }
-  std::unique_ptr<IpmiRelay> relay(new IpmiRelay(inside, outside, ntohs(own.sin_port)));
+  if (!inside.ok() || ::bind(inside.get(), generic, size) != 0 || ::getsockname(inside.get(), generic, &size) != 0)
+    return failed(device, errno);
+  std::unique_ptr<IpmiRelay> relay(new IpmiRelay(std::move(inside), std::move(outside.socket), ntohs(own.sin_port)));
   try {
     relay->thread_ = std::thread([raw = relay.get()] { raw->run(); });
   } catch (const std::system_error&) {
@@ -70,13 +51,12 @@ Result<std::unique_ptr<IpmiRelay>> IpmiRelay::open(const std::string& host, std:
   return relay;
 }
 
-IpmiRelay::IpmiRelay(int inside, int outside, std::uint16_t port) : inside_(inside), outside_(outside), port_(port) {}
+IpmiRelay::IpmiRelay(FileDescriptor inside, FileDescriptor outside, std::uint16_t port)
+    : inside_(std::move(inside)), outside_(std::move(outside)), port_(port) {}
 
 IpmiRelay::~IpmiRelay() {
   stop_.store(true);
   if (thread_.joinable()) thread_.join();
-  ::close(inside_);
-  ::close(outside_);
 }
 
 void IpmiRelay::arm() {
@@ -87,7 +67,7 @@ void IpmiRelay::arm() {
 void IpmiRelay::disarm() {
   const std::lock_guard<std::mutex> lock(door_);
   std::array<char, 2048> bytes{};
-  while (::recv(inside_, bytes.data(), bytes.size(), 0) >= 0) {
+  while (::recv(inside_.get(), bytes.data(), bytes.size(), 0) >= 0) {
   }
   left_ = kOpen;
 }
@@ -98,27 +78,28 @@ void IpmiRelay::pass_outwards() {
   sockaddr_in from{};
   socklen_t size = sizeof from;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
-  const ssize_t got = ::recvfrom(inside_, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+  const ssize_t got =
+      ::recvfrom(inside_.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
   if (got < 0) return;
   if (!known_) client_ = from;
   known_ = true;
   if (from.sin_port != client_.sin_port || from.sin_addr.s_addr != client_.sin_addr.s_addr || left_ == 0) return;
   if (left_ > 0) --left_;
-  (void)::send(outside_, bytes.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL);
+  (void)::send(outside_.get(), bytes.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL);
 }
 
 void IpmiRelay::pass_inwards() {
   std::array<char, 2048> bytes{};
-  const ssize_t got = ::recv(outside_, bytes.data(), bytes.size(), 0);
+  const ssize_t got = ::recv(outside_.get(), bytes.data(), bytes.size(), 0);
   if (got < 0 || !known_) return;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
   const auto* to = reinterpret_cast<const sockaddr*>(&client_);
-  (void)::sendto(inside_, bytes.data(), static_cast<std::size_t>(got), 0, to, sizeof client_);
+  (void)::sendto(inside_.get(), bytes.data(), static_cast<std::size_t>(got), 0, to, sizeof client_);
 }
 
 void IpmiRelay::run() {
   while (!stop_.load()) {
-    std::array<pollfd, 2> wait{pollfd{inside_, POLLIN, 0}, pollfd{outside_, POLLIN, 0}};
+    std::array<pollfd, 2> wait{pollfd{inside_.get(), POLLIN, 0}, pollfd{outside_.get(), POLLIN, 0}};
     if (::poll(wait.data(), wait.size(), kStopLatency) <= 0) continue;
     if (wait[0].revents != 0) pass_outwards();
     if (wait[1].revents != 0) pass_inwards();

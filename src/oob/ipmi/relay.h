@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/file_descriptor.h"
 #include "base/result.h"
 #include "oob/bmc/endpoint.h"
 
@@ -33,13 +34,13 @@ class IpmiRelay {
  private:
   static constexpr int kOpen = -1;
 
-  IpmiRelay(int inside, int outside, std::uint16_t port);
+  IpmiRelay(FileDescriptor inside, FileDescriptor outside, std::uint16_t port);
   void run();
   void pass_inwards();
   void pass_outwards();
 
-  int inside_;   // to FreeIPMI
-  int outside_;  // to the BMC, connected
+  FileDescriptor inside_;   // to FreeIPMI
+  FileDescriptor outside_;  // to the BMC, connected
   std::uint16_t port_;
   // The first to speak: FreeIPMI, whose socket is made for this one. Others on this machine are not heard.
   sockaddr_in client_{};

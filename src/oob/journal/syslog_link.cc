@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/sockios.h>
-#include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -17,6 +16,8 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+
+#include "base/socket.h"
 
 namespace weft::oob {
 
@@ -71,43 +72,29 @@ Result<std::unique_ptr<SyslogLink>> SyslogLink::open(const SyslogTarget& target,
   return link;
 }
 
+Error SyslogLink::failed_to_wait(int code) const {
+  return code == ETIMEDOUT ? Error{ErrorCode::timeout, "no answer in time", name_} : failed("cannot wait", code);
+}
+
 Status SyslogLink::wait_for(short events) {
-  for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return Error{ErrorCode::timeout, "no answer in time", name_};
-    pollfd watched{socket_.get(), events, 0};
-    const int ready = ::poll(&watched, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
-    if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return failed("cannot wait", errno);
-  }
+  const int problem = wait_until_ready(socket_.get(), events, end_);
+  if (problem != 0) return failed_to_wait(problem);
+  return {};
 }
 
 Status SyslogLink::connect(const SyslogTarget& target) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const int looked = ::getaddrinfo(target.host.c_str(), std::to_string(target.port).c_str(), &hints, &list);
-  if (looked != 0) return Error{ErrorCode::unavailable, fmt::format("unknown host: {}", ::gai_strerror(looked)), name_};
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, &::freeaddrinfo);
+  const Lookup found = look_up_host(target.host, target.port, SOCK_STREAM);
+  if (found.error != 0)
+    return Error{ErrorCode::unavailable, fmt::format("unknown host: {}", ::gai_strerror(found.error)), name_};
   Status last = Error{ErrorCode::unavailable, "the host has no address", name_};
-  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    socket_ = FileDescriptor(::socket(one->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, one->ai_protocol));
-    if (!socket_.ok()) {
-      last = failed("no socket", errno);
-      continue;
+  for (const addrinfo* one = found.list.get(); one != nullptr; one = one->ai_next) {
+    Connection made = connect_socket(*one, end_);
+    if (made.ok()) {
+      socket_ = std::move(made.socket);
+      return {};
     }
-    if (::connect(socket_.get(), one->ai_addr, one->ai_addrlen) == 0) return {};
-    if (errno != EINPROGRESS) {
-      last = failed("cannot connect", errno);
-      continue;
-    }
-    last = wait_for(POLLOUT);
-    if (!last.ok()) return last;
-    int problem = 0;
-    socklen_t size = sizeof(problem);
-    if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &problem, &size) == 0 && problem == 0) return {};
-    last = failed("cannot connect", problem);
+    if (made.stopped == Connection::Step::wait) return failed_to_wait(made.error);
+    last = failed(made.stopped == Connection::Step::socket ? "no socket" : "cannot connect", made.error);
   }
   return last;
 }

@@ -39,6 +39,7 @@ class SyslogLink {
   [[nodiscard]] Result<std::string> receive();
   [[nodiscard]] Status wait_for(short events);
   [[nodiscard]] Error failed(std::string_view what, int code) const;
+  [[nodiscard]] Error failed_to_wait(int code) const;
   [[nodiscard]] bool all_acknowledged() const;
 
   std::string name_;

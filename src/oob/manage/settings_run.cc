@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "base/socket.h"
 
 namespace weft::oob {
 namespace {
@@ -207,23 +208,16 @@ std::vector<Ipv4> jump_addresses(const model::Cluster& cluster) {
 }
 
 Result<Ipv4> source_address_toward(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), fmt::format("{}", kAnyPort).c_str(), &hints, &found) != 0 || found == nullptr)
-    return Error{ErrorCode::unavailable, "no IPv4 address of it is known", host};
-  const int handle = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const Lookup found = look_up_host(host, kAnyPort, SOCK_DGRAM, AF_INET);
+  if (found.error != 0) return Error{ErrorCode::unavailable, "no IPv4 address of it is known", host};
   std::array<char, NI_MAXHOST> text{};
   sockaddr_storage ours{};
   socklen_t size = sizeof ours;
   // A UDP connect only picks the route; nothing is sent.
-  bool good = handle >= 0 && connect(handle, found->ai_addr, found->ai_addrlen) == 0;
+  const Connection made = connect_socket(*found.list, Deadline());
   auto* address = reinterpret_cast<sockaddr*>(&ours);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
-  good = good && getsockname(handle, address, &size) == 0;
+  bool good = made.ok() && getsockname(made.socket.get(), address, &size) == 0;
   good = good && getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
-  if (handle >= 0) (void)close(handle);
-  freeaddrinfo(found);
   if (!good) return Error{ErrorCode::unavailable, "there is no route to it", host};
   return parse_ipv4(text.data());
 }

@@ -2,16 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "base/host_range.h"
 #include "base/process.h"
+#include "base/socket.h"
 #include "oob/console/session.h"
 #include "oob/power/run.h"
 #include "oob/power/status_sweep.h"
@@ -206,25 +204,12 @@ Result<RescueRunAnswer> FleetRescueHands::run(const std::vector<std::string>& wo
 }
 
 bool takes_connection(const std::string& address, std::uint16_t port, Duration limit) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return false;
-  bool taken = false;
-  for (const addrinfo* at = found; at != nullptr && !taken; at = at->ai_next) {
-    const int handle = ::socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
-    if (handle < 0) continue;
-    taken = ::connect(handle, at->ai_addr, at->ai_addrlen) == 0;
-    pollfd wait{.fd = handle, .events = POLLOUT, .revents = 0};
-    if (!taken && ::poll(&wait, 1, static_cast<int>(limit.count() / 1'000'000)) == 1) {
-      int problem = 0;
-      socklen_t size = sizeof problem;
-      taken = ::getsockopt(handle, SOL_SOCKET, SO_ERROR, &problem, &size) == 0 && problem == 0;
-    }
-    ::close(handle);
+  const Lookup found = look_up_host(address, port, SOCK_STREAM);
+  for (const addrinfo* at = found.list.get(); at != nullptr; at = at->ai_next) {
+    const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.count());
+    if (connect_socket(*at, deadline).ok()) return true;
   }
-  ::freeaddrinfo(found);
-  return taken;
+  return false;
 }
 
 std::vector<bool> FleetRescueHands::connect(const std::vector<std::string>& addresses, std::uint16_t port,
