@@ -1,5 +1,5 @@
-// The switches of one fabric as a graph, and where it can be cut. Hosts are no nodes: nothing is forwarded through a
-// server, so two rails that only servers have in common stay apart. Parallel cables are one edge that knows how many.
+// The switches of one fabric as a graph, and where it can be cut. Hosts are not nodes: servers do not
+// forward, so two rails that only servers have in common are separate. Parallel cables are one edge with a count.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class FabricGraph {
     std::uint32_t cables = 0;
   };
 
-  // An out-of-band network that hangs off the frontend has the frontend's switches in its graph too.
+  // An out-of-band network that is connected through the frontend has the frontend's switches in its graph too.
   FabricGraph(const model::Cluster& cluster, model::FabricKind fabric);
 
   [[nodiscard]] const Graph& graph() const { return graph_; }

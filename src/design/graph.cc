@@ -31,7 +31,7 @@ class CutPointSearch {
   }
 
  private:
-  void enter(std::uint32_t node, std::uint32_t by_edge) {
+  void visit(std::uint32_t node, std::uint32_t by_edge) {
     order_[node] = low_[node] = clock_++;
     found_.piece[node] = found_.pieces;
     path_.push_back({node, by_edge, 0});
@@ -39,7 +39,7 @@ class CutPointSearch {
 
   void walk(std::uint32_t root) {
     std::uint32_t children = 0;
-    enter(root, kUnseen);
+    visit(root, kUnseen);
     while (!path_.empty()) {
       Step& step = path_.back();
       const auto arcs = graph_.arcs(step.node);
@@ -50,7 +50,7 @@ class CutPointSearch {
           low_[step.node] = std::min(low_[step.node], order_[arc.to]);
         } else {
           children += step.node == root ? 1 : 0;
-          enter(arc.to, arc.edge);
+          visit(arc.to, arc.edge);
         }
         continue;
       }
@@ -106,21 +106,21 @@ std::vector<std::uint32_t> strong_components(const Graph& directed) {
   std::vector<Step> path;
   std::uint32_t clock = 0;
   std::uint32_t components = 0;
-  const auto enter = [&](std::uint32_t node) {
+  const auto visit = [&](std::uint32_t node) {
     order[node] = low[node] = clock++;
     open.push_back(node);
     path.push_back({node, kUnseen, 0});
   };
   for (std::uint32_t root = 0; root < count; ++root) {
     if (order[root] != kUnseen) continue;
-    enter(root);
+    visit(root);
     while (!path.empty()) {
       Step& step = path.back();
       const auto arcs = directed.arcs(step.node);
       if (step.next < arcs.size()) {
         const std::uint32_t to = arcs[step.next++].to;
         if (order[to] == kUnseen) {
-          enter(to);
+          visit(to);
         } else if (component[to] == kUnseen) {
           low[step.node] = std::min(low[step.node], order[to]);
         }

@@ -1,6 +1,6 @@
 // Graphs as flat arrays, and the linear-time questions that failure analysis asks of them: what falls apart without one
 // node or one edge (Tarjan 1972, Hopcroft and Tarjan 1973), and what depends on itself (strongly connected components).
-// Nothing recurses, so a graph may be as deep as it likes. Knows nothing of clusters.
+// No function recurses, so graphs of any depth are allowed. Independent of clusters.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class Graph {
 };
 
 struct CutPoints {
-  std::vector<bool> nodes;           // true: without it, some of its neighbours no longer reach each other
+  std::vector<bool> nodes;           // true: without it, some of its neighbors no longer reach each other
   std::vector<std::uint32_t> edges;  // bridges, ascending; of two parallel edges neither is one
   std::vector<std::uint32_t> piece;  // connected component of each node, numbered by their lowest node
   std::uint32_t pieces = 0;

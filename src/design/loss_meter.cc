@@ -92,7 +92,7 @@ Loss LossMeter::measure_loss(std::span<const model::DeviceId> failed, std::span<
   }
   for (const model::CableId id : cut) cut_cable(id);
   for (std::size_t f = 0; f < model::kFabrics; ++f) cut_detached(f, failed, cut);
-  for (const model::DeviceId id : hit_) judge(id, loss);
+  for (const model::DeviceId id : hit_) measure_host(id, loss);
   for (std::size_t f = 0; f < model::kFabrics; ++f) {
     for (std::size_t level = 0; level < kLevels; ++level) loss.levels[f][level] = {lost_[f][level], total_[f][level]};
   }
@@ -104,7 +104,7 @@ void LossMeter::cut_cable(model::CableId id) {
   const model::Cable& cable = cluster_.cable(id);
   const model::Port& port = cluster_.port(cable.a);
   const bool failed_host = ends_on_host(cable.role) && failed_[model::index_of(port.device)] == question_;
-  // The management port of a switch or PDU that failed itself is no loss to the out-of-band network.
+  // The management port of a switch or PDU that failed itself is not a loss of the out-of-band network.
   if (failed_host && cluster_.group_of(port.device).kind != model::DeviceKind::server) return;
   const auto fabric = static_cast<std::size_t>(cable.fabric);
   const int level = level_of(cable);
@@ -177,7 +177,7 @@ void LossMeter::cut_detached(std::size_t fabric, std::span<const model::DeviceId
 }
 
 // A host that is still up but lost links.
-void LossMeter::judge(model::DeviceId host, Loss& loss) {
+void LossMeter::measure_host(model::DeviceId host, Loss& loss) {
   const bool server = cluster_.group_of(host).kind == model::DeviceKind::server;
   bool cut_off = false;
   bool weaker = false;

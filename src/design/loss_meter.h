@@ -1,6 +1,6 @@
-// What is gone when some devices or cables fail together: servers, GPUs, bandwidth. A server is lost when it fails
-// itself or when no link is left that joins it to the bulk of a data fabric it is on; it is degraded while some are.
-// A question costs what it touches; only where switches may have been cut apart is the fabric's graph walked.
+// Loss of servers, GPUs and bandwidth when some devices or cables fail together. A server is lost when it fails
+// itself or when no link connects it to the main part of a data fabric it is on; it is degraded while some links are
+// left. A question costs what it touches; only where switches may have been cut apart is the fabric's graph walked.
 #pragma once
 
 #include <array>
@@ -69,7 +69,7 @@ class LossMeter {
   void cut_cable(model::CableId id);
   void cut_detached(std::size_t fabric, std::span<const model::DeviceId> failed, std::span<const model::CableId> cut);
   void cut_hosts_of(model::DeviceId id, model::FabricKind fabric);
-  void judge(model::DeviceId host, Loss& loss);
+  void measure_host(model::DeviceId host, Loss& loss);
 
   const model::Cluster& cluster_;
   std::array<std::unique_ptr<FabricGraph>, model::kFabrics> graphs_;

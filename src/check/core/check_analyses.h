@@ -1,4 +1,4 @@
-// The analyses a CheckInput keeps once some rule has asked for them. Internal to check/: each accessor of CheckInput is
+// The analyses that a CheckInput caches after first use. Internal to check/: each accessor of CheckInput is
 // in a file of its own (input_*.cc), so that a test links only the analysis it needs.
 #pragma once
 

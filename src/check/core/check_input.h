@@ -1,5 +1,5 @@
-// What rules look at, and where they put what they find. Analyses that several rules share are made on first use and
-// kept: a rule asks for the answer, never for the work.
+// The input of rules, and the report for their findings. Analyses that several rules share are computed on first use
+// and cached.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class CheckInput {
   [[nodiscard]] const model::Spec& spec() const { return cluster().spec(); }
   [[nodiscard]] const config::ConfigSet& config() const { return config_; }
   [[nodiscard]] const Sources& sources() const { return sources_; }
-  [[nodiscard]] bool live() const { return live_; }  // asked to compare with what runs
+  [[nodiscard]] bool live() const { return live_; }  // compare with the actual state too
 
   [[nodiscard]] const ClassTraces& traces() const;
   [[nodiscard]] const FailureAnalysis& failures() const;

@@ -18,7 +18,7 @@ bool selects(const std::string& word, const Rule& rule) {
          (word.size() == rule.id.size() || word.size() == 2);
 }
 
-bool wanted(const Rule& rule, const CheckOptions& options) {
+bool is_selected(const Rule& rule, const CheckOptions& options) {
   const auto hit = [&](const std::string& word) { return selects(word, rule); };
   if (!options.only.empty() && std::none_of(options.only.begin(), options.only.end(), hit)) return false;
   return std::none_of(options.skip.begin(), options.skip.end(), hit);
@@ -70,12 +70,12 @@ class Suppressor {
     }
   }
 
-  void judge() {
+  void report_stale_suppressions() {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const model::SuppressionSpec& entry = entries_[i];
       if (find_rule(entry.rule.value) == nullptr) {
         add(kNoSuchRule, entry, fmt::format("suppression of unknown rule `{}`", entry.rule.value));
-      } else if (expired(entry)) {
+      } else if (is_expired(entry)) {
         add(kExpired, entry, fmt::format("the suppression of {} expired on {}", entry.rule.value, entry.until.value));
       } else if (!used_[i]) {
         add(kUnused, entry, fmt::format("the suppression of {} matches no finding", entry.rule.value));
@@ -85,13 +85,13 @@ class Suppressor {
 
  private:
   // Dates in this form sort as text.
-  [[nodiscard]] bool expired(const model::SuppressionSpec& entry) const {
+  [[nodiscard]] bool is_expired(const model::SuppressionSpec& entry) const {
     return entry.until.has_value() && !options_.today.empty() && entry.until.value < options_.today;
   }
   [[nodiscard]] int find(const Finding& finding) const {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const model::SuppressionSpec& entry = entries_[i];
-      if (find_rule(entry.rule.value) != finding.rule || expired(entry)) continue;
+      if (find_rule(entry.rule.value) != finding.rule || is_expired(entry)) continue;
       if (entry.subject.has_value() && !wildcard_match(entry.subject.value, finding.subject)) continue;
       return static_cast<int>(i);
     }
@@ -99,7 +99,7 @@ class Suppressor {
   }
   void add(std::string_view id, const model::SuppressionSpec& entry, std::string message) {
     const Rule* rule = find_rule(id);
-    if (rule == nullptr || !wanted(*rule, options_)) return;
+    if (rule == nullptr || !is_selected(*rule, options_)) return;
     Finding finding;
     finding.rule = rule;
     finding.severity = rule->severity;
@@ -137,7 +137,7 @@ CheckResult run_checks(const CheckInput& input, const CheckOptions& options) {
   CheckResult result;
   Report report;
   for (const Rule& rule : all_rules()) {
-    if (!wanted(rule, options)) continue;
+    if (!is_selected(rule, options)) continue;
     if (rule.run == nullptr) continue;  // judged below, with the suppressions
     if (!can_run(rule, input)) {
       ++result.rules_passed_over;
@@ -150,7 +150,7 @@ CheckResult run_checks(const CheckInput& input, const CheckOptions& options) {
   if (input.has_cluster() && options.use_suppressions) {
     Suppressor suppressor(input, options, result);
     suppressor.apply(std::move(report.findings()));
-    if (options.only.empty() && options.skip.empty()) suppressor.judge();
+    if (options.only.empty() && options.skip.empty()) suppressor.report_stale_suppressions();
   } else {
     result.findings = std::move(report.findings());
   }

@@ -1,4 +1,4 @@
-// Runs the rules over an input, applies suppressions and a baseline, and gives the findings in reading order.
+// Runs the rules over an input, applies suppressions and a baseline, and returns the findings in reading order.
 #pragma once
 
 #include <set>
@@ -23,7 +23,7 @@ struct CheckResult {
   std::vector<Finding> suppressed;  // with the reason in `fix`
   std::size_t known = 0;            // left out because the baseline has them
   std::size_t rules_run = 0;
-  std::size_t rules_passed_over = 0;  // for want of a cluster, configuration or anything live
+  std::size_t rules_passed_over = 0;  // without the cluster, configuration or live data they need
 
   [[nodiscard]] std::size_t count(Severity severity) const;
 };

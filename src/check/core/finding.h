@@ -1,4 +1,4 @@
-// What `weft check` found: which rule, about what, where, and what to do. Independent of how it is printed.
+// A finding of `weft check`: rule, subject, source location, message and fix. Independent of the output format.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct Rule;
 struct Finding {
   // Another place that has a part in it: the line that decides, the far end, a hop of a path.
   struct Related {
-    SourceLocation place;  // may be unknown: then `text` alone counts
+    SourceLocation place;  // may be unknown: then only `text` is shown
     std::string text;
   };
   const Rule* rule = nullptr;
   Severity severity = Severity::warning;
   std::string message;   // one line, lower case start, no full stop
   std::string subject;   // device, host range, pool, fabric or volume it is about: what `suppress` matches
-  SourceLocation place;  // the line to change; unknown when no file says anything about it
+  SourceLocation place;  // the line to change; unknown when no file sets it
   std::uint16_t length = 1;
   std::string fix;  // overrides the rule's
   std::vector<Related> related;

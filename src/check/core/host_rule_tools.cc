@@ -13,7 +13,7 @@
 
 namespace weft::check {
 
-std::int64_t gpus_asked(const config::AppConfig& app) {
+std::int64_t count_requested_gpus(const config::AppConfig& app) {
   std::int64_t sum = 0;
   for (const config::AppConfig::Resource& limit : app.limits) {
     const bool gpu =
@@ -32,14 +32,14 @@ bool is_training(const config::AppConfig& app) {
                                         "TFJob",  "JaxJob",          "PaddleJob",
                                         "JobSet", "TrainingRuntime", "ClusterTrainingRuntime"};
   if (app.kind == "TrainJob") return true;
-  if (gpus_asked(app) == 0) return false;
+  if (count_requested_gpus(app) == 0) return false;
   if (std::find(kKinds.begin(), kKinds.end(), app.kind) != kKinds.end()) return true;
   return app.kind == "Pod" && !app.networks.empty();
 }
 
 bool is_inference(const config::AppConfig& app) {
   const bool replicated = app.kind == "Deployment" || app.kind == "StatefulSet" || app.kind == "LeaderWorkerSet";
-  return replicated && gpus_asked(app) > 0;
+  return replicated && count_requested_gpus(app) > 0;
 }
 
 std::string describe(const config::AppConfig& app) {

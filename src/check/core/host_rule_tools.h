@@ -1,5 +1,5 @@
-// What the rules about hosts, pods and jobs share: which app trains and which serves, which fabric an attachment is on,
-// labels and selectors of Kubernetes. Only rules_hosts*.cc include it.
+// Functions shared by the rules about hosts, pods and jobs: which app trains and which serves, the fabric of an
+// attachment, labels and selectors of Kubernetes. Only rules_hosts*.cc include it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace weft::check {
 [[nodiscard]] std::vector<Rule> host_file_rules();
 
 // GPUs (or MIG slices) a pod of the app asks for; 0 for none.
-[[nodiscard]] std::int64_t gpus_asked(const config::AppConfig& app);
+[[nodiscard]] std::int64_t count_requested_gpus(const config::AppConfig& app);
 // Pods that make up a distributed job: with GPUs, of a job kind, or with secondary networks.
 [[nodiscard]] bool is_training(const config::AppConfig& app);
 // Replicated pods with GPUs that answer requests.
@@ -47,7 +47,7 @@ namespace weft::check {
 [[nodiscard]] bool is_placeholder(std::string_view name);
 
 [[nodiscard]] const config::SriovPolicyConfig* find_policy(const config::ConfigSet& set, std::string_view resource);
-// The fabric that the attachment's subnet lies in; nothing without a cluster or when it lies in none.
+// The fabric that contains the attachment's subnet; nullopt without a cluster or when no fabric does.
 [[nodiscard]] std::optional<model::FabricKind> fabric_of(const CheckInput& input,
                                                          const config::AttachmentConfig& attachment);
 // Whether it carries the traffic of collectives: by its subnet where there is a cluster, else by its name.
@@ -87,7 +87,7 @@ class ObjectIndex {
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const config::KubeObject*> objects_;
 };
 
-// Apps by namespace, those of one kind of interest alone.
+// Apps by namespace, only those that `wanted` accepts.
 using AppsBySpace = std::map<std::string_view, std::vector<const config::AppConfig*>>;
 [[nodiscard]] AppsBySpace apps_by_space(const config::ConfigSet& set, bool (*wanted)(const config::AppConfig&));
 

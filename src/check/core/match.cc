@@ -20,7 +20,7 @@ struct PanelPlace {
 };
 
 // Numbers of a name after its letters: "Ethernet1/2/3" gives 1, 2, 3. Nothing when anything else is in it.
-struct Numbers {
+struct PortNumbers {
   std::array<std::uint32_t, 3> value{};
   std::size_t count = 0;
 };
@@ -32,8 +32,8 @@ std::optional<std::uint32_t> to_number(std::string_view text) {
   return value;
 }
 
-std::optional<Numbers> numbers_of(std::string_view text, std::string_view separators) {
-  Numbers numbers;
+std::optional<PortNumbers> numbers_of(std::string_view text, std::string_view separators) {
+  PortNumbers numbers;
   while (true) {
     const std::size_t cut = text.find_first_of(separators);
     const auto value = to_number(text.substr(0, cut));

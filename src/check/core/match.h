@@ -1,5 +1,5 @@
-// Which device a piece of configuration belongs to, and which port of the model an interface name means. Everything
-// that holds a file against the model asks here.
+// Which device a piece of configuration belongs to, and which port of the model an interface name means. All code
+// that compares a file with the model uses it.
 #pragma once
 
 #include <string>

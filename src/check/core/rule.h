@@ -1,4 +1,4 @@
-// Rules as data plus a function. An id never changes its meaning and is never used again. `weft explain`, the
+// Check rules as data plus a function. An id never changes its meaning and is never reused. `weft explain`, the
 // reference page, SARIF and the tests are all made from these tables. The example of a rule is one edit to a good file
 // that triggers this rule and no other: it is shown to users and run by the tests.
 #pragma once
@@ -13,9 +13,9 @@ namespace weft::check {
 
 enum class RuleNeeds : std::uint8_t {
   design,  // a compiled cluster
-  config,  // real configuration; the cluster, where there is one, tells what was meant
+  config,  // actual configuration; the cluster, if there is one, is the desired state
   both,
-  live,  // something seen running, and the cluster
+  live,  // data from the running cluster, and the cluster file
 };
 
 struct RuleExample {
@@ -29,8 +29,8 @@ struct Rule {
   Severity severity = Severity::warning;
   RuleNeeds needs = RuleNeeds::design;
   std::string_view title;   // what is wrong, one line, lower case start, no full stop
-  std::string_view reason;  // why it hurts: a sentence or a few
-  std::string_view source;  // who says so: standard, paper, vendor page, issue
+  std::string_view reason;  // why it is a problem: one sentence or a few
+  std::string_view source;  // reference: standard, paper, vendor page, issue
   std::string_view fix;     // what to do, imperative
   RuleExample example;
   void (*run)(const CheckInput& input, Report& report) = nullptr;

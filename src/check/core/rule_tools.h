@@ -1,4 +1,4 @@
-// Small questions that many rules ask of a cluster.
+// Queries on a cluster that many rules need.
 #pragma once
 
 #include <string>

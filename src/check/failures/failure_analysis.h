@@ -1,5 +1,5 @@
 // Every single failure of a compiled cluster and what is left after it: switches, cables, power, racks, control plane,
-// storage, fabric managers. Each kind of failure is told once, with its worst case; what hangs on one thing alone is
+// storage, fabric managers. Each kind of failure is reported once, with its worst case; single points of failure are
 // listed. Everything is worked out when built, in a few passes over the cluster. What recovery needs is
 // failures/lifeline.h's.
 #pragma once
@@ -31,7 +31,7 @@ struct Failure {
   [[nodiscard]] bool single_point() const { return single && harmful > 0; }
 };
 
-// What hangs on one thing in a fabric.
+// Single points of failure of a fabric.
 struct FabricWeakness {
   std::vector<model::DeviceId> single_homed;  // servers with one link to it
   std::vector<model::DeviceId> one_switch;    // servers with several links that all end on one switch
@@ -114,7 +114,7 @@ class FailureAnalysis {
   std::vector<StorageAnalysis> storage_;
 };
 
-// What one pass over the checkpoint interval's consequences says (Kokolis et al., HPCA 2025, section on ETTR).
+// Effect of the checkpoint interval on training time (Kokolis et al., HPCA 2025, section on ETTR).
 struct TrainingTime {
   std::int64_t nodes = 0;
   double failures_per_day = 0.0;
@@ -127,7 +127,7 @@ inline constexpr double kRestartSeconds = 300.0;        // scheduling, start and
 // Of a job on `nodes` servers that writes for `write_seconds` every `interval_seconds`.
 [[nodiscard]] TrainingTime training_time(std::int64_t nodes, double interval_seconds, double write_seconds);
 
-// Every kind of failure with its worst case, and what hangs on one thing.
+// Every kind of failure with its worst case, and the single points of failure.
 [[nodiscard]] Document failures_document(const model::Cluster& cluster, const FailureAnalysis& analysis);
 // The resiliency matrix: thirteen failures from the load balancer to the control plane, what this design has against
 // each, and what is missing.

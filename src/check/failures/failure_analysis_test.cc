@@ -58,7 +58,7 @@ TEST(FailureAnalysis, SharesOfARegularFabric) {
   for (const Failure& failure : analysis.failures()) EXPECT_FALSE(failure.single_point()) << failure.kind;
 }
 
-// Six supplies on two feeds are three a feed; a server that needs four goes down with either.
+// Six supplies on two feeds are three per feed; a server that needs four goes down with either.
 TEST(FailureAnalysis, SuppliesAgainstFeeds) {
   const std::string text =
       "weft: 1\nname: p\nsite: {{feeds: {}, pdus_per_rack: {}, rack_power: 100kW}}\n"

@@ -1,4 +1,4 @@
-// The table of single failures, and the list of what hangs on one thing.
+// The table of single failures, and the list of single points of failure.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -14,20 +14,21 @@ using design::views::feed_name;
 using design::views::Supplies;
 using design::views::supplies_of;
 
-FailureSurvey::Asking FailureSurvey::about(std::string kind, std::optional<model::FabricKind> fabric, bool single) {
-  Asking asking;
-  asking.failure.kind = std::move(kind);
-  asking.failure.fabric = fabric;
-  asking.failure.single = single;
-  return asking;
+FailureSurvey::FailureQuery FailureSurvey::make_query(std::string kind, std::optional<model::FabricKind> fabric,
+                                                      bool single) {
+  FailureQuery query;
+  query.failure.kind = std::move(kind);
+  query.failure.fabric = fabric;
+  query.failure.single = single;
+  return query;
 }
 
-void FailureSurvey::keep(Asking asking) {
-  if (asking.failure.count > 0) out_.failures_.push_back(std::move(asking.failure));
+void FailureSurvey::record(FailureQuery query) {
+  if (query.failure.count > 0) out_.failures_.push_back(std::move(query.failure));
 }
 
-design::Loss FailureSurvey::ask(Asking& asking, const std::string& name, const Devices& failed,
-                                const std::vector<model::CableId>& cut) {
+design::Loss FailureSurvey::evaluate(FailureQuery& query, const std::string& name, const Devices& failed,
+                                     const std::vector<model::CableId>& cut) {
   const design::Loss loss = meter_.measure_loss(failed, cut);
   std::int64_t members = 0;
   std::vector<std::uint32_t> of_system(out_.storage_.size(), 0);
@@ -45,18 +46,18 @@ design::Loss FailureSurvey::ask(Asking& asking, const std::string& name, const D
   bool fabric_gone = false;
   for (int f = 0; f < model::kFabrics; ++f)
     fabric_gone = fabric_gone || loss.left_of(static_cast<model::FabricKind>(f)) <= 0.0;
-  Failure& failure = asking.failure;
+  Failure& failure = query.failure;
   ++failure.count;
   failure.quorum = failure.quorum && quorum;
   if (loss.beyond > 0 || !quorum || storage_left <= 0.0 || fabric_gone) ++failure.harmful;
   const auto weight = [](std::int64_t lost, double storage, const design::Loss& of) {
     return std::tuple_cat(of.weight(), std::tuple(lost, -storage));
   };
-  if (!asking.first &&
+  if (!query.first &&
       weight(members, storage_left, loss) <= weight(failure.members_lost, failure.storage_left, failure.loss)) {
     return loss;
   }
-  asking.first = false;
+  query.first = false;
   failure.worst = name;
   failure.loss = loss;
   failure.members_lost = members;
@@ -73,7 +74,7 @@ void FailureSurvey::site_failures() {
 
 // What a feed or a PDU takes down is not the failed thing itself: all of it counts as beyond.
 void FailureSurvey::feed_failures() {
-  Asking feeds = about("power feed");
+  FailureQuery feeds = make_query("power feed");
   for (int feed = 0; feed < *cluster_.spec().site->feeds; ++feed) {
     Devices lost;
     bool server = false;
@@ -87,31 +88,31 @@ void FailureSurvey::feed_failures() {
       server = server || kind == model::DeviceKind::server;
     }
     const std::uint64_t before = feeds.failure.harmful;
-    ask(feeds, "feed " + feed_name(feed), lost);
+    evaluate(feeds, "feed " + feed_name(feed), lost);
     if (server) feeds.failure.harmful = before + 1;
   }
-  keep(std::move(feeds));
+  record(std::move(feeds));
 }
 
 void FailureSurvey::rack_failures() {
-  Asking rows = about("row", std::nullopt, false);
-  Asking racks = about("rack");
+  FailureQuery rows = make_query("row", std::nullopt, false);
+  FailureQuery racks = make_query("rack");
   std::map<std::int32_t, Devices> by_row;
   for (std::uint32_t r = 0; r < cluster_.racks().size(); ++r) {
     const model::Rack& rack = cluster_.racks()[r];
     const auto in_rack = cluster_.devices_in(static_cast<model::RackId>(r));
-    const design::Loss loss = ask(racks, rack.name, Devices(in_rack.begin(), in_rack.end()));
+    const design::Loss loss = evaluate(racks, rack.name, Devices(in_rack.begin(), in_rack.end()));
     if (loss.beyond > 0) out_.far_racks_.push_back({static_cast<model::RackId>(r), loss.beyond});
     Devices& row = by_row[rack.row];
     row.insert(row.end(), in_rack.begin(), in_rack.end());
   }
-  for (const auto& [row, members] : by_row) ask(rows, fmt::format("row {}", row), members);
-  keep(std::move(rows));
-  keep(std::move(racks));
+  for (const auto& [row, members] : by_row) evaluate(rows, fmt::format("row {}", row), members);
+  record(std::move(rows));
+  record(std::move(racks));
 }
 
 void FailureSurvey::pdu_failures() {
-  Asking pdus = about("PDU");
+  FailureQuery pdus = make_query("PDU");
   for (std::uint32_t r = 0; r < cluster_.racks().size(); ++r) {
     const model::Rack& rack = cluster_.racks()[r];
     for (std::uint32_t p = 0; p < rack.pdus; ++p) {
@@ -121,7 +122,7 @@ void FailureSurvey::pdu_failures() {
       for (const model::DeviceId id : cluster_.devices_in(static_cast<model::RackId>(r))) {
         const Supplies supplies = supplies_of(cluster_, id);
         if (supplies.fitted == 0) continue;
-        // Supply s hangs on PDU s modulo the rack's PDUs.
+        // Power supply s is on PDU s modulo the rack's PDUs.
         const int on_it = supplies.fitted / static_cast<int>(rack.pdus) +
                           (static_cast<int>(p) < supplies.fitted % static_cast<int>(rack.pdus) ? 1 : 0);
         if (supplies.fitted - on_it >= supplies.needed) continue;
@@ -129,35 +130,35 @@ void FailureSurvey::pdu_failures() {
         server = server || cluster_.group_of(id).kind == model::DeviceKind::server;
       }
       const std::uint64_t before = pdus.failure.harmful;
-      ask(pdus, cluster_.name_of(pdu), lost);
+      evaluate(pdus, cluster_.name_of(pdu), lost);
       if (server) pdus.failure.harmful = before + 1;
     }
   }
-  keep(std::move(pdus));
+  record(std::move(pdus));
 }
 
 void FailureSurvey::supply_failures() {
-  Asking supplies = about("power supply");
+  FailureQuery supplies = make_query("power supply");
   for (const model::DeviceGroup& group : cluster_.groups()) {
     if (group.count == 0) continue;
     const Supplies fitted = supplies_of(cluster_, group.first);
     if (fitted.fitted == 0) continue;
     const bool falls = fitted.fitted - 1 < fitted.needed;
     const std::uint64_t before = supplies.failure.harmful;
-    ask(supplies, cluster_.name_of(group.first), falls ? Devices{group.first} : Devices{});
+    evaluate(supplies, cluster_.name_of(group.first), falls ? Devices{group.first} : Devices{});
     supplies.failure.count += std::uint64_t{group.count} * static_cast<std::uint64_t>(fitted.fitted) - 1;
     if (falls) supplies.failure.harmful = before + 1;
   }
-  keep(std::move(supplies));
+  record(std::move(supplies));
 }
 
 void FailureSurvey::switch_failures(model::FabricKind fabric) {
   const model::FabricPlan& plan = cluster_.fabric(fabric);
   if (!plan.present) return;
-  Asking units = about("leaves of a unit", fabric, false);
-  Asking pairs = about("leaf pair", fabric, false);
-  Asking tiers[] = {about("leaf", fabric), about("spine", fabric), about("core", fabric)};
-  Asking planes = about("plane", fabric, false);
+  FailureQuery units = make_query("leaves of a unit", fabric, false);
+  FailureQuery pairs = make_query("leaf pair", fabric, false);
+  FailureQuery tiers[] = {make_query("leaf", fabric), make_query("spine", fabric), make_query("core", fabric)};
+  FailureQuery planes = make_query("plane", fabric, false);
   std::map<std::uint32_t, Devices> by_unit;
   std::map<std::uint16_t, Devices> by_plane;
   for (const model::DeviceGroup& group : cluster_.groups()) {
@@ -165,7 +166,7 @@ void FailureSurvey::switch_failures(model::FabricKind fabric) {
       continue;
     for (std::uint32_t i = 0; i < group.count; ++i) {
       const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + i);
-      ask(tiers[static_cast<std::size_t>(group.tier) - 1], cluster_.name_of(id), {id});
+      evaluate(tiers[static_cast<std::size_t>(group.tier) - 1], cluster_.name_of(id), {id});
       by_plane[cluster_.device(id).plane].push_back(id);
       if (group.tier == model::Tier::leaf) by_unit[model::index_of(cluster_.device(id).unit)].push_back(id);
     }
@@ -174,21 +175,21 @@ void FailureSurvey::switch_failures(model::FabricKind fabric) {
                       (plan.wiring == model::Wiring::pairs || plan.wiring == model::Wiring::dual_tor);
   for (const auto& [unit, leaves] : by_unit) {
     for (std::size_t i = 0; paired && i + 1 < leaves.size(); i += 2) {
-      ask(pairs, fold_hosts({cluster_.name_of(leaves[i]), cluster_.name_of(leaves[i + 1])}),
-          {leaves[i], leaves[i + 1]});
+      evaluate(pairs, fold_hosts({cluster_.name_of(leaves[i]), cluster_.name_of(leaves[i + 1])}),
+               {leaves[i], leaves[i + 1]});
     }
     if (unit == model::index_of(model::kNone<model::UnitId>) || paired) continue;
     std::vector<std::string> names;
     for (const model::DeviceId id : leaves) names.push_back(cluster_.name_of(id));
-    ask(units, fold_hosts(std::move(names)), leaves);
+    evaluate(units, fold_hosts(std::move(names)), leaves);
   }
   if (plan.planes > 1) {
-    for (const auto& [plane, members] : by_plane) ask(planes, fmt::format("plane {}", plane + 1), members);
+    for (const auto& [plane, members] : by_plane) evaluate(planes, fmt::format("plane {}", plane + 1), members);
   }
-  keep(std::move(units));
-  keep(std::move(pairs));
-  for (Asking& tier : tiers) keep(std::move(tier));
-  keep(std::move(planes));
+  record(std::move(units));
+  record(std::move(pairs));
+  for (FailureQuery& tier : tiers) record(std::move(tier));
+  record(std::move(planes));
 }
 
 // Only a cable that some server, or some switch, has no second of can do more than narrow the fabric; of all others the
@@ -196,7 +197,8 @@ void FailureSurvey::switch_failures(model::FabricKind fabric) {
 void FailureSurvey::cable_failures(model::FabricKind fabric) {
   if (!cluster_.fabric(fabric).present) return;
   const FabricWeakness& weak = out_.weakness(fabric);
-  Asking kinds[] = {about("host cable", fabric), about("trunk cable", fabric), about("external cable", fabric)};
+  FailureQuery kinds[] = {make_query("host cable", fabric), make_query("trunk cable", fabric),
+                          make_query("external cable", fabric)};
   model::CableId fastest[3] = {model::kNone<model::CableId>, model::kNone<model::CableId>,
                                model::kNone<model::CableId>};
   std::uint64_t count[3] = {};
@@ -217,73 +219,73 @@ void FailureSurvey::cable_failures(model::FabricKind fabric) {
                        cluster_.full_port_name(cluster_.cable(id).b));
   };
   for (std::size_t kind = 0; kind < 3; ++kind) {
-    if (fastest[kind] != model::kNone<model::CableId>) ask(kinds[kind], name(fastest[kind]), {}, {fastest[kind]});
+    if (fastest[kind] != model::kNone<model::CableId>) evaluate(kinds[kind], name(fastest[kind]), {}, {fastest[kind]});
   }
   if (!weak.single_homed.empty()) {
     for (const model::PortId port : cluster_.ports_of(weak.single_homed.front())) {
       if (cluster_.port(port).fabric != fabric) continue;
-      ask(kinds[0], name(cluster_.cable_of(port)), {}, {cluster_.cable_of(port)});
+      evaluate(kinds[0], name(cluster_.cable_of(port)), {}, {cluster_.cable_of(port)});
     }
     if (fabric != model::FabricKind::oob) kinds[0].failure.harmful = weak.single_homed.size();
   }
-  for (const model::CableId id : weak.cut_cables) ask(kinds[1], name(id), {}, {id});
+  for (const model::CableId id : weak.cut_cables) evaluate(kinds[1], name(id), {}, {id});
   for (std::size_t kind = 0; kind < 3; ++kind) {
     kinds[kind].failure.count = count[kind];
-    keep(std::move(kinds[kind]));
+    record(std::move(kinds[kind]));
   }
 }
 
 void FailureSurvey::server_failures() {
-  Asking servers = about("server");
-  Asking members = about("etcd member");
-  Asking storage = about("storage server");
-  Asking jumps = about("jump host");
+  FailureQuery servers = make_query("server");
+  FailureQuery members = make_query("etcd member");
+  FailureQuery storage = make_query("storage server");
+  FailureQuery jumps = make_query("jump host");
   for (const model::DeviceGroup& group : cluster_.groups()) {
     if (group.kind != model::DeviceKind::server || group.count == 0 || group.manager) continue;
     const std::string& name = cluster_.name_of(group.first);
-    ask(servers, name, {group.first});
+    evaluate(servers, name, {group.first});
     servers.failure.count += group.count - 1;
     if (role_[model::index_of(group.first)] >= 0) {
-      ask(storage, name, {group.first});
+      evaluate(storage, name, {group.first});
       storage.failure.count += group.count - 1;
     }
     if (group.pool >= 0 &&
         *cluster_.spec().pools.value[static_cast<std::size_t>(group.pool)].role == model::PoolRole::jump) {
-      ask(jumps, name, {group.first});
+      evaluate(jumps, name, {group.first});
       jumps.failure.count += group.count - 1;
       if (group.count == 1) jumps.failure.harmful = 1;
     }
   }
-  for (const model::DeviceId id : out_.control_.members) ask(members, cluster_.name_of(id), {id});
-  keep(std::move(servers));
-  keep(std::move(members));
-  keep(std::move(storage));
+  for (const model::DeviceId id : out_.control_.members) evaluate(members, cluster_.name_of(id), {id});
+  record(std::move(servers));
+  record(std::move(members));
+  record(std::move(storage));
   controller_failures();
   manager_failures();
-  keep(std::move(jumps));
+  record(std::move(jumps));
 }
 
 void FailureSurvey::controller_failures() {
-  Asking controllers = about("storage controller");
+  FailureQuery controllers = make_query("storage controller");
   for (const StorageAnalysis& storage : out_.storage_) {
     if (storage.controllers == 0) continue;
     const model::DeviceId id = storage.group->first;
     const bool falls = storage.controllers == 1;
-    ask(controllers, cluster_.name_of(id), falls ? Devices{id} : Devices{});
+    evaluate(controllers, cluster_.name_of(id), falls ? Devices{id} : Devices{});
     const std::uint64_t all = std::uint64_t{storage.group->count} * static_cast<std::uint64_t>(storage.controllers);
     controllers.failure.count += all - 1;
   }
-  keep(std::move(controllers));
+  record(std::move(controllers));
 }
 
 void FailureSurvey::manager_failures() {
   for (const model::DeviceGroup& group : cluster_.groups()) {
     if (!group.manager || group.count == 0) continue;
-    Asking managers = about("fabric manager", group.fabric);
-    ask(managers, cluster_.name_of(group.first), {group.first});
+    FailureQuery managers = make_query("fabric manager", group.fabric);
+    evaluate(managers, cluster_.name_of(group.first), {group.first});
     managers.failure.count = group.count;
     if (group.count == 1) managers.failure.harmful = 1;
-    keep(std::move(managers));
+    record(std::move(managers));
   }
 }
 

@@ -1,4 +1,4 @@
-// How a FailureAnalysis is worked out: asks a LossMeter about every failure domain of every kind and keeps the worst of
+// Computes a FailureAnalysis: evaluates every failure domain of every kind with a LossMeter and records the worst of
 // each. Internal to check/.
 #pragma once
 
@@ -17,8 +17,8 @@ class FailureSurvey {
 
  private:
   using Devices = std::vector<model::DeviceId>;
-  // One kind of failure while its domains are looked at.
-  struct Asking {
+  // One kind of failure while its domains are evaluated.
+  struct FailureQuery {
     Failure failure;
     bool first = true;
   };
@@ -41,11 +41,11 @@ class FailureSurvey {
   void controller_failures();
   void manager_failures();
 
-  design::Loss ask(Asking& asking, const std::string& name, const Devices& failed,
-                   const std::vector<model::CableId>& cut = {});
-  void keep(Asking asking);
-  [[nodiscard]] static Asking about(std::string kind, std::optional<model::FabricKind> fabric = std::nullopt,
-                                    bool single = true);
+  design::Loss evaluate(FailureQuery& query, const std::string& name, const Devices& failed,
+                        const std::vector<model::CableId>& cut = {});
+  void record(FailureQuery query);
+  [[nodiscard]] static FailureQuery make_query(std::string kind, std::optional<model::FabricKind> fabric = std::nullopt,
+                                               bool single = true);
 
   const model::Cluster& cluster_;
   FailureAnalysis& out_;

@@ -19,7 +19,7 @@ bool is_oob_switch(const model::Cluster& cluster, model::DeviceId id) {
 
 }  // namespace
 
-bool kept_in_kubernetes(std::string_view credentials) {
+bool is_stored_in_kubernetes(std::string_view credentials) {
   return credentials.starts_with("kubernetes:") || credentials.starts_with("k8s:");
 }
 
@@ -198,8 +198,8 @@ std::uint32_t Lifeline::node(std::string name) {
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
-void Lifeline::need(std::uint32_t from, std::uint32_t to, std::string why, std::string key,
-                    const SourceLocation& place) {
+void Lifeline::add_dependency(std::uint32_t from, std::uint32_t to, std::string why, std::string key,
+                              const SourceLocation& place) {
   dependencies_.push_back({from, to, std::move(why), std::move(key), place});
 }
 
@@ -224,34 +224,36 @@ void Lifeline::find_dependencies() {
     const std::uint32_t devices = node(name);
     const auto known = [&](const Dependency& d) { return d.from == devices; };
     if (std::any_of(dependencies_.begin(), dependencies_.end(), known)) continue;
-    need(devices, network, "their BMCs and management ports are on it");
-    need(devices, jump, "BMCs are reached only from there");
+    add_dependency(devices, network, "their BMCs and management ports are on it");
+    add_dependency(devices, jump, "BMCs are reached only from there");
   }
-  need(jump, entry, "operators connect this way");
+  add_dependency(jump, entry, "operators connect this way");
   bool on_network = jump_hosts_.empty();
   for (const model::DeviceId id : jump_hosts_)
     on_network = on_network || leaf_of_jump(id) != model::kNone<model::DeviceId>;
   if (on_network) {
-    need(jump, network, "their own port is on it");
+    add_dependency(jump, network, "their own port is on it");
   } else {
     const model::PoolSpec& pool =
         cluster_.spec().pools.value[static_cast<std::size_t>(cluster_.group_of(jump_hosts_.front()).pool)];
-    need(jump, frontend, "the BMC uses their only out-of-band port", "pools.links.oob", pool.links->oob.place);
+    add_dependency(jump, frontend, "the BMC uses their only out-of-band port", "pools.links.oob",
+                   pool.links->oob.place);
   }
-  // Whoever stands in front of an out-of-band switch needs nothing but a console cable.
+  // On site, an out-of-band switch needs only a console cable.
   const std::uint32_t console = node("console on site");
-  need(network, node("out-of-band switches"), "it consists of them");
-  need(node("out-of-band switches"), console, "the last resort");
+  add_dependency(network, node("out-of-band switches"), "it consists of them");
+  add_dependency(node("out-of-band switches"), console, "the last resort");
   if (*oob.uplink_to_frontend) {
-    need(network, frontend, "its leaves are connected there", "fabrics.oob.uplink_to_frontend",
-         oob.uplink_to_frontend.place);
+    add_dependency(network, frontend, "its leaves are connected there", "fabrics.oob.uplink_to_frontend",
+                   oob.uplink_to_frontend.place);
   }
   if (*oob.entry == model::OobEntry::frontend) {
-    need(entry, frontend, "it runs over them", "fabrics.oob.entry", oob.entry.place);
+    add_dependency(entry, frontend, "it runs over them", "fabrics.oob.entry", oob.entry.place);
   } else if (*oob.entry == model::OobEntry::vpn && *oob.gateway == model::Whereabouts::frontend) {
-    need(entry, frontend, "the external path of the network runs over them", "fabrics.oob.gateway", oob.gateway.place);
+    add_dependency(entry, frontend, "the external path of the network runs over them", "fabrics.oob.gateway",
+                   oob.gateway.place);
   } else if (*oob.entry == model::OobEntry::console) {
-    need(entry, console, "operators are on site");
+    add_dependency(entry, console, "operators are on site");
   }
   find_services(jump, network, frontend);
 }
@@ -260,32 +262,34 @@ void Lifeline::find_services(std::uint32_t jump, std::uint32_t network, std::uin
   const model::OobSpec& oob = oob_of(cluster_);
   const model::OobServicesSpec& services = *oob.services;
   const auto& control = cluster_.spec().control_plane->pool;
-  // The servers that carry services on the frontend, as far as the file tells.
+  // The servers that run services on the frontend, as far as the file specifies them.
   const std::uint32_t carriers = control.has_value() ? node(*control + " servers") : frontend;
   const auto add = [&](std::uint32_t user, const char* name, const char* key,
                        const model::Sourced<model::Whereabouts>& where) {
     if (*where == model::Whereabouts::none) return;
     const std::uint32_t service = node(fmt::format("{} ({})", name, model::text_of(*where)));
     const std::string full = std::string("fabrics.oob.services.") + key;
-    need(user, service, "queried during recovery", *where == model::Whereabouts::frontend ? full : "", where.place);
+    add_dependency(user, service, "queried during recovery", *where == model::Whereabouts::frontend ? full : "",
+                   where.place);
     if (*where == model::Whereabouts::frontend) {
-      need(service, frontend, "reached over them");
-      if (carriers != frontend) need(service, carriers, "runs on them");
+      add_dependency(service, frontend, "reached over them");
+      if (carriers != frontend) add_dependency(service, carriers, "runs on them");
     } else if (*where == model::Whereabouts::oob) {
-      need(service, node("out-of-band switches"), "runs next to them");
+      add_dependency(service, node("out-of-band switches"), "runs next to them");
     } else {
-      need(service, *oob.gateway == model::Whereabouts::frontend ? frontend : node("site network"), "reached over it");
+      add_dependency(service, *oob.gateway == model::Whereabouts::frontend ? frontend : node("site network"),
+                     "reached over it");
     }
   };
   add(jump, "DNS service", "dns", services.dns);
   add(network, "DHCP service", "dhcp", services.dhcp);
   add(jump, "directory", "directory", services.directory);
   add(jump, "time service", "time", services.time);
-  if (oob.credentials.has_value() && kept_in_kubernetes(*oob.credentials)) {
+  if (oob.credentials.has_value() && is_stored_in_kubernetes(*oob.credentials)) {
     const std::uint32_t store = node("credentials in Kubernetes");
-    need(jump, store, "the BMC passwords are stored there", "fabrics.oob.credentials", oob.credentials.place);
-    need(store, frontend, "reached over them");
-    if (carriers != frontend) need(store, carriers, "Kubernetes runs on them");
+    add_dependency(jump, store, "the BMC passwords are stored there", "fabrics.oob.credentials", oob.credentials.place);
+    add_dependency(store, frontend, "reached over them");
+    if (carriers != frontend) add_dependency(store, carriers, "Kubernetes runs on them");
   }
 }
 
@@ -298,7 +302,7 @@ void Lifeline::find_cycles() {
     if (dependency.key.empty() || component[dependency.from] != component[dependency.to]) continue;
     std::vector<std::uint32_t> back = shortest_path(graph, dependency.to, dependency.from);
     if (back.empty()) continue;
-    // Told from the frontend on, since it is what people want to recover.
+    // Starts at the frontend, since that is what has to be recovered.
     const auto first = std::find(back.begin(), back.end(), 0U);
     if (first != back.end()) std::rotate(back.begin(), first, back.end());
     LifelineCycle cycle;

@@ -1,6 +1,6 @@
-// The way from outside to every BMC and management port when everything else is dead, and what that way leans on. A
-// path of recovery may use nothing that it is there to recover: dependencies are a graph, and a cycle in it is a trap.
-// Devices of one purpose are one node there, so the size of the cluster does not matter. Failures as such are
+// The recovery path from outside to every BMC and management port when all other fabrics are down, and its
+// dependencies. A recovery path must not depend on what it recovers: dependencies are a graph, and a cycle in it is a
+// defect. Devices of one purpose are one node there, so the size of the cluster does not matter. Failures as such are
 // failures/failure_analysis.h's.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace weft::check {
 struct RecoveryPath {
   bool exists = false;
   std::string obstacle;                                  // why not
-  model::DeviceId jump = model::kNone<model::DeviceId>;  // kNone: no jump host stands in the way (or none is there)
+  model::DeviceId jump = model::kNone<model::DeviceId>;  // kNone: no jump host on the path (or none exists)
   std::vector<model::DeviceId> switches;  // out-of-band switches from the jump host's to the device's, or to itself
   model::PortId port = model::kNone<model::PortId>;  // of the device; kNone for an out-of-band switch
 };
@@ -27,7 +27,7 @@ struct Dependency {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::string why;
-  std::string key;  // of the cluster file, where a choice made there says so; "" where it is in the nature of things
+  std::string key;  // of the cluster file, if a setting causes the dependency; "" otherwise
   SourceLocation place;
 };
 
@@ -38,7 +38,7 @@ struct LifelineCycle {
   [[nodiscard]] std::string text() const;  // "frontend switches -> jump hosts -> ... -> frontend switches"
 };
 
-// Devices that nobody reaches any more when one out-of-band switch fails.
+// Devices that become unreachable when one out-of-band switch fails.
 struct LifelineLoss {
   model::DeviceId device = model::kNone<model::DeviceId>;
   std::uint64_t devices = 0;
@@ -82,8 +82,8 @@ class Lifeline {
   [[nodiscard]] std::string why_no_way_in() const;
 
   std::uint32_t node(std::string name);
-  void need(std::uint32_t from, std::uint32_t to, std::string why, std::string key = {},
-            const SourceLocation& place = {});
+  void add_dependency(std::uint32_t from, std::uint32_t to, std::string why, std::string key = {},
+                      const SourceLocation& place = {});
 
   const model::Cluster& cluster_;
   design::FabricGraph graph_;
@@ -100,9 +100,9 @@ class Lifeline {
 };
 
 // A reference such as kubernetes:name or k8s:name: credentials that rest in the cluster they are for.
-[[nodiscard]] bool kept_in_kubernetes(std::string_view credentials);
+[[nodiscard]] bool is_stored_in_kubernetes(std::string_view credentials);
 
-// `weft trace recovery --to DEVICE`: hop by hop, with what each hop leans on.
+// `weft trace recovery --to DEVICE`: hop by hop, with the dependencies of each hop.
 [[nodiscard]] Document recovery_document(const model::Cluster& cluster, const Lifeline& lifeline,
                                          model::DeviceId target);
 

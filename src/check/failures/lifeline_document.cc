@@ -10,7 +10,7 @@ namespace weft::check {
 namespace {
 
 // "rack svc-r01, feeds A B"
-std::string standing(const model::Cluster& cluster, model::DeviceId id) {
+std::string describe_location(const model::Cluster& cluster, model::DeviceId id) {
   std::string text;
   if (const std::string rack = design::views::rack_name(cluster, id); !rack.empty()) text = "rack " + rack;
   if (const std::string feeds = design::views::feeds_of(cluster, id); !feeds.empty()) {
@@ -43,13 +43,13 @@ std::string system_text(const model::Cluster& cluster, model::DeviceId id) {
   return fmt::format("{} {}", *model.vendor, system);
 }
 
-class Hops {
+class HopTable {
  public:
-  explicit Hops(TableSection& table) : table_(table) {}
-  void add(std::string hop, std::string where, std::string port, std::string leans) {
+  explicit HopTable(TableSection& table) : table_(table) {}
+  void add(std::string hop, std::string where, std::string port, std::string dependencies) {
     const auto cell = [](std::string text) { return text.empty() ? Cell() : Cell(std::move(text)); };
     table_.rows.push_back({table_.rows.size() + 1, cell(std::move(hop)), cell(std::move(where)), cell(std::move(port)),
-                           cell(std::move(leans))});
+                           cell(std::move(dependencies))});
   }
 
  private:
@@ -69,26 +69,26 @@ std::string protocols_of(const model::Cluster& cluster, model::DeviceId id) {
 
 void add_path(const model::Cluster& cluster, const RecoveryPath& path, model::DeviceId target, TableSection& table) {
   const model::OobSpec& oob = *cluster.spec().fabrics->oob;
-  Hops hops(table);
+  HopTable hops(table);
   hops.add(fmt::format("entry ({})", model::text_of(*oob.entry)), "", "",
            *oob.gateway == model::Whereabouts::none ? "" : fmt::format("route to {}", model::text_of(*oob.gateway)));
   if (path.jump != model::kNone<model::DeviceId>) {
-    std::string leans = standing(cluster, path.jump);
-    if (const std::string services = services_text(oob); !services.empty()) leans += "; " + services;
-    hops.add("jump host", cluster.name_of(path.jump), "", leans);
+    std::string dependencies = describe_location(cluster, path.jump);
+    if (const std::string services = services_text(oob); !services.empty()) dependencies += "; " + services;
+    hops.add("jump host", cluster.name_of(path.jump), "", dependencies);
   }
   for (const model::DeviceId id : path.switches) {
     hops.add("out-of-band switch", cluster.name_of(id), "",
-             fmt::format("{}; {}", standing(cluster, id), system_text(cluster, id)));
+             fmt::format("{}; {}", describe_location(cluster, id), system_text(cluster, id)));
   }
   if (path.port == model::kNone<model::PortId>) return;
-  std::string leans = standing(cluster, target);
-  if (cluster.group_of(target).kind == model::DeviceKind::server) leans += ", standby power";
+  std::string dependencies = describe_location(cluster, target);
+  if (cluster.group_of(target).kind == model::DeviceKind::server) dependencies += ", standby power";
   if (*oob.services->dhcp != model::Whereabouts::none)
-    leans += fmt::format("; address from {}", model::text_of(*oob.services->dhcp));
+    dependencies += fmt::format("; address from {}", model::text_of(*oob.services->dhcp));
   hops.add(protocols_of(cluster, target), cluster.name_of(target),
            fmt::format("{} to {}", cluster.port_name(path.port), cluster.full_port_name(cluster.peer_of(path.port))),
-           leans);
+           dependencies);
 }
 
 }  // namespace

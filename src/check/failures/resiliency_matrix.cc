@@ -26,7 +26,7 @@ struct Row {
   std::string change;
 };
 
-struct Design {
+struct MatrixInput {
   const model::Cluster& cluster;
   const config::ConfigSet& config;
   const FailureAnalysis& analysis;
@@ -40,22 +40,24 @@ std::string key(std::string_view name, const model::Sourced<T>& given) {
   return fmt::format("{} (default)", name);
 }
 
-void also(std::string& text, const std::string& more) {
+void append(std::string& text, const std::string& more) {
   if (more.empty()) return;
   if (!text.empty()) text += "; ";
   text += more;
 }
 
-Cover of(int have, int all) { return have == all ? Cover::covered : have > 0 ? Cover::partly : Cover::missing; }
+Cover rate_coverage(int have, int all) {
+  return have == all ? Cover::covered : have > 0 ? Cover::partly : Cover::missing;
+}
 
-std::string shown(const Design& design, const SourceLocation& place) {
+std::string format_location(const MatrixInput& design, const SourceLocation& place) {
   const config::ConfigSet::File* file = design.config.file(place.file);
   return file == nullptr ? fmt::format("line {}", place.line) : fmt::format("{}:{}", file->path, place.line);
 }
 
 bool uses_kubernetes(const model::Spec& spec) { return *spec.control_plane->kind != model::ControlKind::slurm; }
 
-Row ingress(const Design& design) {
+Row ingress(const MatrixInput& design) {
   Row row{"frontend", "an ingress pod crashes", "", "", Cover::not_described, "", ""};
   const model::ControlPlaneSpec& control = *design.spec().control_plane;
   if (!uses_kubernetes(design.spec())) {
@@ -72,10 +74,11 @@ Row ingress(const Design& design) {
   }
   const auto services = static_cast<int>(design.spec().services->size());
   if (services > 0)
-    also(row.mitigation, fmt::format("{} of {} services have a minimum of available replicas", guarded, services));
+    append(row.mitigation, fmt::format("{} of {} services have a minimum of available replicas", guarded, services));
   for (const config::KubeObject& object : design.config.objects) {
     if (object.kind != "PodDisruptionBudget") continue;
-    also(row.evidence, fmt::format("PodDisruptionBudget {} ({})", object.name, shown(design, object.place)));
+    append(row.evidence,
+           fmt::format("PodDisruptionBudget {} ({})", object.name, format_location(design, object.place)));
     break;
   }
   row.state = replicas < 2 ? Cover::missing : guarded < services ? Cover::partly : Cover::covered;
@@ -84,7 +87,7 @@ Row ingress(const Design& design) {
   return row;
 }
 
-Row zone(const Design& design) {
+Row zone(const MatrixInput& design) {
   Row row{"frontend", "the whole site fails", "", "", Cover::not_described, "", ""};
   const auto links = design.spec().fabrics->frontend->external->links;
   row.mitigation = fmt::format("one site with {} external link{}", *links, *links == 1 ? "" : "s");
@@ -95,28 +98,28 @@ Row zone(const Design& design) {
   return row;
 }
 
-Row controller(const Design& design) {
+Row controller(const MatrixInput& design) {
   Row row{"storage", "a storage controller fails", "", "", Cover::not_described, "", ""};
   int good = 0;
   const auto& systems = design.analysis.storage();
   for (const StorageAnalysis& storage : systems) {
-    also(row.mitigation, fmt::format("{}: {} servers of {} controller{}", storage.system->name->text,
-                                     storage.group->count, storage.controllers, storage.controllers == 1 ? "" : "s"));
-    also(row.evidence, key(fmt::format("storage {} pool", storage.system->name->text), storage.system->pool));
+    append(row.mitigation, fmt::format("{}: {} servers of {} controller{}", storage.system->name->text,
+                                       storage.group->count, storage.controllers, storage.controllers == 1 ? "" : "s"));
+    append(row.evidence, key(fmt::format("storage {} pool", storage.system->name->text), storage.system->pool));
     good += storage.controllers > 1 ? 1 : 0;
     if (storage.controllers <= 1) {
-      also(row.change, fmt::format("give `{}` servers with two controllers", storage.system->name->text));
+      append(row.change, fmt::format("give `{}` servers with two controllers", storage.system->name->text));
     }
   }
   if (systems.empty()) return row;
   const Failure* failure = design.analysis.find("storage controller");
   const double left = failure == nullptr ? 100.0 : failure->storage_left;
   row.left = left >= 100.0 ? "every server, by its second controller" : fmt::format("{:.0f}% of the servers", left);
-  row.state = of(good, static_cast<int>(systems.size()));
+  row.state = rate_coverage(good, static_cast<int>(systems.size()));
   return row;
 }
 
-Row corruption(const Design& design) {
+Row corruption(const MatrixInput& design) {
   Row row{"storage", "training data is corrupted", "", "", Cover::not_described, "", ""};
   int volumes = 0;
   int guards = 0;
@@ -128,22 +131,23 @@ Row corruption(const Design& design) {
       const bool snapshots = volume.snapshots.has_value();
       const bool copy = volume.replicate_to.has_value();
       guards += (snapshots ? 1 : 0) + (copy ? 1 : 0);
-      also(row.mitigation,
-           fmt::format("{}: {}, {}", volume.name->text,
-                       snapshots ? fmt::format("snapshots every {}", weft::to_text(*volume.snapshots)) : "no snapshots",
-                       copy ? fmt::format("copied to {}", *volume.replicate_to) : "no copy on another system"));
-      if (snapshots) also(row.evidence, key(name + " snapshots", volume.snapshots));
-      if (copy) also(row.evidence, key(name + " replicate_to", volume.replicate_to));
-      if (snapshots) also(row.left, fmt::format("a copy at most {} old", weft::to_text(*volume.snapshots)));
-      if (!snapshots) also(row.change, fmt::format("take snapshots of `{}` (every 4h)", volume.name->text));
-      if (!copy) also(row.change, fmt::format("copy `{}` to another system", volume.name->text));
+      append(
+          row.mitigation,
+          fmt::format("{}: {}, {}", volume.name->text,
+                      snapshots ? fmt::format("snapshots every {}", weft::to_text(*volume.snapshots)) : "no snapshots",
+                      copy ? fmt::format("copied to {}", *volume.replicate_to) : "no copy on another system"));
+      if (snapshots) append(row.evidence, key(name + " snapshots", volume.snapshots));
+      if (copy) append(row.evidence, key(name + " replicate_to", volume.replicate_to));
+      if (snapshots) append(row.left, fmt::format("a copy at most {} old", weft::to_text(*volume.snapshots)));
+      if (!snapshots) append(row.change, fmt::format("take snapshots of `{}` (every 4h)", volume.name->text));
+      if (!copy) append(row.change, fmt::format("copy `{}` to another system", volume.name->text));
     }
   }
-  if (volumes > 0) row.state = of(guards, 2 * volumes);
+  if (volumes > 0) row.state = rate_coverage(guards, 2 * volumes);
   return row;
 }
 
-Row checkpoint(const Design& design) {
+Row checkpoint(const MatrixInput& design) {
   Row row{"storage", "a checkpoint is lost", "", "", Cover::not_described, "", ""};
   int volumes = 0;
   int score = 0;
@@ -155,21 +159,21 @@ Row checkpoint(const Design& design) {
           volume.replicate_to.has_value() ? design.analysis.storage_named(*volume.replicate_to) : nullptr;
       const bool apart = copy != nullptr && copy->group != storage.group;
       score += apart ? 2 : *volume.replicas > 1 || copy != nullptr ? 1 : 0;
-      also(row.mitigation,
-           fmt::format("{}: {} cop{} on {}{}", volume.name->text, *volume.replicas, *volume.replicas == 1 ? "y" : "ies",
-                       storage.system->name->text, copy == nullptr ? "" : ", one more on " + *volume.replicate_to));
-      also(row.evidence, key("volume " + volume.name->text + " replicate_to", volume.replicate_to));
-      also(row.left, apart                  ? "the copy on " + *volume.replicate_to
-                     : *volume.replicas > 1 ? "a copy on the same system"
-                                            : "nothing");
-      if (!apart) also(row.change, fmt::format("copy `{}` to a system on other servers", volume.name->text));
+      append(row.mitigation, fmt::format("{}: {} cop{} on {}{}", volume.name->text, *volume.replicas,
+                                         *volume.replicas == 1 ? "y" : "ies", storage.system->name->text,
+                                         copy == nullptr ? "" : ", one more on " + *volume.replicate_to));
+      append(row.evidence, key("volume " + volume.name->text + " replicate_to", volume.replicate_to));
+      append(row.left, apart                  ? "the copy on " + *volume.replicate_to
+                       : *volume.replicas > 1 ? "a copy on the same system"
+                                              : "nothing");
+      if (!apart) append(row.change, fmt::format("copy `{}` to a system on other servers", volume.name->text));
     }
   }
-  if (volumes > 0) row.state = of(score, 2 * volumes);
+  if (volumes > 0) row.state = rate_coverage(score, 2 * volumes);
   return row;
 }
 
-Row backend_switch(const Design& design) {
+Row backend_switch(const MatrixInput& design) {
   Row row{"backend", "one switch above the leaves fails", "", "", Cover::not_described, "", ""};
   const model::FabricPlan& plan = design.cluster.fabric(model::FabricKind::backend);
   if (!plan.present) return row;
@@ -191,15 +195,15 @@ Row backend_switch(const Design& design) {
                                                                               : "off");
   row.left = fmt::format("{:.1f}% of the bandwidth", left);
   row.evidence = key("fabrics.backend.spines", fabric.spines);
-  also(row.evidence, key("fabrics.backend.bfd", fabric.bfd));
+  append(row.evidence, key("fabrics.backend.bfd", fabric.bfd));
   const bool fast = plan.network == model::NetworkKind::infiniband || *fabric.bfd;
   row.state = spines < 2 ? Cover::missing : (roce && spines < 4) || !fast ? Cover::partly : Cover::covered;
   if (spines < 2 || (roce && spines < 4)) row.change = "set `fabrics.backend.spines` to 4 or more";
-  if (!fast) also(row.change, "set `fabrics.backend.bfd: true`");
+  if (!fast) append(row.change, "set `fabrics.backend.bfd: true`");
   return row;
 }
 
-Row backend_leaf(const Design& design) {
+Row backend_leaf(const MatrixInput& design) {
   Row row{"backend", "a leaf fails", "", "", Cover::not_described, "", ""};
   const model::FabricPlan& plan = design.cluster.fabric(model::FabricKind::backend);
   const Failure* failure = design.analysis.find("leaf", model::FabricKind::backend);
@@ -217,7 +221,7 @@ Row backend_leaf(const Design& design) {
   return row;
 }
 
-Row pfc_storm(const Design& design) {
+Row pfc_storm(const MatrixInput& design) {
   Row row{"backend", "a PFC storm or deadlock", "", "", Cover::not_described, "", ""};
   const model::FabricPlan& plan = design.cluster.fabric(model::FabricKind::backend);
   if (!plan.present) return row;
@@ -238,18 +242,18 @@ Row pfc_storm(const Design& design) {
       fmt::format("DCQCN (ECN) {}, PFC watchdog {}", *qos.ecn ? "on" : "off", *qos.pfc_watchdog ? "on" : "off");
   row.left = *qos.pfc_watchdog ? "all but the stuck queue" : "pauses may spread through the fabric";
   row.evidence = key("fabrics.backend.qos.pfc_watchdog", qos.pfc_watchdog);
-  also(row.evidence, key("fabrics.backend.qos.ecn", qos.ecn));
+  append(row.evidence, key("fabrics.backend.qos.ecn", qos.ecn));
   for (const config::SwitchConfig& config : design.config.switches) {
     const auto watched = std::find_if(config.qos.begin(), config.qos.end(),
                                       [](const config::PortQos& port) { return port.watchdog.on.given(); });
     if (watched == config.qos.end()) continue;
-    also(row.evidence, fmt::format("watchdog {} on {} ({})", *watched->watchdog.on ? "on" : "off", *config.hostname,
-                                   shown(design, watched->watchdog.on.place)));
+    append(row.evidence, fmt::format("watchdog {} on {} ({})", *watched->watchdog.on ? "on" : "off", *config.hostname,
+                                     format_location(design, watched->watchdog.on.place)));
     break;
   }
-  row.state = of((*qos.ecn ? 1 : 0) + (*qos.pfc_watchdog ? 1 : 0), 2);
+  row.state = rate_coverage((*qos.ecn ? 1 : 0) + (*qos.pfc_watchdog ? 1 : 0), 2);
   if (!*qos.pfc_watchdog) row.change = "set `fabrics.backend.qos.pfc_watchdog: true`";
-  if (!*qos.ecn) also(row.change, "set `fabrics.backend.qos.ecn: true`");
+  if (!*qos.ecn) append(row.change, "set `fabrics.backend.qos.ecn: true`");
   return row;
 }
 
@@ -259,7 +263,7 @@ std::int64_t training_servers(const model::Spec& spec) {
   return servers;
 }
 
-Row gpu(const Design& design) {
+Row gpu(const MatrixInput& design) {
   Row row{"compute", "one GPU fails", "", "", Cover::not_described, "", ""};
   const model::WorkloadSpec& workload = *design.spec().workload;
   const std::int64_t servers = training_servers(design.spec());
@@ -274,15 +278,15 @@ Row gpu(const Design& design) {
   row.left = fmt::format("at most {} of work lost; {:.1f}% of the time is training",
                          weft::to_text(*workload.checkpoint_interval), 100.0 * time.ratio);
   row.evidence = key("workload.elastic", workload.elastic);
-  also(row.evidence, key("workload.max_restarts", workload.max_restarts));
-  also(row.evidence, key("workload.checkpoint_interval", workload.checkpoint_interval));
-  row.state = of((*workload.elastic ? 1 : 0) + (restarts ? 1 : 0), 2);
+  append(row.evidence, key("workload.max_restarts", workload.max_restarts));
+  append(row.evidence, key("workload.checkpoint_interval", workload.checkpoint_interval));
+  row.state = rate_coverage((*workload.elastic ? 1 : 0) + (restarts ? 1 : 0), 2);
   if (!*workload.elastic) row.change = "set `workload.elastic: true`";
-  if (!restarts) also(row.change, "set `workload.max_restarts` to 3");
+  if (!restarts) append(row.change, "set `workload.max_restarts` to 3");
   return row;
 }
 
-Row node(const Design& design) {
+Row node(const MatrixInput& design) {
   Row row{"compute", "a whole server fails", "", "", Cover::not_described, "", ""};
   std::int64_t pools = 0;
   int with_spares = 0;
@@ -290,22 +294,22 @@ Row node(const Design& design) {
     if (*pool.role != model::PoolRole::training) continue;
     ++pools;
     with_spares += *pool.spares > 0 ? 1 : 0;
-    also(row.mitigation, fmt::format("{}: {} spare of {}", pool.name->text, *pool.spares, *pool.count));
-    also(row.evidence, key("pool " + pool.name->text + " spares", pool.spares));
-    if (*pool.spares == 0) also(row.change, fmt::format("keep a spare server in `{}`", pool.name->text));
+    append(row.mitigation, fmt::format("{}: {} spare of {}", pool.name->text, *pool.spares, *pool.count));
+    append(row.evidence, key("pool " + pool.name->text + " spares", pool.spares));
+    if (*pool.spares == 0) append(row.change, fmt::format("keep a spare server in `{}`", pool.name->text));
   }
   if (pools == 0) return row;
   const model::OperationsSpec& operations = *design.spec().operations;
   const bool automatic = *operations.remediation == model::Handling::automatic;
-  also(row.mitigation, automatic ? "drained and replaced automatically" : "drained manually");
-  also(row.evidence, key("operations.remediation", operations.remediation));
-  if (!automatic) also(row.change, "set `operations.remediation: automatic`");
+  append(row.mitigation, automatic ? "drained and replaced automatically" : "drained manually");
+  append(row.evidence, key("operations.remediation", operations.remediation));
+  if (!automatic) append(row.change, "set `operations.remediation: automatic`");
   row.left = with_spares == pools ? "the job's full size, on a spare" : "the job with one server less, or requeued";
-  row.state = of(with_spares + (automatic ? 1 : 0), static_cast<int>(pools) + 1);
+  row.state = rate_coverage(with_spares + (automatic ? 1 : 0), static_cast<int>(pools) + 1);
   return row;
 }
 
-Row power_unit(const Design& design) {
+Row power_unit(const MatrixInput& design) {
   Row row{"compute", "a power supply, PDU or feed fails", "", "", Cover::covered, "", ""};
   const model::SiteSpec& site = *design.spec().site;
   const PowerAnalysis& power = design.analysis.power();
@@ -315,15 +319,15 @@ Row power_unit(const Design& design) {
   const std::int64_t lost = feed == nullptr ? 0 : feed->loss.servers;
   row.left = lost == 0 ? "every server" : fmt::format("all but {} servers (feed {})", lost, feed->worst.substr(5));
   row.evidence = key("site.feeds", site.feeds);
-  also(row.evidence, key("site.pdus_per_rack", site.pdus_per_rack));
+  append(row.evidence, key("site.pdus_per_rack", site.pdus_per_rack));
   if (!power.one_supply_short.empty())
-    also(row.change, fmt::format("{} devices need all of their power supplies", power.one_supply_short.size()));
+    append(row.change, fmt::format("{} devices need all of their power supplies", power.one_supply_short.size()));
   if (!power.weak.empty())
-    also(row.change, "spread power supplies over more feeds (`site.feeds`), or use servers that need fewer");
+    append(row.change, "spread power supplies over more feeds (`site.feeds`), or use servers that need fewer");
   if (!power.one_feed.empty())
-    also(row.change, fmt::format("{} racks have PDUs on one feed only", power.one_feed.size()));
+    append(row.change, fmt::format("{} racks have PDUs on one feed only", power.one_feed.size()));
   if (!power.overloaded.empty())
-    also(row.change, fmt::format("{} racks overload their PDUs after the loss of a feed", power.overloaded.size()));
+    append(row.change, fmt::format("{} racks overload their PDUs after the loss of a feed", power.overloaded.size()));
   if (*site.feeds < 2) {
     row.state = Cover::missing;
     row.change = "add a second power feed";
@@ -334,7 +338,7 @@ Row power_unit(const Design& design) {
   return row;
 }
 
-Row etcd(const Design& design) {
+Row etcd(const MatrixInput& design) {
   Row row{"control plane", "an etcd member fails", "", "", Cover::not_described, "", ""};
   const ControlAnalysis& control = design.analysis.control();
   if (control.members.empty()) return row;
@@ -345,7 +349,7 @@ Row etcd(const Design& design) {
   row.left = fmt::format("{} of {} members after the loss of the worst rack or feed", control.members.size() - worst,
                          control.members.size());
   row.evidence = key("control_plane.etcd_members", spec.etcd_members);
-  also(row.evidence, key("control_plane.pool", spec.pool));
+  append(row.evidence, key("control_plane.pool", spec.pool));
   row.state = !control.survives(1) ? Cover::missing : control.survives(worst) ? Cover::covered : Cover::partly;
   if (!control.survives(1)) row.change = "run three etcd members";
   if (control.survives(1) && !control.survives(worst))
@@ -353,7 +357,7 @@ Row etcd(const Design& design) {
   return row;
 }
 
-Row overload(const Design& design) {
+Row overload(const MatrixInput& design) {
   Row row{"control plane", "the API server is overloaded", "", "", Cover::not_described, "", ""};
   const model::ControlPlaneSpec& spec = *design.spec().control_plane;
   const ControlAnalysis& control = design.analysis.control();
@@ -362,10 +366,10 @@ Row overload(const Design& design) {
                                control.on_gpu_servers ? "GPU servers" : "dedicated servers");
   row.left = *spec.api_limits ? "the requests of all other clients" : "no guarantee";
   row.evidence = key("control_plane.api_limits", spec.api_limits);
-  also(row.evidence, key("control_plane.pool", spec.pool));
-  row.state = of((*spec.api_limits ? 1 : 0) + (control.on_gpu_servers ? 0 : 1), 2);
+  append(row.evidence, key("control_plane.pool", spec.pool));
+  row.state = rate_coverage((*spec.api_limits ? 1 : 0) + (control.on_gpu_servers ? 0 : 1), 2);
   if (!*spec.api_limits) row.change = "set `control_plane.api_limits: true`";
-  if (control.on_gpu_servers) also(row.change, "move the control plane to a separate pool");
+  if (control.on_gpu_servers) append(row.change, "move the control plane to a separate pool");
   return row;
 }
 
@@ -373,7 +377,7 @@ Row overload(const Design& design) {
 
 Document resiliency_matrix(const model::Cluster& cluster, const config::ConfigSet& config,
                            const FailureAnalysis& analysis) {
-  const Design design{cluster, config, analysis};
+  const MatrixInput design{cluster, config, analysis};
   Document document;
   document.kind = "resiliency-matrix";
   TableSection table{"resiliency", "Resiliency matrix", {}, {}};

@@ -25,12 +25,12 @@ class Classifier {
       guesses_.back().interface = i;
     }
     for (const model::PortId port : cluster.ports_of(host)) taken_.emplace_back(port, false);
-    if (use_neighbors) by_neighbor();
-    by_address();
+    if (use_neighbors) guess_by_neighbor();
+    guess_by_address();
     for (const model::FabricKind fabric :
          {model::FabricKind::backend, model::FabricKind::storage, model::FabricKind::frontend})
-      by_order(fabric);
-    for (InterfaceGuess& guess : guesses_) by_looks(guess);
+      guess_by_order(fabric);
+    for (InterfaceGuess& guess : guesses_) guess_by_properties(guess);
   }
   [[nodiscard]] std::vector<InterfaceGuess> take() { return std::move(guesses_); }
 
@@ -39,7 +39,7 @@ class Classifier {
     return facts_.interfaces[guess.interface];
   }
 
-  bool claim(InterfaceGuess& guess, model::PortId port, GuessConfidence confidence, std::string reason) {
+  bool assign_port(InterfaceGuess& guess, model::PortId port, GuessConfidence confidence, std::string reason) {
     for (auto& [id, used] : taken_) {
       if (id != port || used) continue;
       used = true;
@@ -52,7 +52,7 @@ class Classifier {
     return false;
   }
 
-  void by_neighbor() {
+  void guess_by_neighbor() {
     for (InterfaceGuess& guess : guesses_) {
       const config::HostInterface& interface = interface_of(guess);
       const model::DeviceId far = cluster_.find_device(interface.lldp_system);
@@ -61,7 +61,7 @@ class Classifier {
       const model::PortId far_port = port_named(cluster_, far, interface.lldp_port);
       if (far_port != model::kNone<model::PortId>) {
         const model::PortId own = cluster_.peer_of(far_port);
-        if (cluster_.port(own).device == host_ && claim(guess, own, GuessConfidence::certain, reason)) continue;
+        if (cluster_.port(own).device == host_ && assign_port(guess, own, GuessConfidence::certain, reason)) continue;
       }
       guess.fabric = cluster_.group_of(far).fabric;
       guess.confidence = GuessConfidence::certain;
@@ -69,7 +69,7 @@ class Classifier {
     }
   }
 
-  void by_address() {
+  void guess_by_address() {
     for (const bool exact : {true, false}) {
       for (InterfaceGuess& guess : guesses_) {
         if (!guess.fabric) match_address(guess, exact);
@@ -91,7 +91,7 @@ class Classifier {
         const std::string reason =
             exact ? fmt::format("{} is the address of {}", to_text(address), cluster_.port_name(port))
                   : fmt::format("{} is in {}", to_text(address), subnet.name);
-        if (claim(guess, port, GuessConfidence::high, reason)) return;
+        if (assign_port(guess, port, GuessConfidence::high, reason)) return;
       }
     }
   }
@@ -110,7 +110,7 @@ class Classifier {
   }
 
   // Ports of a fabric that no address named, and RDMA interfaces nothing is known of, both in bus order.
-  void by_order(model::FabricKind fabric) {
+  void guess_by_order(model::FabricKind fabric) {
     std::vector<model::PortId> ports;
     for (const auto& [port, used] : taken_) {
       if (!used && cluster_.port(port).fabric == fabric) ports.push_back(port);
@@ -133,13 +133,14 @@ class Classifier {
     });
     const auto confidence = candidates.size() == ports.size() ? GuessConfidence::medium : GuessConfidence::low;
     for (std::size_t i = 0; i < ports.size() && i < candidates.size(); ++i) {
-      claim(*candidates[i], ports[i], confidence,
-            fmt::format("{} of {} {}{} ports, ordered by NUMA node and bus address", i + 1, candidates.size(),
-                        to_text(BitRate(speed * 1'000'000)), fabric == model::FabricKind::frontend ? "" : " RDMA"));
+      assign_port(
+          *candidates[i], ports[i], confidence,
+          fmt::format("{} of {} {}{} ports, ordered by NUMA node and bus address", i + 1, candidates.size(),
+                      to_text(BitRate(speed * 1'000'000)), fabric == model::FabricKind::frontend ? "" : " RDMA"));
     }
   }
 
-  void by_looks(InterfaceGuess& guess) {
+  void guess_by_properties(InterfaceGuess& guess) {
     if (guess.fabric) return;
     const config::HostInterface& interface = interface_of(guess);
     if (is_bmc_interface(interface)) {

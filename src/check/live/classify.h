@@ -1,5 +1,5 @@
-// Which fabric, and which port of the model, an interface of a host most likely is. Names of interfaces say nothing
-// (ens1f0np0), so addresses, neighbours, RDMA, speed and bus order have to.
+// Infers the fabric and the port of the model for each interface of a host. Interface names do not identify them
+// (ens1f0np0), so addresses, neighbors, RDMA, speed and bus order are used.
 #pragma once
 
 #include <optional>
@@ -22,9 +22,9 @@ struct InterfaceGuess {
   std::vector<std::string> reasons;
 };
 
-// One guess for each physical interface that is no virtual function, in their order. An LLDP neighbour is certain, an
+// One guess for each physical interface that is not a virtual function, in their order. An LLDP neighbor is certain, an
 // address in a subnet of the design high; RDMA ports of the right speed in bus order are medium when they are as many
-// as planned, else low. `use_neighbors` is false for those who want to find wrong cables: a neighbour tells where the
+// as planned, else low. `use_neighbors` is false when looking for wrong cables: a neighbor shows where the
 // cable goes, not which port it was meant to be.
 [[nodiscard]] std::vector<InterfaceGuess> classify(const model::Cluster& cluster, model::DeviceId host,
                                                    const config::HostFacts& facts, bool use_neighbors = true);

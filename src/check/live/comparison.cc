@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "check/live/parts.h"
+#include "check/live/internal.h"
 
 namespace weft::check {
 
@@ -25,7 +25,7 @@ std::string_view to_text(LiveKind kind) {
 LiveComparison::LiveComparison(const model::Cluster& cluster, const config::ConfigSet& config, const Sources& sources)
     : cluster_(cluster), sources_(sources) {
   const LiveNames names(cluster, config);
-  const LiveParts parts{cluster, config, sources, names, differences_, cables_, notes_};
+  const LiveContext parts{cluster, config, sources, names, differences_, cables_, notes_};
   compare_wiring(parts);
   compare_hosts(parts);
   compare_switches(parts);

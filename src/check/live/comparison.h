@@ -1,5 +1,5 @@
-// What runs, held against what was designed: cables as LLDP and InfiniBand sweeps show them, hosts as `weft discover`
-// saw them, switches as they are configured. Every difference is a record of its own, with what was planned, what was
+// Compares the actual state with the design: cables as LLDP and InfiniBand sweeps show them, hosts as `weft discover`
+// saw them, switches as they are configured. Every difference is one record, with what was planned, what was
 // seen, where that is written and how sure it is. Rules (rules/live.cc) and `weft check --live` print them.
 //
 // A cable counts as missing only where a device at either end handed in a report and something else was seen of the
@@ -20,8 +20,8 @@
 namespace weft::check {
 
 enum class Confidence : std::uint8_t {
-  certain,  // both ends say the same
-  likely,   // one end says so
+  certain,  // both ends report the same
+  likely,   // one end reports it
   low,      // inferred, or the ends disagree
 };
 [[nodiscard]] std::string_view to_text(Confidence confidence);
@@ -68,7 +68,7 @@ struct LiveDifference {
   std::string planned;
   std::string seen;
   std::string message;  // one line with the names in it
-  std::string what;     // the same without names: equal ones can be told as one; "" where each counts for itself
+  std::string what;     // the same without names: equal ones can be merged; "" if each is reported separately
   SourceLocation place;
   std::vector<Finding::Related> related;
 };
@@ -80,7 +80,7 @@ struct CableCount {
   std::uint64_t certain = 0;  // of those, seen from both ends
   std::uint64_t differing = 0;
   std::uint64_t missing = 0;
-  std::uint64_t not_reported = 0;  // nobody who could have seen it reported
+  std::uint64_t not_reported = 0;  // no device at either end reported
 };
 
 class LiveComparison {

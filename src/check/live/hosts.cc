@@ -8,7 +8,7 @@
 #include "base/host_range.h"
 #include "base/human_format.h"
 #include "check/core/rule_tools.h"
-#include "check/live/parts.h"
+#include "check/live/internal.h"
 
 namespace weft::check {
 namespace {
@@ -38,12 +38,12 @@ int priority_of(std::string_view counter) {
 
 class HostComparison {
  public:
-  HostComparison(const LiveParts& parts, const LiveHost& host)
+  HostComparison(const LiveContext& parts, const LiveHost& host)
       : parts_(parts), cluster_(parts.cluster), host_(host), facts_(*host.facts) {}
 
   void compare() {
     if (host_.device == model::kNone<model::DeviceId>) {
-      LiveDifference& difference = tell(LiveKind::unknown_device, facts_.place, "");
+      LiveDifference& difference = add_difference(LiveKind::unknown_device, facts_.place, "");
       difference.confidence = Confidence::certain;
       difference.seen = "host facts";
       difference.message = fmt::format("the facts are from host `{}`, which is not in the design", facts_.host);
@@ -63,7 +63,7 @@ class HostComparison {
   }
 
  private:
-  LiveDifference& tell(LiveKind kind, const SourceLocation& place, const std::string& port) {
+  LiveDifference& add_difference(LiveKind kind, const SourceLocation& place, const std::string& port) {
     LiveDifference difference;
     difference.kind = kind;
     difference.device = host_.device == model::kNone<model::DeviceId> ? facts_.host : cluster_.name_of(host_.device);
@@ -72,8 +72,8 @@ class HostComparison {
     parts_.differences.push_back(std::move(difference));
     return parts_.differences.back();
   }
-  void complete(LiveDifference& difference, const InterfaceGuess& guess, std::string planned, std::string seen,
-                std::string what) const {
+  void fill_difference(LiveDifference& difference, const InterfaceGuess& guess, std::string planned, std::string seen,
+                       std::string what) const {
     difference.confidence = guess.confidence <= GuessConfidence::high ? Confidence::likely : Confidence::low;
     difference.planned = std::move(planned);
     difference.seen = std::move(seen);
@@ -87,12 +87,12 @@ class HostComparison {
     const model::Port& port = cluster_.port(guess.port);
     const std::string name = cluster_.port_name(guess.port);
     if (interface.state == "down") {
-      complete(tell(LiveKind::link_down, interface.place, name), guess, "up", "down", "is down");
+      fill_difference(add_difference(LiveKind::link_down, interface.place, name), guess, "up", "down", "is down");
     } else if (interface.speed_mbps > 0 && interface.speed_mbps != port.speed_mbps) {
       const std::string seen = speed_text(interface.speed_mbps);
       const std::string planned = speed_text(port.speed_mbps);
-      complete(tell(LiveKind::wrong_speed, interface.place, name), guess, planned, seen,
-               fmt::format("runs at {} instead of {}", seen, planned));
+      fill_difference(add_difference(LiveKind::wrong_speed, interface.place, name), guess, planned, seen,
+                      fmt::format("runs at {} instead of {}", seen, planned));
     }
     if (cluster_.fabric(port.fabric).network == model::NetworkKind::infiniband)
       return;  // no plan for IP over InfiniBand
@@ -104,8 +104,9 @@ class HostComparison {
                    const std::string& name) {
     const model::FabricSpec* fabric = cluster_.find_fabric_spec(port.fabric);
     if (fabric == nullptr || interface.mtu == 0 || interface.mtu == *fabric->mtu) return;
-    complete(tell(LiveKind::wrong_mtu, interface.place, name), guess, std::to_string(*fabric->mtu),
-             std::to_string(interface.mtu), fmt::format("has MTU {} instead of {}", interface.mtu, *fabric->mtu));
+    fill_difference(add_difference(LiveKind::wrong_mtu, interface.place, name), guess, std::to_string(*fabric->mtu),
+                    std::to_string(interface.mtu),
+                    fmt::format("has MTU {} instead of {}", interface.mtu, *fabric->mtu));
   }
 
   void compare_address(const InterfaceGuess& guess, const config::HostInterface& interface, const model::Port& port,
@@ -121,10 +122,10 @@ class HostComparison {
       if (interface.addresses[i] == port.address && length == prefix.length) return;
       seen += fmt::format("{}{}/{}", seen.empty() ? "" : ", ", to_text(interface.addresses[i]), length);
     }
-    LiveDifference& difference = tell(LiveKind::wrong_address, interface.place, name);
-    complete(difference, guess, planned, seen.empty() ? "none" : seen,
-             seen.empty() ? fmt::format("has no address instead of {}", planned)
-                          : fmt::format("has address {} instead of {}", seen, planned));
+    LiveDifference& difference = add_difference(LiveKind::wrong_address, interface.place, name);
+    fill_difference(difference, guess, planned, seen.empty() ? "none" : seen,
+                    seen.empty() ? fmt::format("has no address instead of {}", planned)
+                                 : fmt::format("has address {} instead of {}", seen, planned));
     difference.what.clear();
   }
 
@@ -132,8 +133,8 @@ class HostComparison {
   void compare_stray(const InterfaceGuess& guess, const config::HostInterface& interface) {
     const bool planned_nowhere = !guess.fabric || *guess.fabric != model::FabricKind::oob;
     if (interface.state != "up" || !planned_nowhere || is_bmc_interface(interface)) return;
-    LiveDifference& difference = tell(LiveKind::extra_interface, interface.place, interface.name);
-    complete(difference, guess, "port not found", interface.name, "is up but not one of its planned ports");
+    LiveDifference& difference = add_difference(LiveKind::extra_interface, interface.place, interface.name);
+    fill_difference(difference, guess, "port not found", interface.name, "is up but not one of its planned ports");
     difference.message =
         fmt::format("interface {} of {} is up but not one of its planned ports", interface.name, difference.device);
     if (!guess.reasons.empty()) difference.related.push_back({{}, guess.reasons.front()});
@@ -147,8 +148,9 @@ class HostComparison {
         guess.port == model::kNone<model::PortId> ? interface.name : cluster_.port_name(guess.port);
     const std::string_view where = model::to_text(*guess.fabric);
     if (interface.default_route && !*fabric->default_route) {
-      complete(tell(LiveKind::default_route, interface.place, name), guess, "no default route", "default route",
-               fmt::format("has a default route on the {} fabric, which must not have one", where));
+      fill_difference(add_difference(LiveKind::default_route, interface.place, name), guess, "no default route",
+                      "default route",
+                      fmt::format("has a default route on the {} fabric, which must not have one", where));
     }
     if (*guess.fabric == model::FabricKind::frontend) return;
     compare_filter(guess, interface, name);
@@ -163,8 +165,8 @@ class HostComparison {
     const auto own = sysctl(interface.name, "rp_filter");
     const auto all = sysctl("all", "rp_filter");
     if (cluster_.fabric(*guess.fabric).rails < 2 || std::max(own.value, all.value) != 1) return;
-    complete(tell(LiveKind::strict_filter, own.value == 1 ? own.place : all.place, name), guess, "0 or 2", "1",
-             "has rp_filter 1 (strict), which drops packets that arrive over another rail");
+    fill_difference(add_difference(LiveKind::strict_filter, own.value == 1 ? own.place : all.place, name), guess,
+                    "0 or 2", "1", "has rp_filter 1 (strict), which drops packets that arrive over another rail");
   }
 
   void compare_forwarding(const InterfaceGuess& guess, const config::HostInterface& interface, const std::string& name,
@@ -172,8 +174,8 @@ class HostComparison {
     Sysctl own = sysctl(interface.name, "forwarding");
     if (own.value < 0) own = setting("net.ipv4.ip_forward");  // which sets it on every interface
     if (own.value != 1) return;
-    complete(tell(LiveKind::forwarding, own.place, name), guess, "0", "1",
-             fmt::format("forwards packets: the host routes into the {} fabric", where));
+    fill_difference(add_difference(LiveKind::forwarding, own.place, name), guess, "0", "1",
+                    fmt::format("forwards packets: the host routes into the {} fabric", where));
   }
 
   void compare_pauses(const InterfaceGuess& guess, const config::HostInterface& interface, const std::string& name,
@@ -187,10 +189,10 @@ class HostComparison {
     std::string list;
     for (const int priority : lossy) list += fmt::format("{}{}", list.empty() ? "" : ", ", priority);
     const bool one = lossy.size() == 1;
-    complete(tell(LiveKind::lossy_pause, interface.place, name), guess,
-             fabric.qos->priority.has_value() ? std::to_string(*fabric.qos->priority) : "none", list,
-             fmt::format("received pauses on {} {}, which {} planned as lossy", one ? "priority" : "priorities", list,
-                         one ? "is" : "are"));
+    fill_difference(add_difference(LiveKind::lossy_pause, interface.place, name), guess,
+                    fabric.qos->priority.has_value() ? std::to_string(*fabric.qos->priority) : "none", list,
+                    fmt::format("received pauses on {} {}, which {} planned as lossy", one ? "priority" : "priorities",
+                                list, one ? "is" : "are"));
   }
 
   // A pod gets a virtual function of every backend port.
@@ -201,9 +203,10 @@ class HostComparison {
     const std::int64_t needed = *pool.pods_per_node;
     if (!*pool.bios->sriov || interface.vfs_max < 0 || interface.vfs >= needed) return;
     const std::int64_t seen = std::max<std::int64_t>(interface.vfs, 0);
-    complete(tell(LiveKind::few_functions, interface.place, name), guess, std::to_string(needed), std::to_string(seen),
-             fmt::format("has {} for {}", plural(seen, "virtual function", "virtual functions"),
-                         plural(needed, "pod per node", "pods per node")));
+    fill_difference(add_difference(LiveKind::few_functions, interface.place, name), guess, std::to_string(needed),
+                    std::to_string(seen),
+                    fmt::format("has {} for {}", plural(seen, "virtual function", "virtual functions"),
+                                plural(needed, "pod per node", "pods per node")));
   }
 
   struct Sysctl {
@@ -237,7 +240,7 @@ class HostComparison {
     }
     for (const auto& [fabric, count] : ports) {
       if (count.second >= count.first) continue;
-      LiveDifference& difference = tell(LiveKind::few_ports, facts_.place, "");
+      LiveDifference& difference = add_difference(LiveKind::few_ports, facts_.place, "");
       difference.planned = std::to_string(count.first);
       difference.seen = std::to_string(count.second);
       difference.what = fmt::format("has {} of {} planned {} ports", count.second, count.first, model::to_text(fabric));
@@ -253,21 +256,21 @@ class HostComparison {
                                     [](const std::string& line) { return line.starts_with("GPUs"); });
     if (unread) return;
     const SourceLocation& place = facts_.gpus_place.known() ? facts_.gpus_place : facts_.place;
-    LiveDifference& difference = tell(LiveKind::few_gpus, place, "");
+    LiveDifference& difference = add_difference(LiveKind::few_gpus, place, "");
     difference.planned = std::to_string(*server.gpus);
     difference.seen = std::to_string(seen);
     difference.what = fmt::format("has {} instead of {}", plural(seen, "GPU", "GPUs"), *server.gpus);
     difference.message = fmt::format("{} {}", difference.device, difference.what);
   }
 
-  const LiveParts& parts_;
+  const LiveContext& parts_;
   const model::Cluster& cluster_;
   const LiveHost& host_;
   const config::HostFacts& facts_;
 };
 
-// Jobs are told one index for all ranks (NCCL_IB_GID_INDEX): it must mean a RoCE v2 address on every backend port.
-void compare_gids(const LiveParts& parts) {
+// Jobs use one index for all ranks (NCCL_IB_GID_INDEX): it must mean a RoCE v2 address on every backend port.
+void compare_gids(const LiveContext& parts) {
   std::map<std::vector<int>, std::vector<std::pair<const LiveHost*, const InterfaceGuess*>>> tables;
   for (const LiveHost& host : parts.names.hosts()) {
     for (const InterfaceGuess& guess : host.guesses) {
@@ -307,7 +310,7 @@ void compare_gids(const LiveParts& parts) {
 }
 
 // Where most servers of a pool handed in facts, the rest are worth a line.
-void find_silent_hosts(const LiveParts& parts) {
+void find_silent_hosts(const LiveContext& parts) {
   std::set<model::DeviceId> present;
   for (const LiveHost& host : parts.names.hosts()) present.insert(host.device);
   for (const model::DeviceGroup& group : parts.cluster.groups()) {
@@ -330,7 +333,7 @@ void find_silent_hosts(const LiveParts& parts) {
 
 }  // namespace
 
-void compare_hosts(const LiveParts& parts) {
+void compare_hosts(const LiveContext& parts) {
   for (const LiveHost& host : parts.names.hosts()) HostComparison(parts, host).compare();
   compare_gids(parts);
   find_silent_hosts(parts);

@@ -45,12 +45,12 @@ LiveNames::LiveNames(const model::Cluster& cluster, const config::ConfigSet& con
         host.device != model::kNone<model::DeviceId> && cluster.group_of(host.device).kind == model::DeviceKind::server;
     if (server) host.guesses = classify(cluster, host.device, facts, false);
     if (!server) host.device = model::kNone<model::DeviceId>;
-    learn(host);
+    index_addresses(host);
     hosts_.push_back(std::move(host));
   }
 }
 
-void LiveNames::learn(const LiveHost& host) {
+void LiveNames::index_addresses(const LiveHost& host) {
   for (const InterfaceGuess& guess : host.guesses) {
     if (guess.port == model::kNone<model::PortId>) continue;
     const config::HostInterface& interface = host.facts->interfaces[guess.interface];

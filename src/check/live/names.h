@@ -46,7 +46,7 @@ class LiveNames {
   [[nodiscard]] LiveEnd infiniband_end(const config::IbEnd& end) const;
 
  private:
-  void learn(const LiveHost& host);
+  void index_addresses(const LiveHost& host);
   [[nodiscard]] model::PortId switch_port(model::DeviceId device, int number) const;
   [[nodiscard]] model::PortId adapter_port(model::DeviceId device, std::string_view adapter, int port) const;
 

@@ -1,18 +1,18 @@
-// Switches as they are configured, against the model: who they say they are, and what they say of each cabled port.
+// Compares switch configurations with the model: host name, AS number, and the settings of each cabled port.
 // Quality of service and isolation have analyses of their own.
 #include <fmt/format.h>
 
 #include <unordered_map>
 
 #include "check/core/match.h"
-#include "check/live/parts.h"
+#include "check/live/internal.h"
 
 namespace weft::check {
 namespace {
 
 class SwitchComparison {
  public:
-  SwitchComparison(const LiveParts& parts, const config::SwitchConfig& config, model::DeviceId device)
+  SwitchComparison(const LiveContext& parts, const config::SwitchConfig& config, model::DeviceId device)
       : parts_(parts), cluster_(parts.cluster), config_(config), device_(device) {}
 
   void compare(bool several) {
@@ -28,8 +28,8 @@ class SwitchComparison {
 
  private:
   template <class T>
-  LiveDifference& tell(LiveKind kind, const config::Setting<T>& setting, const std::string& port, std::string planned,
-                       std::string seen, std::string what) {
+  LiveDifference& add_difference(LiveKind kind, const config::Setting<T>& setting, const std::string& port,
+                                 std::string planned, std::string seen, std::string what) {
     LiveDifference difference;
     difference.kind = kind;
     difference.confidence = Confidence::certain;
@@ -47,13 +47,13 @@ class SwitchComparison {
   void compare_identity() {
     const std::string& name = cluster_.name_of(device_);
     if (config_.hostname.given() && *config_.hostname != name) {
-      tell(LiveKind::configured_name, config_.hostname, "", name, *config_.hostname,
-           fmt::format("has the host name `{}`", *config_.hostname));
+      add_difference(LiveKind::configured_name, config_.hostname, "", name, *config_.hostname,
+                     fmt::format("has the host name `{}`", *config_.hostname));
     }
     const std::int64_t asn = cluster_.device(device_).asn;
     if (config_.asn.given() && asn != 0 && *config_.asn != asn) {
-      tell(LiveKind::configured_asn, config_.asn, "", std::to_string(asn), std::to_string(*config_.asn),
-           fmt::format("is AS {} instead of {}", *config_.asn, asn));
+      add_difference(LiveKind::configured_asn, config_.asn, "", std::to_string(asn), std::to_string(*config_.asn),
+                     fmt::format("is AS {} instead of {}", *config_.asn, asn));
     }
   }
 
@@ -62,12 +62,13 @@ class SwitchComparison {
     const std::string name = cluster_.port_name(id);
     if (interface.kind != config::InterfaceConfig::Kind::front_panel) return;
     if (interface.enabled.given() && !*interface.enabled) {
-      tell(LiveKind::port_off, interface.enabled, name, "up", "administratively down",
-           "is administratively down, but a cable is planned on it");
+      add_difference(LiveKind::port_off, interface.enabled, name, "up", "administratively down",
+                     "is administratively down, but a cable is planned on it");
     }
     if (interface.speed.given() && interface.speed.value.count() != 0 && *interface.speed != port.speed()) {
-      tell(LiveKind::configured_speed, interface.speed, name, to_text(port.speed()), to_text(*interface.speed),
-           fmt::format("is configured for {} instead of {}", to_text(*interface.speed), to_text(port.speed())));
+      add_difference(
+          LiveKind::configured_speed, interface.speed, name, to_text(port.speed()), to_text(*interface.speed),
+          fmt::format("is configured for {} instead of {}", to_text(*interface.speed), to_text(port.speed())));
     }
     compare_mtu(interface, port, name);
     compare_vlan(interface, id, name);
@@ -78,9 +79,9 @@ class SwitchComparison {
     if (!interface.mtu.given() || port.fabric == model::FabricKind::oob) return;
     const model::FabricSpec& fabric = cluster_.data_fabric_spec(port.fabric);
     if (*interface.mtu >= *fabric.switch_mtu || *interface.mtu < *fabric.mtu) return;  // QO081 has what hosts notice
-    tell(LiveKind::configured_mtu, interface.mtu, name, std::to_string(*fabric.switch_mtu),
-         std::to_string(*interface.mtu),
-         fmt::format("has an MTU of {} bytes instead of {}", *interface.mtu, *fabric.switch_mtu));
+    add_difference(LiveKind::configured_mtu, interface.mtu, name, std::to_string(*fabric.switch_mtu),
+                   std::to_string(*interface.mtu),
+                   fmt::format("has an MTU of {} bytes instead of {}", *interface.mtu, *fabric.switch_mtu));
   }
 
   void compare_vlan(const config::InterfaceConfig& interface, model::PortId id, const std::string& name) {
@@ -90,9 +91,10 @@ class SwitchComparison {
     if (!interface.access_vlan.given() || subnet == model::kNone<model::SubnetId>) return;
     const int planned = cluster_.subnet(subnet).vlan;
     if (planned == 0 || *interface.access_vlan == planned) return;
-    tell(LiveKind::configured_vlan, interface.access_vlan, name, std::to_string(planned),
-         std::to_string(*interface.access_vlan),
-         fmt::format("is in VLAN {}; the port at the other end is in VLAN {}", *interface.access_vlan, planned));
+    add_difference(
+        LiveKind::configured_vlan, interface.access_vlan, name, std::to_string(planned),
+        std::to_string(*interface.access_vlan),
+        fmt::format("is in VLAN {}; the port at the other end is in VLAN {}", *interface.access_vlan, planned));
   }
 
   // A description is free text; it is wrong only when it names a device of the design, and not the planned one.
@@ -109,8 +111,9 @@ class SwitchComparison {
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
     if (named == model::kNone<model::DeviceId>) return;
-    LiveDifference& difference = tell(LiveKind::description, interface.description, name,
-                                      cluster_.full_port_name(cluster_.peer_of(id)), *interface.description, "");
+    LiveDifference& difference =
+        add_difference(LiveKind::description, interface.description, name,
+                       cluster_.full_port_name(cluster_.peer_of(id)), *interface.description, "");
     difference.message = fmt::format("{}:{} describes its neighbor as {}, but is planned to connect to {}",
                                      difference.device, name, cluster_.name_of(named), difference.planned);
   }
@@ -124,14 +127,14 @@ class SwitchComparison {
       const model::PortId far = cluster_.peer_of(at->second);
       const std::int64_t asn = cluster_.device(cluster_.port(far).device).asn;
       if (asn == 0 || asn == *neighbor.remote_asn) continue;
-      tell(LiveKind::configured_asn, neighbor.remote_asn, cluster_.port_name(at->second), std::to_string(asn),
-           std::to_string(*neighbor.remote_asn),
-           fmt::format("expects AS {} from {}, which has {}", *neighbor.remote_asn,
-                       cluster_.name_of(cluster_.port(far).device), asn));
+      add_difference(LiveKind::configured_asn, neighbor.remote_asn, cluster_.port_name(at->second), std::to_string(asn),
+                     std::to_string(*neighbor.remote_asn),
+                     fmt::format("expects AS {} from {}, which has {}", *neighbor.remote_asn,
+                                 cluster_.name_of(cluster_.port(far).device), asn));
     }
   }
 
-  const LiveParts& parts_;
+  const LiveContext& parts_;
   const model::Cluster& cluster_;
   const config::SwitchConfig& config_;
   model::DeviceId device_;
@@ -140,7 +143,7 @@ class SwitchComparison {
 
 }  // namespace
 
-void compare_switches(const LiveParts& parts) {
+void compare_switches(const LiveContext& parts) {
   for (const config::SwitchConfig& config : parts.config.switches) {
     const auto devices = devices_of(parts.cluster, parts.config, config);
     for (const model::DeviceId device : devices) SwitchComparison(parts, config, device).compare(devices.size() > 1);

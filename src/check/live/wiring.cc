@@ -29,7 +29,7 @@ Confidence confidence_of(const LiveLink& link) {
 
 }  // namespace
 
-LiveWiring::LiveWiring(const LiveParts& parts)
+LiveWiring::LiveWiring(const LiveContext& parts)
     : parts_(parts),
       cluster_(parts.cluster),
       at_(parts.cluster.ports().size(), 0),
@@ -101,7 +101,7 @@ void LiveWiring::add_infiniband(const config::IbFabric& fabric) {
       report_[model::index_of(end.device)] = SourceLocation{fabric.file, 1, 1};
   }
   if (ours) return;
-  // A sweep of another fabric, or names that nobody set: saying nothing would read as "all is as planned".
+  // A sweep of another fabric, or unset names: without a finding this would look as planned.
   LiveDifference difference;
   difference.kind = LiveKind::unknown_device;
   const config::IbEnd& first = fabric.links.front().a;
@@ -185,7 +185,7 @@ bool LiveWiring::is_planned(const LiveLink& link) const {
          cluster_.peer_of(link.a.port) == link.b.port;
 }
 
-// A port has one cable. Where reports give it two, the one counts that both ends tell, then the one that was planned.
+// A port has one cable. Where reports give it two, the one that both ends report is used, then the planned one.
 void LiveWiring::drop_contradictions() {
   const auto weight = [&](const LiveLink& link) {
     return (link.from_a && link.from_b ? 2 : 0) + (is_planned(link) ? 1 : 0);
@@ -208,7 +208,7 @@ void LiveWiring::drop_contradictions() {
   }
   for (const LiveLink& link : links_) {
     if (!link.dropped) continue;
-    LiveDifference& difference = tell(LiveKind::disagreement, link, link.a);
+    LiveDifference& difference = add_difference(LiveKind::disagreement, link, link.a);
     difference.confidence = Confidence::low;
     difference.message = fmt::format("one report connects {} to {}, another contradicts it for one of the two",
                                      end_text(link.a), end_text(link.b));
@@ -227,7 +227,7 @@ std::string LiveWiring::end_text(const LiveEnd& end) const {
   return end.name.empty() ? system : system + ":" + end.name;
 }
 
-LiveDifference& LiveWiring::tell(LiveKind kind, const LiveLink& link, const LiveEnd& about) {
+LiveDifference& LiveWiring::add_difference(LiveKind kind, const LiveLink& link, const LiveEnd& about) {
   LiveDifference difference;
   difference.kind = kind;
   difference.confidence = confidence_of(link);
@@ -263,7 +263,7 @@ LiveKind LiveWiring::kind_of(const LiveLink& link) const {
 }
 
 // Two cables whose ends at one side were exchanged: a-b' and a'-b instead of a-b and a'-b'.
-bool LiveWiring::judge_swap(std::size_t index) {
+bool LiveWiring::find_swap(std::size_t index) {
   LiveLink& link = links_[index];
   const model::PortId a_meant = cluster_.peer_of(link.a.port);
   const model::PortId b_meant = cluster_.peer_of(link.b.port);
@@ -271,7 +271,7 @@ bool LiveWiring::judge_swap(std::size_t index) {
   if (holder == 0 || holder != at_[model::index_of(b_meant)] || holder - 1 == index) return false;
   LiveLink& other = links_[holder - 1];
   other.told = true;
-  LiveDifference& difference = tell(LiveKind::swapped, link, link.a);
+  LiveDifference& difference = add_difference(LiveKind::swapped, link, link.a);
   difference.confidence = std::max(confidence_of(link), confidence_of(other));
   difference.message = fmt::format("the cables {} - {} and {} - {} are swapped: {} is connected to {} and {} to {}",
                                    cluster_.full_port_name(link.a.port), cluster_.full_port_name(a_meant),
@@ -290,14 +290,14 @@ bool LiveWiring::judge_swap(std::size_t index) {
   return true;
 }
 
-void LiveWiring::judge_planned(std::size_t index) {
+void LiveWiring::check_planned(std::size_t index) {
   const LiveLink& link = links_[index];
-  if (judge_swap(index)) return;
+  if (find_swap(index)) return;
   const bool b_is_host = cluster_.group_of(link.b.device).kind == model::DeviceKind::server;
   const LiveEnd& about = b_is_host ? link.b : link.a;
   const LiveEnd& far = b_is_host ? link.a : link.b;
   const LiveKind kind = kind_of(link);
-  LiveDifference& difference = tell(kind, link, about);
+  LiveDifference& difference = add_difference(kind, link, about);
   difference.message = fmt::format("{} is connected to {}; planned are {} there and {} here", end_text(about),
                                    end_text(far), cluster_.full_port_name(cluster_.peer_of(about.port)),
                                    cluster_.full_port_name(cluster_.peer_of(far.port)));
@@ -314,27 +314,28 @@ void LiveWiring::judge_planned(std::size_t index) {
 void LiveWiring::judge_half(LiveLink& link, const LiveEnd& known, const LiveEnd& other) {
   const model::PortId meant = cluster_.peer_of(known.port);
   const model::DeviceId meant_device = cluster_.port(meant).device;
-  if (cluster_.group_of(meant_device).kind == model::DeviceKind::external) return;  // whatever the site has there
+  if (cluster_.group_of(meant_device).kind == model::DeviceKind::external)
+    return;  // the site network is not in the model
   if (other.device == model::kNone<model::DeviceId>) {
-    LiveDifference& difference = tell(LiveKind::unknown_device, link, known);
+    LiveDifference& difference = add_difference(LiveKind::unknown_device, link, known);
     difference.message = fmt::format("{} is connected to `{}`, which is not in the design; planned is {}",
                                      end_text(known), end_text(other), cluster_.full_port_name(meant));
     return;
   }
   if (other.device == meant_device && cluster_.group_of(other.device).kind != model::DeviceKind::network_switch) return;
-  LiveDifference& difference = tell(LiveKind::miswired, link, known);
+  LiveDifference& difference = add_difference(LiveKind::miswired, link, known);
   difference.message = fmt::format("{} is connected to {}; planned is {}", end_text(known), end_text(other),
                                    cluster_.full_port_name(meant));
 }
 
-void LiveWiring::judge(std::size_t index) {
+void LiveWiring::classify_link(std::size_t index) {
   LiveLink& link = links_[index];
   if (link.dropped || link.told) return;
   link.told = true;
   const bool a_known = link.a.port != model::kNone<model::PortId>;
   const bool b_known = link.b.port != model::kNone<model::PortId>;
   if (a_known && b_known) {
-    if (!is_planned(link)) judge_planned(index);
+    if (!is_planned(link)) check_planned(index);
     judge_rate(link);
   } else if (a_known || b_known) {
     judge_half(link, a_known ? link.a : link.b, a_known ? link.b : link.a);
@@ -342,9 +343,9 @@ void LiveWiring::judge(std::size_t index) {
     const bool a_ours = link.a.device != model::kNone<model::DeviceId>;
     const bool b_ours = link.b.device != model::kNone<model::DeviceId>;
     if (!a_ours && !b_ours) return;                           // the report itself is from a stranger
-    const bool about_a = a_ours && (link.from_a || !b_ours);  // rather the end that says so
+    const bool about_a = a_ours && (link.from_a || !b_ours);  // prefer the end that reports it
     const LiveEnd& about = about_a ? link.a : link.b;
-    LiveDifference& difference = tell(LiveKind::unplanned, link, about);
+    LiveDifference& difference = add_difference(LiveKind::unplanned, link, about);
     difference.message = fmt::format("{} is connected to {}; the design has no cable on that port", end_text(about),
                                      end_text(about_a ? link.b : link.a));
   }
@@ -353,7 +354,7 @@ void LiveWiring::judge(std::size_t index) {
 void LiveWiring::judge_rate(const LiveLink& link) {
   const std::int64_t planned = cluster_.port(link.a.port).speed_mbps;
   if (link.rate_mbps == 0 || link.rate_mbps == planned) return;
-  LiveDifference& difference = tell(LiveKind::wrong_speed, link, link.b);
+  LiveDifference& difference = add_difference(LiveKind::wrong_speed, link, link.b);
   difference.confidence = Confidence::certain;
   difference.planned = speed_text(planned);
   difference.seen = speed_text(link.rate_mbps);
@@ -367,7 +368,7 @@ bool LiveWiring::could_be_missed(const model::Cable& cable) const {
   return cable.role != model::CableRole::external;
 }
 
-void LiveWiring::judge_cables() {
+void LiveWiring::check_cables() {
   CableCount& count = parts_.cables;
   for (const model::Cable& cable : cluster_.cables()) {
     ++count.planned;
@@ -376,7 +377,7 @@ void LiveWiring::judge_cables() {
     const bool could = could_be_missed(cable);
     const std::uint32_t holder = at_[model::index_of(cable.a)];
     const bool matching = holder != 0 && is_planned(links_[holder - 1]);
-    // Where something else is on the port, its planned neighbour cannot be heard there.
+    // Where something else is on the port, its planned neighbor cannot be seen there.
     if (could && reported(a) && (matching || !touched_[model::index_of(cable.a)])) awaited_[model::index_of(b)] = true;
     if (could && reported(b) && (matching || !touched_[model::index_of(cable.b)])) awaited_[model::index_of(a)] = true;
     if (matching) {
@@ -389,12 +390,12 @@ void LiveWiring::judge_cables() {
       ++count.not_reported;
     } else {
       ++count.missing;
-      tell_missing(cable);
+      report_missing(cable);
     }
   }
 }
 
-void LiveWiring::tell_missing(const model::Cable& cable) {
+void LiveWiring::report_missing(const model::Cable& cable) {
   const model::DeviceId a = cluster_.port(cable.a).device;
   const model::DeviceId b = cluster_.port(cable.b).device;
   const bool both = reported(a) && reported(b);
@@ -412,9 +413,9 @@ void LiveWiring::tell_missing(const model::Cable& cable) {
   parts_.differences.push_back(std::move(difference));
 }
 
-// A device that nobody hears is worth a line only where most of its kind are heard: a pool without LLDP agents is a
+// A device that no neighbor sees is reported only if most of its kind are seen: a pool without LLDP agents is a
 // decision, one host without is a fault.
-void LiveWiring::judge_silent_group(const model::DeviceGroup& group) {
+void LiveWiring::check_silent_group(const model::DeviceGroup& group) {
   std::size_t expected = 0;
   std::vector<std::string> silent;
   for (std::uint32_t i = 0; i < group.count; ++i) {
@@ -443,12 +444,12 @@ void LiveWiring::judge_silent_group(const model::DeviceGroup& group) {
 }
 
 void LiveWiring::compare() {
-  for (std::size_t i = 0; i < links_.size(); ++i) judge(i);
-  judge_cables();
-  for (const model::DeviceGroup& group : cluster_.groups()) judge_silent_group(group);
+  for (std::size_t i = 0; i < links_.size(); ++i) classify_link(i);
+  check_cables();
+  for (const model::DeviceGroup& group : cluster_.groups()) check_silent_group(group);
 }
 
-void compare_wiring(const LiveParts& parts) {
+void compare_wiring(const LiveContext& parts) {
   if (parts.config.lldp.empty() && parts.config.infiniband.empty() && parts.config.hosts.empty()) return;
   LiveWiring(parts).compare();
 }

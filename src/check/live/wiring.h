@@ -1,13 +1,13 @@
-// Links as reports show them, merged and held against the cabling plan. Internal to check/.
+// Links from reports, merged and compared with the cabling plan. Internal to check/.
 #pragma once
 
 #include <vector>
 
-#include "check/live/parts.h"
+#include "check/live/internal.h"
 
 namespace weft::check {
 
-// A link that somebody saw. Ends are in the order of the plan's ids, so that both reports of it give the same.
+// A link from a report. Ends are in the order of the plan's ids, so that both reports of it give the same.
 struct LiveLink {
   LiveEnd a;
   LiveEnd b;
@@ -22,7 +22,7 @@ struct LiveLink {
 
 class LiveWiring {
  public:
-  explicit LiveWiring(const LiveParts& parts);
+  explicit LiveWiring(const LiveContext& parts);
   void compare();
 
  private:
@@ -34,28 +34,28 @@ class LiveWiring {
   void merge();
   void drop_contradictions();
 
-  void judge(std::size_t index);
-  void judge_planned(std::size_t index);
+  void classify_link(std::size_t index);
+  void check_planned(std::size_t index);
   void judge_half(LiveLink& link, const LiveEnd& known, const LiveEnd& other);
-  bool judge_swap(std::size_t index);
+  bool find_swap(std::size_t index);
   void judge_rate(const LiveLink& link);
-  void judge_cables();
-  void tell_missing(const model::Cable& cable);
-  void judge_silent_group(const model::DeviceGroup& group);
+  void check_cables();
+  void report_missing(const model::Cable& cable);
+  void check_silent_group(const model::DeviceGroup& group);
 
   [[nodiscard]] bool reported(model::DeviceId device) const { return report_[model::index_of(device)].known(); }
   [[nodiscard]] bool is_planned(const LiveLink& link) const;
   [[nodiscard]] std::string end_text(const LiveEnd& end) const;
   [[nodiscard]] LiveKind kind_of(const LiveLink& link) const;
-  LiveDifference& tell(LiveKind kind, const LiveLink& link, const LiveEnd& about);
+  LiveDifference& add_difference(LiveKind kind, const LiveLink& link, const LiveEnd& about);
   [[nodiscard]] bool could_be_missed(const model::Cable& cable) const;
 
-  const LiveParts& parts_;
+  const LiveContext& parts_;
   const model::Cluster& cluster_;
   std::vector<LiveLink> links_;
   std::vector<std::uint32_t> at_;       // link of each port + 1; 0: none
-  std::vector<SourceLocation> report_;  // by device: where its list of neighbours begins, if it handed one in
-  std::vector<bool> touched_;           // by port: some report speaks of it
+  std::vector<SourceLocation> report_;  // by device: where its list of neighbors begins, if it reported one
+  std::vector<bool> touched_;           // by port: mentioned by a report
   std::vector<bool> seen_;              // by device: some report mentions it
   std::vector<bool> awaited_;           // by device: a device that reported has a cable to it
 };

@@ -1,7 +1,7 @@
-// Follows the class of service of RDMA traffic from the application over NIC and switches to the other NIC, data and
-// congestion notifications, both ways, and says at every step what was decided, by which line, and whether the packet
-// is still lossless and marked. Each vendor's file is right by itself; only this walk sees that they disagree.
-// What nobody says is "unknown": never taken for good, never reported as bad.
+// Traces the class of service of RDMA traffic from the application over NIC and switches to the other NIC, data and
+// congestion notifications, both directions, and records at every step what was decided, by which line, and whether the
+// packet is still lossless and marked. Each vendor's file is right by itself; only this walk sees that they disagree.
+// A missing setting is "unknown": neither assumed to be right nor reported as wrong.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class SaidBy : std::uint8_t { file, intent, vendor, nobody };
 enum class Cause : std::uint8_t {
   none,
   application_unmarked,    // the library's default traffic class 0, and the NIC has no better
-  nic_unmarked,            // no application says anything and the NIC's own default is 0
+  nic_unmarked,            // no application sets a class and the NIC's default is 0
   not_ecn_capable,         // ECT bits missing: switches drop instead of marking
   nic_trust,               // the NIC does not classify by DSCP
   nic_without_pfc,         // the NIC neither sends nor obeys pauses on the priority
@@ -44,7 +44,7 @@ enum class Cause : std::uint8_t {
   ecn_off,
   rewritten,  // another DSCP leaves than came in
   watchdog_off,
-  notice_lossless,   // congestion notifications ride a class that can be paused
+  notice_lossless,   // congestion notifications use a class that can be paused
   notice_with_data,  // ... the data's own
   notice_not_strict,
   data_strict,

@@ -23,15 +23,15 @@ bool has_maps(const config::PortQos& qos) {
                      [](const auto& s) { return s.given() || (s.known() && *s != 0); });
 }
 
-bool speaks_of_classes(const config::PortQos& qos) {
+bool has_class_settings(const config::PortQos& qos) {
   const auto on = [](const config::Setting<bool>& s) { return s.known() && *s; };
   return has_maps(qos) || std::any_of(qos.pfc.begin(), qos.pfc.end(), on) ||
          std::any_of(qos.groups.begin(), qos.groups.end(), [&](const config::GroupQos& g) { return on(g.lossless); });
 }
 
-bool speaks_of_classes(const config::SwitchConfig& config) {
+bool has_class_settings(const config::SwitchConfig& config) {
   return std::any_of(config.qos.begin(), config.qos.end(),
-                     [](const config::PortQos& q) { return speaks_of_classes(q); });
+                     [](const config::PortQos& q) { return has_class_settings(q); });
 }
 
 const config::PortQos* qos_of(const config::SwitchConfig& config, const config::InterfaceConfig* interface) {
@@ -148,7 +148,7 @@ std::string signature(const Trace& trace) {
   for (const TraceLeg& leg : trace.legs) {
     for (const TraceStep& step : leg.steps) {
       if (step.cause == Cause::none && step.verdict != StepVerdict::unknown) continue;
-      // A default has no line; then the device is what tells two of them apart.
+      // A default has no line; then the device distinguishes two of them.
       const std::string where = step.place.known()
                                     ? fmt::format("{}:{}:{}", step.place.file, step.place.line, step.place.column)
                                 : step.said_by == SaidBy::intent ? step.path
@@ -233,7 +233,7 @@ std::vector<Flow> flows_of(const config::ConfigSet& config) {
   return flows;
 }
 
-// The ports that stand for a switch when no cluster file says what is behind them: the first two with classes.
+// The ports that represent a switch when no cluster file describes its neighbors: the first two with classes.
 TraceHop hop_without_cluster(const config::SwitchConfig& config) {
   TraceHop hop;
   hop.device = config.hostname.known() ? *config.hostname : "switch";
@@ -242,7 +242,7 @@ TraceHop hop_without_cluster(const config::SwitchConfig& config) {
   for (const config::InterfaceConfig& interface : config.interfaces) {
     if (interface.kind != config::InterfaceConfig::Kind::front_panel) continue;
     const config::PortQos* qos = qos_of(config, &interface);
-    if (qos == nullptr || !speaks_of_classes(*qos)) continue;
+    if (qos == nullptr || !has_class_settings(*qos)) continue;
     (in == nullptr ? in : out) = &interface;
     if (out != nullptr) break;
   }
@@ -270,9 +270,9 @@ void trace_without_cluster(const config::ConfigSet& config, Collector& out) {
     Ends ends = ends_of(nullptr, config, flow);
     if (ends.nics.empty()) ends.nics.push_back(nullptr);
     for (const config::SwitchConfig& file : config.switches) {
-      if (!speaks_of_classes(file)) continue;
+      if (!has_class_settings(file)) continue;
       for (const TraceMarking& marking : ends.markings) {
-        if (flow == Flow::nvmeof && !marking.traffic_class.known()) continue;  // nobody speaks of storage
+        if (flow == Flow::nvmeof && !marking.traffic_class.known()) continue;  // no file configures storage
         for (const config::NicConfig* nic : ends.nics) {
           if (nic == nullptr && !marking.traffic_class.known()) continue;
           out.add(make_trace(flow, false, plan_without_cluster({hop_without_cluster(file)}, marking, nic)));
@@ -370,7 +370,7 @@ ClassTraces::ClassTraces(const model::Cluster* cluster, const config::ConfigSet&
   }
   Planner planner(*cluster, config);
   for (const Flow flow : flows_of(config)) {
-    if (!wants_lossless(*cluster, fabric_of(flow))) continue;
+    if (!has_lossless_class(*cluster, fabric_of(flow))) continue;
     const Ends ends = ends_of(cluster, config, flow);
     const auto route = widest_route(*cluster, fabric_of(flow));
     if (route) trace_ends(*cluster, *route, planner, ends, flow, out);

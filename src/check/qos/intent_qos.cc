@@ -88,7 +88,7 @@ std::string qos_path(model::FabricKind fabric, std::string_view key) {
   return fmt::format("fabrics.{}.qos.{}", model::to_text(fabric), key);
 }
 
-bool wants_lossless(const model::Cluster& cluster, model::FabricKind fabric) {
+bool has_lossless_class(const model::Cluster& cluster, model::FabricKind fabric) {
   const model::FabricSpec* spec = cluster.find_fabric_spec(fabric);
   return spec != nullptr && cluster.fabric(fabric).present &&
          cluster.fabric(fabric).network == model::NetworkKind::ethernet && *spec->qos->lossless &&

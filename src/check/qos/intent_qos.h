@@ -1,5 +1,5 @@
-// What the cluster file means for a port, a NIC and a job, in the same form as real configuration. Where a device has
-// no file of its own, traces and rules look at this instead. Defaults are marked as such; nothing here judges.
+// The QoS settings that the cluster file implies for a port, a NIC and a job, in the form of real configuration. If a
+// device has no configuration file, traces and rules use these instead. Defaults are marked as such.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace weft::check {
 // "fabrics.backend.qos.dscp"
 [[nodiscard]] std::string qos_path(model::FabricKind fabric, std::string_view key);
 // The fabric is Ethernet, built, and asks for a lossless class.
-[[nodiscard]] bool wants_lossless(const model::Cluster& cluster, model::FabricKind fabric);
+[[nodiscard]] bool has_lossless_class(const model::Cluster& cluster, model::FabricKind fabric);
 
 // A cabled switch port of a data fabric. Headroom follows the chip, the speed and the cable.
 [[nodiscard]] config::PortQos intent_port_qos(const model::Cluster& cluster, model::PortId port);

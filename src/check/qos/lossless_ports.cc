@@ -9,7 +9,7 @@ namespace weft::check {
 
 namespace {
 
-bool pauses(const config::PortQos& qos) {
+bool has_pausing_priority(const config::PortQos& qos) {
   return std::any_of(qos.pfc.begin(), qos.pfc.end(), [](const config::Setting<bool>& s) { return is_on(s); });
 }
 
@@ -19,7 +19,7 @@ int data_queue(const config::PortQos& qos, std::int64_t dscp) {
   if (!chosen.known() || *chosen < 0 || *chosen >= config::kClasses) return -1;
   const config::Setting<int>& group = qos.class_to_group[static_cast<std::size_t>(*chosen)];
   if (!group.known() || *group < 0 || *group >= config::kClasses) return -1;
-  if (!is_on(qos.groups[static_cast<std::size_t>(*group)].lossless)) return -1;  // the trace tells of it
+  if (!is_on(qos.groups[static_cast<std::size_t>(*group)].lossless)) return -1;  // reported by the trace
   const config::Setting<int>& queue = qos.class_to_queue[static_cast<std::size_t>(*chosen)];
   return queue.known() && *queue >= 0 && *queue < config::kClasses ? *queue : -1;
 }
@@ -50,7 +50,7 @@ void add_device(const CheckInput& input, const config::SwitchConfig& config, mod
                 std::vector<LosslessPort>& out) {
   const model::Cluster& cluster = input.cluster();
   const model::FabricKind fabric = cluster.group_of(device).fabric;
-  if (!wants_lossless(cluster, fabric)) return;
+  if (!has_lossless_class(cluster, fabric)) return;
   const std::int64_t dscp = *cluster.data_fabric_spec(fabric).qos->dscp;
   for (const config::InterfaceConfig& interface : config.interfaces) {
     if (interface.kind != config::InterfaceConfig::Kind::front_panel || interface.qos >= config.qos.size()) continue;
@@ -85,7 +85,7 @@ std::vector<LosslessPort> lossless_ports(const CheckInput& input) {
     for (const config::InterfaceConfig& interface : config.interfaces) {
       if (interface.kind != config::InterfaceConfig::Kind::front_panel || interface.qos >= config.qos.size()) continue;
       LosslessPort one = base_of(config, interface);
-      if (!pauses(*one.qos)) continue;
+      if (!has_pausing_priority(*one.qos)) continue;
       one.name = config.hostname.known() ? *config.hostname : input.sources().path(config.file);
       one.queue = paused_queue(*one.qos);
       out.push_back(std::move(one));

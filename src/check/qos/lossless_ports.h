@@ -27,7 +27,7 @@ struct LosslessPort {
 
 // With a cluster: ports of its lossless fabrics that the files name. Without: front-panel ports that pause anything.
 [[nodiscard]] std::vector<LosslessPort> lossless_ports(const CheckInput& input);
-// What the port's switch needs for headroom: by hwsku, else by the catalogue's model. Nothing when unknown.
+// What the port's switch needs for headroom: by hwsku, else by the catalog's model. Nothing when unknown.
 [[nodiscard]] std::optional<model::AsicHeadroom> asic_of(const CheckInput& input, const LosslessPort& port);
 // Ports of `config` in the model, or its front-panel ports without one.
 [[nodiscard]] std::int64_t port_count(const CheckInput& input, const LosslessPort& port);

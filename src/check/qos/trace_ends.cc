@@ -88,7 +88,7 @@ bool uses_ucx(const config::AppConfig& app) {
                      [](const config::AppConfig::Variable& variable) { return variable.name.starts_with("UCX_"); });
 }
 
-// The fabric a template is named after, as far as its name tells.
+// The fabric a template is named after, if its name contains one.
 bool named_after(const config::NicConfig& nic, model::FabricKind fabric) {
   static constexpr std::array<std::array<std::string_view, 3>, model::kFabrics> kHints = {
       {{"backend", "compute", "rail"},

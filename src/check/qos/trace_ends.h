@@ -1,4 +1,4 @@
-// Who marks the traffic of a flow: which jobs, which NIC settings, taken from the files handed in and otherwise from
+// What marks the traffic of a flow: which jobs, which NIC settings, from the given files and otherwise from
 // the cluster file. Internal to the class trace and the rules about marking.
 #pragma once
 

@@ -99,9 +99,9 @@ Route join(const Descent& up_side, model::PortId into, const Descent& down_side)
 }
 
 // `leaf` reached over `port`'s uplink from above: out of `top` on the port that leads to it.
-std::optional<Route> over_common(const model::Cluster& cluster, model::PortId from, model::PortId leaf_in,
-                                 model::DeviceId first, model::PortId to, model::PortId leaf_out,
-                                 model::DeviceId last) {
+std::optional<Route> route_over_common_switch(const model::Cluster& cluster, model::PortId from, model::PortId leaf_in,
+                                              model::DeviceId first, model::PortId to, model::PortId leaf_out,
+                                              model::DeviceId last) {
   const std::vector<Neighbor> up = neighbors(cluster, first, true);
   const std::vector<Neighbor> other = neighbors(cluster, last, true);
   for (const Neighbor& a : up) {
@@ -141,7 +141,7 @@ std::optional<Route> route_between(const model::Cluster& cluster, model::PortId 
   const model::DeviceId last = cluster.port(leaf_out).device;
   if (!is_switch(cluster, first) || !is_switch(cluster, last)) return std::nullopt;
   if (first == last) return Route{from, to, {{leaf_in, leaf_out}}};
-  return over_common(cluster, from, leaf_in, first, to, leaf_out, last);
+  return route_over_common_switch(cluster, from, leaf_in, first, to, leaf_out, last);
 }
 
 std::optional<Route> route_through(const model::Cluster& cluster, model::PortId port) {

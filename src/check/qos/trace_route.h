@@ -1,5 +1,5 @@
-// A way through one fabric of the model, from a server's port to another's, for whoever follows a packet. One
-// deterministic way of the many that hashing may take: the first in port order.
+// A path through one fabric of the model, from a server's port to another's, for tracing packets. One
+// deterministic path of the many that hashing may take: the first in port order.
 #pragma once
 
 #include <optional>

@@ -26,7 +26,7 @@ bool sorts_by_dscp(const config::PortQos& qos) {
 // Priorities that pause on behalf of a group (or stop a queue). A map that is silent means the number itself, as the
 // switch abstraction interface has it.
 template <class Map>
-std::vector<int> pausing(const config::PortQos& qos, const Map& map, int target) {
+std::vector<int> find_pausing_priorities(const config::PortQos& qos, const Map& map, int target) {
   std::vector<int> out;
   for (int p = 0; p < config::kClasses; ++p) {
     if (!qos.pfc[slot(p)].known() || !*qos.pfc[slot(p)]) continue;
@@ -54,14 +54,14 @@ class Walk {
     leg_.to = to.name;
   }
 
-  // `data_dscp`: what the data of the other direction carries, to tell whether notifications share its class.
+  // `data_dscp`: the DSCP of the data in the other direction, to decide whether notifications share its class.
   TraceLeg run(const std::vector<TraceHop>& hops, int forced_dscp, int data_dscp) {
     data_dscp_ = data_dscp;
     leg_.notice ? mark_notice() : mark_data(forced_dscp);
     if (dscp_ == kUnknown) return std::move(leg_);
     leg_.dscp = dscp_;
     send_from_nic();
-    for (const TraceHop& hop : hops) through(hop);
+    for (const TraceHop& hop : hops) walk_hop(hop);
     if (!leg_.notice) receive_at_nic();
     blame_nic();
     return std::move(leg_);
@@ -84,7 +84,7 @@ class Walk {
     leg_.steps.push_back(std::move(out));
     return leg_.steps.back();
   }
-  static void judge(TraceStep& at, StepVerdict verdict, Cause cause, std::string why) {
+  static void set_verdict(TraceStep& at, StepVerdict verdict, Cause cause, std::string why) {
     at.verdict = verdict;
     at.cause = cause;
     at.why = std::move(why);
@@ -97,14 +97,14 @@ class Walk {
   std::optional<int> nic_priority(const TraceEnd& end, bool sending);
   void nic_pfc(const TraceEnd& end, int priority, bool sending);
   void blame_nic();
-  void through(const TraceHop& hop);
+  void walk_hop(const TraceHop& hop);
   std::optional<int> classify(const TraceHop& hop);
   void judge_class(const TraceHop& hop, TraceStep& at, int group, int chosen);
   void ingress(const TraceHop& hop, int chosen);
   void ingress_pfc(const TraceHop& hop, int group);
   void ingress_watchdog(const TraceHop& hop);
-  void agree(const std::string& hop, const std::string& device, int priority, const config::Setting<bool>& by,
-             bool intent);
+  void compare_pfc(const std::string& hop, const std::string& device, int priority, const config::Setting<bool>& by,
+                   bool intent);
   void egress(const TraceHop& hop, int chosen);
   void egress_ecn(const TraceHop& hop, int queue);
   void egress_schedule(const TraceHop& hop, int queue);
@@ -152,14 +152,14 @@ void Walk::mark_data(int forced_dscp) {
                        fmt::format("{} -> DSCP {}, {}", *decides, dscp_, (*decides & 3) == 0 ? "not ECT" : "ECT"),
                        decides, nic_wins ? from_.intent : from_.marking.intent);
   if (*decides == 0 && !nic_wins) {
-    judge(at, StepVerdict::unmarked, Cause::application_unmarked,
-          fmt::format("{} uses traffic class 0", from_.marking.name));
+    set_verdict(at, StepVerdict::unmarked, Cause::application_unmarked,
+                fmt::format("{} uses traffic class 0", from_.marking.name));
   } else if (*decides == 0) {
-    judge(at, StepVerdict::unmarked, Cause::nic_unmarked, "the NIC's default type of service is 0");
+    set_verdict(at, StepVerdict::unmarked, Cause::nic_unmarked, "the NIC's default type of service is 0");
   } else if ((*decides & 3) == 0) {
-    judge(at, StepVerdict::unmarked, Cause::not_ecn_capable,
-          fmt::format("traffic class {} has DSCP {} but no ECT bits; {} has them", *decides, dscp_,
-                      model::traffic_class_of(dscp_)));
+    set_verdict(at, StepVerdict::unmarked, Cause::not_ecn_capable,
+                fmt::format("traffic class {} has DSCP {} but no ECT bits; {} has them", *decides, dscp_,
+                            model::traffic_class_of(dscp_)));
   }
 }
 
@@ -184,8 +184,8 @@ std::optional<int> Walk::nic_priority(const TraceEnd& end, bool sending) {
       step(end.name, nic_subject(end), sending ? "NIC trust" : "NIC receives",
            fmt::format("{} -> priority {}", by_dscp ? "dscp" : "pcp", priority), end.nic->trust, end.intent);
   if (!by_dscp && !leg_.notice) {
-    judge(at, StepVerdict::lossy, Cause::nic_trust,
-          "the NIC classifies by PCP, but routed RDMA traffic has no VLAN tag: it is priority 0");
+    set_verdict(at, StepVerdict::lossy, Cause::nic_trust,
+                "the NIC classifies by PCP, but routed RDMA traffic has no VLAN tag: it is priority 0");
   }
   return priority;
 }
@@ -205,9 +205,9 @@ void Walk::nic_pfc(const TraceEnd& end, int priority, bool sending) {
       step(end.name, nic_subject(end), "NIC PFC",
            pfc.known() ? fmt::format("priority {} {}", priority, *pfc ? "on" : "off") : "unknown", pfc, end.intent);
   if (pfc.known() && !*pfc) {
-    judge(at, StepVerdict::warning, Cause::none,
-          fmt::format("the NIC {} pauses on priority {}, to which it maps DSCP {}",
-                      sending ? "ignores" : "does not send", priority, dscp_));
+    set_verdict(at, StepVerdict::warning, Cause::none,
+                fmt::format("the NIC {} pauses on priority {}, to which it maps DSCP {}",
+                            sending ? "ignores" : "does not send", priority, dscp_));
     deaf_ = leg_.steps.size() - 1;
     if (!sending) blame_nic();
   }
@@ -224,7 +224,8 @@ void Walk::send_from_nic() {
   obeyed_ = !pfc.known() ? kUnknown : *pfc ? *priority : kNobody;
   if (from_.nic->ecn.known() && !*from_.nic->ecn) {
     TraceStep& at = step(from_.name, nic_subject(from_), "NIC ECN", "off", from_.nic->ecn, from_.intent);
-    judge(at, StepVerdict::warning, Cause::nic_without_ecn, "the NIC does not slow down on congestion notifications");
+    set_verdict(at, StepVerdict::warning, Cause::nic_without_ecn,
+                "the NIC does not slow down on congestion notifications");
   }
 }
 
@@ -233,10 +234,10 @@ void Walk::receive_at_nic() {
   if (!priority) return;
   nic_pfc(to_, *priority, false);
   const config::Setting<bool>& pfc = to_.nic->pfc[slot(*priority)];
-  if (pfc.known() && *pfc) agree(to_.name, nic_subject(to_), *priority, pfc, to_.intent);
+  if (pfc.known() && *pfc) compare_pfc(to_.name, nic_subject(to_), *priority, pfc, to_.intent);
 }
 
-void Walk::through(const TraceHop& hop) {
+void Walk::walk_hop(const TraceHop& hop) {
   near_ = hop.in_place;
   if (hop.in_qos == nullptr || hop.out_qos == nullptr) {
     step(hop.in, hop.device, "class maps", "unknown", config::Setting<int>(), hop.intent);
@@ -260,9 +261,9 @@ std::optional<int> Walk::classify(const TraceHop& hop) {
   const bool maps = sorts_by_dscp(qos);
   if (!maps && hop.others_have_maps) {
     TraceStep& at = step(hop.in, hop.device, "class maps", "none on this port", config::Setting<int>(), hop.intent);
-    if (leg_.notice) return std::nullopt;  // the data's leg tells of it
-    judge(at, StepVerdict::lossy, Cause::port_without_maps,
-          "the port has no class maps, but other ports of the switch do");
+    if (leg_.notice) return std::nullopt;  // reported by the data's leg
+    set_verdict(at, StepVerdict::lossy, Cause::port_without_maps,
+                "the port has no class maps, but other ports of the switch do");
     return std::nullopt;
   }
   const bool by_pcp = qos.trust.known() && *qos.trust == model::TrustMode::pcp;
@@ -274,9 +275,9 @@ std::optional<int> Walk::classify(const TraceHop& hop) {
   if (by_pcp) {
     const std::string why = "the port classifies by PCP, but routed RDMA traffic has no VLAN tag: it is priority 0";
     if (leg_.notice) {
-      judge(trust, StepVerdict::warning, Cause::switch_trust, why);
+      set_verdict(trust, StepVerdict::warning, Cause::switch_trust, why);
     } else {
-      judge(trust, StepVerdict::lossy, Cause::switch_trust, why);
+      set_verdict(trust, StepVerdict::lossy, Cause::switch_trust, why);
     }
   }
   const config::Setting<int>& to_class = by_pcp ? qos.pcp_to_class[0] : qos.dscp_to_class[slot(dscp_)];
@@ -299,21 +300,22 @@ void Walk::judge_class(const TraceHop& hop, TraceStep& at, int group, int chosen
   bool any = false;
   for (int g = 0; g < config::kClasses; ++g) any = any || lossless(g);
   if (own) {
-    judge(at, StepVerdict::lossy, Cause::group_map,
-          fmt::format("class {} maps to priority group {}, which has no headroom", chosen, group));
+    set_verdict(at, StepVerdict::lossy, Cause::group_map,
+                fmt::format("class {} maps to priority group {}, which has no headroom", chosen, group));
     return;
   }
   if (any) {
     for (auto step = leg_.steps.rbegin(); step != leg_.steps.rend(); ++step) {
       if (step->what != "DSCP -> TC" && step->what != "PCP -> TC") continue;
       at.verdict = StepVerdict::ok;
-      judge(*step, StepVerdict::lossy, Cause::class_lossy,
-            fmt::format("DSCP {} maps to class {}, whose priority group {} has no headroom", dscp_, chosen, group));
+      set_verdict(
+          *step, StepVerdict::lossy, Cause::class_lossy,
+          fmt::format("DSCP {} maps to class {}, whose priority group {} has no headroom", dscp_, chosen, group));
       return;
     }
   }
-  judge(at, StepVerdict::lossy, Cause::group_without_headroom,
-        fmt::format("priority group {} has no headroom, and neither has any other group of the port", group));
+  set_verdict(at, StepVerdict::lossy, Cause::group_without_headroom,
+              fmt::format("priority group {} has no headroom, and neither has any other group of the port", group));
 }
 
 void Walk::ingress(const TraceHop& hop, int chosen) {
@@ -359,12 +361,12 @@ void Walk::ingress_pfc(const TraceHop& hop, int group) {
     step(hop.in, hop.device, "PFC", "unknown", config::Setting<bool>(), hop.intent);
     return;
   }
-  const std::vector<int> priorities = pausing(qos, qos.pfc_to_group, group);
+  const std::vector<int> priorities = find_pausing_priorities(qos, qos.pfc_to_group, group);
   if (priorities.empty()) {
     const config::Setting<bool>& by = qos.pfc[slot(group)];
     TraceStep& at = step(hop.in, hop.device, "PFC", "off", by, hop.intent);
-    judge(at, StepVerdict::lossy, Cause::pfc_off,
-          fmt::format("no priority with PFC belongs to priority group {}: its headroom is never used", group));
+    set_verdict(at, StepVerdict::lossy, Cause::pfc_off,
+                fmt::format("no priority with PFC belongs to priority group {}: its headroom is never used", group));
     return;
   }
   const config::Setting<bool>& by = qos.pfc[slot(priorities[0])];
@@ -372,26 +374,27 @@ void Walk::ingress_pfc(const TraceHop& hop, int group) {
   if (qos.pfc_mode.known() && *qos.pfc_mode == model::PfcMode::off) {
     at.place = qos.pfc_mode.place;
     at.path = qos.pfc_mode.path;
-    judge(at, StepVerdict::lossy, Cause::pfc_off, "priority flow control is off on the port");
+    set_verdict(at, StepVerdict::lossy, Cause::pfc_off, "priority flow control is off on the port");
   } else if (qos.pfc_mode.known() && *qos.pfc_mode == model::PfcMode::automatic) {
     at.place = qos.pfc_mode.place;
     at.path = qos.pfc_mode.path;
-    judge(at, StepVerdict::warning, Cause::pfc_automatic,
-          "priority flow control depends on DCBX negotiation with the other end");
+    set_verdict(at, StepVerdict::warning, Cause::pfc_automatic,
+                "priority flow control depends on DCBX negotiation with the other end");
   }
   if (std::find(priorities.begin(), priorities.end(), obeyed_) == priorities.end()) {
-    agree(hop.in, hop.device, priorities[0], by, hop.intent);
+    compare_pfc(hop.in, hop.device, priorities[0], by, hop.intent);
   }
 }
 
 // Whether the pauses that this end sends on `priority` stop the data at the sender of the link.
-void Walk::agree(const std::string& hop, const std::string& device, int priority, const config::Setting<bool>& by,
-                 bool intent) {
+void Walk::compare_pfc(const std::string& hop, const std::string& device, int priority, const config::Setting<bool>& by,
+                       bool intent) {
   if (obeyed_ == kUnknown || obeyed_ == kNobody || obeyed_ == priority) return;
   TraceStep& at =
       step(hop, device, "link", fmt::format("{} pauses {}, {} obeys {}", hop, priority, sender_, obeyed_), by, intent);
-  judge(at, StepVerdict::lossy, Cause::priority_mismatch,
-        fmt::format("{} pauses priority {}, but {} has this traffic on priority {}", hop, priority, sender_, obeyed_));
+  set_verdict(
+      at, StepVerdict::lossy, Cause::priority_mismatch,
+      fmt::format("{} pauses priority {}, but {} has this traffic on priority {}", hop, priority, sender_, obeyed_));
 }
 
 void Walk::ingress_watchdog(const TraceHop& hop) {
@@ -399,7 +402,7 @@ void Walk::ingress_watchdog(const TraceHop& hop) {
   if (!watchdog.on.known()) return;
   TraceStep& at = step(hop.in, hop.device, "PFC watchdog", *watchdog.on ? "on" : "off", watchdog.on, hop.intent);
   if (!*watchdog.on) {
-    judge(at, StepVerdict::warning, Cause::watchdog_off, "no watchdog ends a stuck pause");
+    set_verdict(at, StepVerdict::warning, Cause::watchdog_off, "no watchdog ends a stuck pause");
   }
 }
 
@@ -413,9 +416,9 @@ void Walk::notice_buffer(const TraceHop& hop, int chosen, int group) {
       data_dscp_ >= 0 && qos.dscp_to_class[slot(data_dscp_)].known() && *qos.dscp_to_class[slot(data_dscp_)] == chosen;
   for (auto found = leg_.steps.rbegin(); found != leg_.steps.rend(); ++found) {  // the map's line is the one to change
     if (found->what != "DSCP -> TC" && found->what != "PCP -> TC") continue;
-    judge(*found, StepVerdict::warning, with_data ? Cause::notice_with_data : Cause::notice_lossless,
-          fmt::format("notifications with DSCP {} use class {}, {}", dscp_, chosen,
-                      with_data ? "the class of the data" : "which can be paused"));
+    set_verdict(*found, StepVerdict::warning, with_data ? Cause::notice_with_data : Cause::notice_lossless,
+                fmt::format("notifications with DSCP {} use class {}, {}", dscp_, chosen,
+                            with_data ? "the class of the data" : "which can be paused"));
     return;
   }
 }
@@ -445,8 +448,8 @@ void Walk::egress_ecn(const TraceHop& hop, int queue) {
   }
   TraceStep& at = step(hop.out, hop.device, "ECN", std::move(value), q.ecn, hop.intent);
   if (q.ecn.known() && !*q.ecn) {
-    judge(at, StepVerdict::unmarked, Cause::ecn_off,
-          fmt::format("queue {} does not mark: only pauses slow down senders", queue));
+    set_verdict(at, StepVerdict::unmarked, Cause::ecn_off,
+                fmt::format("queue {} does not mark: only pauses slow down senders", queue));
   }
 }
 
@@ -458,11 +461,11 @@ void Walk::egress_schedule(const TraceHop& hop, int queue) {
   if (!strict && q.weight.known()) value += fmt::format(" {}", *q.weight);
   TraceStep& at = step(hop.out, hop.device, "scheduler", std::move(value), q.scheduling, hop.intent);
   if (leg_.notice && !strict) {
-    judge(at, StepVerdict::warning, Cause::notice_not_strict,
-          fmt::format("notifications wait in weighted queue {}, behind the congestion that they report", queue));
+    set_verdict(at, StepVerdict::warning, Cause::notice_not_strict,
+                fmt::format("notifications wait in weighted queue {}, behind the congestion that they report", queue));
   } else if (!leg_.notice && strict) {
-    judge(at, StepVerdict::warning, Cause::data_strict,
-          fmt::format("queue {} of the data starves every other queue", queue));
+    set_verdict(at, StepVerdict::warning, Cause::data_strict,
+                fmt::format("queue {} of the data starves every other queue", queue));
   }
 }
 
@@ -472,13 +475,13 @@ void Walk::egress_pause(const TraceHop& hop, int queue) {
     obeyed_ = kUnknown;
     return;
   }
-  const std::vector<int> priorities = pausing(qos, qos.pfc_to_queue, queue);
+  const std::vector<int> priorities = find_pausing_priorities(qos, qos.pfc_to_queue, queue);
   if (priorities.empty()) {
     obeyed_ = kNobody;
     if (leg_.first(StepVerdict::lossy) != nullptr) return;  // said already
     TraceStep& at = step(hop.out, hop.device, "obeys PFC", "none", qos.pfc[slot(queue)], hop.intent);
-    judge(at, StepVerdict::lossy, Cause::queue_not_paused,
-          fmt::format("queue {} does not react to pauses: the next hop's headroom overflows", queue));
+    set_verdict(at, StepVerdict::lossy, Cause::queue_not_paused,
+                fmt::format("queue {} does not react to pauses: the next hop's headroom overflows", queue));
     return;
   }
   obeyed_ = priorities[0];
@@ -491,11 +494,11 @@ void Walk::rewrite(const TraceHop& hop) {
   const config::Setting<int>& to = hop.out_qos->rewrite[slot(dscp_)];
   if (!to.known() || *to == dscp_ || *to < 0 || *to >= config::kDscps) return;
   TraceStep& at = step(hop.out, hop.device, "DSCP rewrite", fmt::format("{} -> {}", dscp_, *to), to, hop.intent);
-  judge(at, StepVerdict::warning, Cause::rewritten, fmt::format("DSCP {} is rewritten to {}", dscp_, *to));
+  set_verdict(at, StepVerdict::warning, Cause::rewritten, fmt::format("DSCP {} is rewritten to {}", dscp_, *to));
   dscp_ = *to;
 }
 
-std::vector<TraceHop> backwards(const std::vector<TraceHop>& hops) {
+std::vector<TraceHop> reverse_hops(const std::vector<TraceHop>& hops) {
   std::vector<TraceHop> out(hops.rbegin(), hops.rend());
   for (TraceHop& hop : out) {
     std::swap(hop.in, hop.out);
@@ -508,7 +511,7 @@ std::vector<TraceHop> backwards(const std::vector<TraceHop>& hops) {
 }  // namespace
 
 std::vector<TraceLeg> walk_legs(const TracePlan& plan) {
-  const std::vector<TraceHop> back = backwards(plan.hops);
+  const std::vector<TraceHop> back = reverse_hops(plan.hops);
   std::vector<TraceLeg> legs;
   legs.push_back(Walk(plan.from, plan.to, false, false).run(plan.hops, plan.dscp, kUnknown));
   legs.push_back(Walk(plan.to, plan.from, false, true).run(back, plan.dscp, kUnknown));

@@ -1,5 +1,5 @@
 // The walk behind qos/class_trace.h: given the ends and the hops, already looked up, it makes the legs of a trace.
-// Knows nothing of clusters, routes or files.
+// Independent of clusters, routes and files.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct TraceMarking {
   std::string subject;                 // "train"
   SourceLocation place;                // of the job
   config::Setting<int> traffic_class;  // type of service byte; absent: no application is known
-  bool explicitly = false;             // the application says so itself, so that it wins over the NIC
+  bool explicitly = false;             // set by the application, which overrides the NIC
   bool intent = false;
 };
 

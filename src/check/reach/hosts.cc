@@ -168,17 +168,17 @@ void ReachModel::add_hosts() {
     }
   }
   // Hosts seen live: those on the same networks are one router.
-  struct Seen {
+  struct LiveRouter {
     std::vector<std::string> hosts;
     Forwarding forwarding;
   };
-  std::map<std::pair<std::set<std::size_t>, std::set<std::size_t>>, Seen> alike;
+  std::map<std::pair<std::set<std::size_t>, std::set<std::size_t>>, LiveRouter> alike;
   for (const config::HostFacts& host : config.hosts) {
     Forwarding forwarding;
     for (const auto& [key, value] : host.sysctls) forwarding.set(key, value, host.place);
     if (!forwarding.any()) continue;
     const HostLinks links = links_of(*this, host, forwarding);
-    Seen& seen = alike[{links.receives, links.all}];
+    LiveRouter& seen = alike[{links.receives, links.all}];
     if (seen.hosts.empty()) seen.forwarding = forwarding;
     seen.hosts.push_back(host.host);
   }

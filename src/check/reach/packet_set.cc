@@ -23,7 +23,7 @@ std::optional<Interval> overlap(const Interval& a, const Interval& b) {
 
 // What of `box` is not in `hole`: at most two slabs for each side, disjoint. Slabs are cut in the order of the sides,
 // what remains in the middle being narrowed each time.
-void cut(const PacketBox& box, const PacketBox& hole, std::vector<PacketBox>& out) {
+void subtract_box(const PacketBox& box, const PacketBox& hole, std::vector<PacketBox>& out) {
   if (!intersect(box, hole)) {
     out.push_back(box);
     return;
@@ -55,7 +55,7 @@ std::uint32_t wished(const Interval& side, const std::vector<Ipv4>& wishes) {
   return side.low < side.high && (side.low & 0xFFU) == 0 ? side.low + 1 : side.low;
 }
 
-int wish_score(const PacketBox& box, const PacketSet::Wishes& wishes) {
+int wish_score(const PacketBox& box, const PacketSet::PacketPreferences& wishes) {
   const auto has = [](const Interval& side, const std::vector<Ipv4>& list) {
     return std::any_of(list.begin(), list.end(), [&](Ipv4 a) { return side.contains(a.bits); });
   };
@@ -150,7 +150,7 @@ PacketSet PacketSet::between(const std::vector<Interval>& sources, const std::ve
       box.sides[kSource] = source;
       box.sides[kDestination] = destination;
       out.boxes_.push_back(box);
-      out.bound();
+      out.limit_boxes();
     }
   }
   return out;
@@ -161,7 +161,7 @@ bool PacketSet::contains(const Packet& packet) const {
 }
 
 // Gives up on detail: one box around all of them.
-void PacketSet::bound() {
+void PacketSet::limit_boxes() {
   if (boxes_.size() <= kMaxBoxes) return;
   PacketBox hull = boxes_.front();
   for (const PacketBox& box : boxes_) {
@@ -189,7 +189,7 @@ PacketSet PacketSet::intersect(const PacketSet& other) const {
   for (const PacketBox& box : other.boxes_) {
     const PacketSet part = intersect(box);
     out.boxes_.insert(out.boxes_.end(), part.boxes_.begin(), part.boxes_.end());
-    out.bound();
+    out.limit_boxes();
   }
   return out;
 }
@@ -198,8 +198,8 @@ PacketSet PacketSet::subtract(const PacketBox& box) const {
   PacketSet out;
   out.approximate_ = approximate_;
   out.boxes_.reserve(boxes_.size());
-  for (const PacketBox& own : boxes_) cut(own, box, out.boxes_);
-  out.bound();
+  for (const PacketBox& own : boxes_) subtract_box(own, box, out.boxes_);
+  out.limit_boxes();
   return out;
 }
 
@@ -218,10 +218,10 @@ void PacketSet::unite(const PacketSet& other) {
   PacketSet added = boxes_.empty() ? other : other.subtract(*this);
   approximate_ = approximate_ || added.approximate_;
   boxes_.insert(boxes_.end(), added.boxes_.begin(), added.boxes_.end());
-  bound();
+  limit_boxes();
 }
 
-std::optional<Packet> PacketSet::pick(const Wishes& wishes) const {
+std::optional<Packet> PacketSet::pick(const PacketPreferences& wishes) const {
   const PacketBox* best = nullptr;
   int best_score = -1;
   for (const PacketBox& box : boxes_) {

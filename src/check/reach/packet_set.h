@@ -1,6 +1,6 @@
 // Sets of packet headers, as unions of boxes over source address, destination address, protocol and destination port:
 // the algebra in which access lists and routes are composed (header space analysis, Kazemian et al., NSDI 2012).
-// Bounded: a set that would need more than kMaxBoxes becomes a larger one that holds it and says so (`approximate`),
+// Bounded: a set that would need more than kMaxBoxes becomes a superset marked `approximate`,
 // so that what is computed from it may call too much reachable, never too little. Source ports, flags and IPv6 are
 // not part of it.
 #pragma once
@@ -55,7 +55,7 @@ class PacketSet {
   PacketSet() = default;  // empty
   explicit PacketSet(const PacketBox& box) : boxes_{box} {}
   [[nodiscard]] static PacketSet all() { return PacketSet(PacketBox{}); }
-  // Everything, for want of knowing better.
+  // All packets: the conservative answer.
   [[nodiscard]] static PacketSet unknown();
   // From anywhere in `sources` to anywhere in `destinations`.
   [[nodiscard]] static PacketSet between(const std::vector<Interval>& sources,
@@ -74,16 +74,16 @@ class PacketSet {
   void unite(const PacketSet& other);
 
   // A packet of the set, one with a wished address, TCP and a wished port where the set has such.
-  struct Wishes {
+  struct PacketPreferences {
     std::vector<Ipv4> sources;
     std::vector<Ipv4> destinations;
   };
-  [[nodiscard]] std::optional<Packet> pick(const Wishes& wishes) const;
-  // Protocols and ports, whatever the addresses: "all", "none", "tcp 22,443; udp 623".
+  [[nodiscard]] std::optional<Packet> pick(const PacketPreferences& wishes) const;
+  // Protocols and ports, regardless of addresses: "all", "none", "tcp 22,443; udp 623".
   [[nodiscard]] std::string services() const;
 
  private:
-  void bound();
+  void limit_boxes();
 
   std::vector<PacketBox> boxes_;
   bool approximate_ = false;

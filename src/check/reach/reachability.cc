@@ -71,7 +71,7 @@ Result<std::vector<ReachEnd>> ends_of(const ReachModel& model, std::string_view 
 }
 
 // Of the packets asked about: this protocol and port.
-PacketSet asked(const ReachZone& from, const ReachZone& to, int protocol, int port) {
+PacketSet requested_packets(const ReachZone& from, const ReachZone& to, int protocol, int port) {
   PacketBox box;
   if (protocol >= 0) box.sides[2] = {static_cast<std::uint32_t>(protocol), static_cast<std::uint32_t>(protocol)};
   if (port >= 0) box.sides[3] = {static_cast<std::uint32_t>(port), static_cast<std::uint32_t>(port)};
@@ -82,7 +82,7 @@ ReachTry try_reach(const ReachModel& model, const ReachEnd& from, const ReachEnd
   ReachTry out;
   out.from = from.name;
   out.to = to.name;
-  const PacketSet packets = asked(from.zone, to.zone, protocol, port);
+  const PacketSet packets = requested_packets(from.zone, to.zone, protocol, port);
   std::vector<std::pair<NodeId, PacketSet>> start;
   for (const NodeId node : model.nodes_of(from.zone, false)) start.emplace_back(node, packets);
   const ReachSearch search = model.search(start, {});
@@ -90,7 +90,7 @@ ReachTry try_reach(const ReachModel& model, const ReachEnd& from, const ReachEnd
   const std::vector<NodeId> ends = model.nodes_of(to.zone, true);
   for (const NodeId node : ends) out.packets.unite(search.seen[node].intersect(packets));
   out.reached = out.gave_up || !out.packets.empty();
-  const PacketSet::Wishes wishes = model.wishes(from.zone, to.zone);
+  const PacketSet::PacketPreferences wishes = model.wishes(from.zone, to.zone);
   if (const auto packet = out.packets.pick(wishes)) {
     for (std::size_t i = 0; i < search.steps.size() && !out.path; ++i) {
       const ReachStep& step = search.steps[i];

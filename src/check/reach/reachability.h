@@ -1,10 +1,10 @@
-// Who can reach whom, over the whole path: segments, routing tables (VRFs), access lists and forwarding hosts of all
-// four fabrics in one graph, through which sets of packets are pushed until nothing new arrives (header space
-// analysis). Devices whose configuration was given count as configured, all others as the cluster file intends them;
-// a fabric's equal devices are one node, so that the answer does not take longer for more GPUs.
-// What it assumes, always on the side of "reachable": a host may send any packet with its own address into its segment;
-// a VRF's switches tell each other all their routes; a route is followed whether its next hop lives or not. It does not
-// follow IPv6, spoofed sources, address translation or answers to a packet.
+// Reachability between fabrics and hosts over the whole path: segments, routing tables (VRFs), access lists and
+// forwarding hosts of all four fabrics in one graph, through which sets of packets are pushed until nothing new arrives
+// (header space analysis). Devices whose configuration was given count as configured, all others as the cluster file
+// intends them; a fabric's equal devices are one node, so that the answer does not take longer for more GPUs. What it
+// assumes, always on the side of "reachable": a host may send any packet with its own address into its segment; a VRF's
+// switches exchange all their routes; a route is followed even if its next hop is down. It does not follow IPv6,
+// spoofed sources, address translation or answers to a packet.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class CrossingKind : std::uint8_t {
   static_route,     // in a running configuration, like the next five
   default_route,    // the same, for 0.0.0.0/0
   vrf_import,       // a VRF takes in another's routes
-  bgp_session,      // a neighbour in another fabric
+  bgp_session,      // a neighbor in another fabric
   foreign_address,  // an interface with another fabric's address
   management_port,  // the management port shares the data ports' VRF
   forwarding_host,  // a host with ip_forward in its settings

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kNoCrossing = 0xFFFFFFFFU;
 struct ReachNode {
   std::string name;  // "VRF `backend`", "backend rail 1"
   int fabric = -1;
-  bool routes = false;  // a routing table, which says "no route"
+  bool routes = false;  // a routing table, which reports "no route"
 };
 
 struct ReachEdge {
@@ -86,7 +86,7 @@ class ReachModel {
                                                  std::string_view from, std::string_view to) const;
   [[nodiscard]] std::vector<ReachHop> stops(const ReachSearch& search, const Packet& packet) const;
   [[nodiscard]] std::vector<NodeId> nodes_of(const ReachZone& zone, bool arriving) const;
-  [[nodiscard]] PacketSet::Wishes wishes(const ReachZone& from, const ReachZone& to) const;
+  [[nodiscard]] PacketSet::PacketPreferences wishes(const ReachZone& from, const ReachZone& to) const;
   [[nodiscard]] std::string name_of(Ipv4 address) const;  // "train001:be1" for sample addresses, else ""
 
   // --- building blocks

@@ -269,7 +269,7 @@ TEST(Reachability, ForwardingHostIsARouter) {
   const Pairs open = open_pairs(t.analyse());
   EXPECT_TRUE(open.contains("backend>storage"));
   EXPECT_TRUE(open.contains("storage>frontend"));
-  EXPECT_FALSE(open.contains("frontend>oob"));  // its BMC is no port of the operating system
+  EXPECT_FALSE(open.contains("frontend>oob"));  // its BMC is not a port of the operating system
   // The interface that receives decides: rails that do not forward still get what the frontend's takes.
   t.set.settings[0].entries.resize(1);
   for (const char* name : {"be1", "be2", "be3", "be4", "be5", "be6", "be7", "be8", "sto1", "sto2"}) {
@@ -280,7 +280,7 @@ TEST(Reachability, ForwardingHostIsARouter) {
   t.set.settings[0].entries.push_back({"net.ipv4.conf.fe1.forwarding", "0", {}});
   t.set.settings[0].entries.push_back({"net.ipv4.conf.fe2.forwarding", "0", {}});
   EXPECT_EQ(open_pairs(t.analyse()), Pairs{});
-  // On hosts of one fabric it is nobody's business.
+  // On hosts of one fabric it is harmless.
   t.set.settings[0].entries.resize(1);
   t.set.files.back().applies_to = "jump*";
   EXPECT_EQ(open_pairs(t.analyse()), Pairs{});

@@ -1,4 +1,4 @@
-// Pushes sets of packets through the graph, and tells the way one packet took.
+// Propagates sets of packets through the graph, and returns the path of one packet.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxSteps = 50'000;
 constexpr std::uint32_t kNoStep = 0xFFFFFFFFU;
 
-PacketSet through(const ReachEdge& edge, const PacketSet& packets) {
+PacketSet filter_packets(const ReachEdge& edge, const PacketSet& packets) {
   PacketSet out = packets;
   if (!edge.destinations.empty()) {
     PacketSet routed;
@@ -65,7 +65,7 @@ ReachSearch ReachModel::search(const std::vector<std::pair<NodeId, PacketSet>>& 
       if (edge.crossing != kNoCrossing && !open.empty() && !open[edge.crossing]) continue;
       PacketSet& seen = out.seen[edge.to];
       if (seen.approximate()) continue;  // all of it went on already
-      PacketSet fresh = through(edge, out.steps[i].packets);
+      PacketSet fresh = filter_packets(edge, out.steps[i].packets);
       if (fresh.empty()) continue;
       fresh = fresh.subtract(seen);
       if (fresh.empty()) continue;
@@ -112,14 +112,14 @@ ReachSearch ReachModel::search_from(const ReachZone& zone, const std::vector<boo
   return search(start, open);
 }
 
-PacketSet::Wishes ReachModel::wishes(const ReachZone& from, const ReachZone& to) const {
-  PacketSet::Wishes out;
+PacketSet::PacketPreferences ReachModel::wishes(const ReachZone& from, const ReachZone& to) const {
+  PacketSet::PacketPreferences out;
   const auto collect = [&](const ReachZone& zone, ReachSegment::Sample ReachSegment::*sample, std::vector<Ipv4>& list) {
     for (const ReachSegment& segment : segments) {
       const Ipv4 address = (segment.*sample).address;
       if (static_cast<int>(segment.fabric) == zone.fabric && address.bits != 0) list.push_back(address);
     }
-    // An address that RFC 5737 keeps for examples stands for the site.
+    // An address that RFC 5737 keeps for examples represents the site.
     if (zone.kind == ZoneKind::site) list.push_back(Ipv4{0xC6336401U});
     if (zone.kind == ZoneKind::jump) list.push_back(Ipv4{zone.addresses.front().low});
   };

@@ -311,7 +311,7 @@ void ReachModel::add_switches() {
     }
   }
   if (config.switches.empty()) return;
-  // The intent stands in for switches without a configuration: a segment is known when all its leaves are.
+  // Switches without a configuration use the intent: a segment is known when all its leaves are.
   for (std::size_t i = 0; i < segments.size(); ++i) {
     bool all = true;
     for (const model::DeviceGroup& group : cluster->groups()) {

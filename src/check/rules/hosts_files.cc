@@ -40,7 +40,7 @@ Export export_of(const config::SettingsFile::Entry& entry) {
   return out;
 }
 
-bool has(const std::vector<std::string_view>& options, std::string_view wanted) {
+bool has_option(const std::vector<std::string_view>& options, std::string_view wanted) {
   return std::find(options.begin(), options.end(), wanted) != options.end();
 }
 
@@ -68,13 +68,13 @@ void check_nfs_export_security(const CheckInput& input, Report& report) {
 void check_nfs_root_squash(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::exports, [&](const config::SettingsFile::Entry& entry) {
     const Export one = export_of(entry);
-    if (!has(one.options, "no_root_squash")) return;
+    if (!has_option(one.options, "no_root_squash")) return;
     report.add(entry.key, entry.place,
                fmt::format("root on {} has root access to `{}` (no_root_squash)", one.client, entry.key));
   });
 }
 
-// The prefix that a client of the form 10.70.0.0/16 or 10.70.1.2 stands for; host bits are allowed, as exports(5) does.
+// The prefix that a client of the form 10.70.0.0/16 or 10.70.1.2 denotes; host bits are allowed, as exports(5) does.
 std::optional<Ipv4Prefix> prefix_of(std::string_view client) {
   const std::size_t slash = client.find('/');
   const Result<Ipv4> address = parse_ipv4(client.substr(0, slash));
@@ -154,7 +154,7 @@ void check_dataset_mount_mode(const CheckInput& input, Report& report) {
   each_entry(input, config::SettingsFile::Kind::mounts, [&](const config::SettingsFile::Entry& entry) {
     const MountLine mount = mount_of(entry);
     if (!sounds_like_dataset(input, entry.key) && !sounds_like_dataset(input, mount.source)) return;
-    if (has(mount.options, "ro")) return;
+    if (has_option(mount.options, "ro")) return;
     report.add(entry.key, entry.place, fmt::format("the dataset at {} is mounted read-write", entry.key));
   });
 }

@@ -1,4 +1,4 @@
-// HO020 to HO039: training pods and batch scripts: what NCCL is told, what the pod is made of.
+// HO020 to HO039: training pods and batch scripts: NCCL settings and pod specification.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -210,7 +210,7 @@ const config::AppConfig::Variable* find_pair(const std::vector<config::AppConfig
   return nullptr;
 }
 
-// Whether the pod says itself that a mesh may (or may not) put a proxy into it.
+// Whether the pod's own annotations allow (or forbid) proxy injection by a mesh.
 const config::AppConfig::Variable* mesh_choice(const config::AppConfig& app) {
   for (const char* name : {"sidecar.istio.io/inject", "linkerd.io/inject"}) {
     if (const auto* label = find_pair(app.labels, name)) return label;
@@ -243,7 +243,7 @@ void check_training_service_mesh(const CheckInput& input, Report& report) {
 void check_training_shared_memory(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
-    const std::int64_t gpus = gpus_asked(app);
+    const std::int64_t gpus = count_requested_gpus(app);
     if (!is_training(app) || gpus < 2 || app.kind == "TrainJob") continue;
     if (!app.shared_memory.known()) {
       findings.add(app, app.place,
@@ -312,7 +312,8 @@ void check_checkpoint_claims(const CheckInput& input, Report& report) {
 void check_privileged_gpu_pods(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
-    if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.privileged.known() || !*app.privileged) continue;
+    if (app.kind == "DaemonSet" || count_requested_gpus(app) == 0 || !app.privileged.known() || !*app.privileged)
+      continue;
     findings.add(app, app.privileged.place,
                  "runs privileged: it has full access to the node and to the GPUs of every tenant on it");
   }
@@ -321,7 +322,8 @@ void check_privileged_gpu_pods(const CheckInput& input, Report& report) {
 void check_host_network_gpu_pods(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
-    if (app.kind == "DaemonSet" || gpus_asked(app) == 0 || !app.host_network.known() || !*app.host_network) continue;
+    if (app.kind == "DaemonSet" || count_requested_gpus(app) == 0 || !app.host_network.known() || !*app.host_network)
+      continue;
     findings.add(app, app.host_network.place, "uses the host network: it has access to every fabric of the server");
   }
 }

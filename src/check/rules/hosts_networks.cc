@@ -285,7 +285,7 @@ void check_sriov_policy_overlap(const CheckInput& input, Report& report) {
   }
 }
 
-// mlx5 NICs make no more functions than the firmware was told to prepare.
+// mlx5 NICs make no more functions than the firmware is configured for.
 void check_firmware_function_count(const CheckInput& input, Report& report) {
   for (const config::NicConfig& nic : input.config().nics) {
     if (!nic.virtual_functions.known() || nic.node_selector.empty()) continue;

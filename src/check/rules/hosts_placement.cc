@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kManyConstraints = 4;
 
-bool wants_gpu(const config::AppConfig& app) { return gpus_asked(app) > 0 && app.kind != "DaemonSet"; }
+bool wants_gpu(const config::AppConfig& app) { return count_requested_gpus(app) > 0 && app.kind != "DaemonSet"; }
 
 // "key=value:Effect" of a taint against tolerations in the same form.
 bool tolerates(const config::AppConfig& app, std::string_view taint) {
@@ -49,7 +49,7 @@ void check_gpu_pod_tolerations(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!is_training(app) && !is_inference(app)) continue;
-    if (app.kind == "TrainJob") continue;  // its runtime says
+    if (app.kind == "TrainJob") continue;  // set by its runtime
     const model::PoolSpec* refused = nullptr;
     bool welcome = false;
     for (const model::PoolSpec& pool : input.spec().pools.value) {
@@ -132,7 +132,7 @@ void check_gpu_pod_gpu_count(const CheckInput& input, Report& report) {
 
 void check_container_limit_range(const CheckInput& input, Report& report) {
   const AppsBySpace spaces =
-      apps_by_space(input.config(), [](const config::AppConfig& app) { return gpus_asked(app) > 0; });
+      apps_by_space(input.config(), [](const config::AppConfig& app) { return count_requested_gpus(app) > 0; });
   AppFindings findings(report);
   for (const config::KubeObject& object : input.config().objects) {
     if (object.kind != "LimitRange" || spaces.count(object.space) == 0) continue;

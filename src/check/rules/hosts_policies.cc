@@ -15,7 +15,7 @@ namespace weft::check {
 namespace {
 
 bool any_app(const config::AppConfig& app) { return !is_batch_script(app) && app.kind != "environment"; }
-bool gpu_app(const config::AppConfig& app) { return any_app(app) && gpus_asked(app) > 0; }
+bool gpu_app(const config::AppConfig& app) { return any_app(app) && count_requested_gpus(app) > 0; }
 
 // Namespaces with apps that were given as objects too: only of those does silence mean something.
 std::vector<std::pair<const config::KubeObject*, std::vector<const config::AppConfig*>>> known_spaces(
@@ -60,7 +60,7 @@ void check_default_deny_policy(const CheckInput& input, Report& report) {
 }
 
 // Subnets of backend and storage that the policy lets pods reach, the first that no exception covers.
-const model::Subnet* uncovered(const CheckInput& input, const Ipv4Prefix& range, const YamlNode* except) {
+const model::Subnet* find_uncovered_subnet(const CheckInput& input, const Ipv4Prefix& range, const YamlNode* except) {
   std::vector<Ipv4Prefix> exceptions;
   if (except != nullptr) {
     for (const YamlNode& item : except->items) {
@@ -90,7 +90,7 @@ void check_rdma_egress_policy(const CheckInput& input, Report& report) {
         const YamlNode* cidr = config::node_at(&peer, "ipBlock.cidr");
         const auto range = config::subnet_of(config::text_of(cidr));
         if (!range || range->length > 8) continue;  // a narrow range is meant
-        const model::Subnet* open = uncovered(input, *range, config::node_at(&peer, "ipBlock.except"));
+        const model::Subnet* open = find_uncovered_subnet(input, *range, config::node_at(&peer, "ipBlock.except"));
         if (open == nullptr) continue;
         report.add(object.name, cidr->place,
                    fmt::format("NetworkPolicy `{}` allows egress to {}, which includes the {} subnet {}", object.name,
@@ -147,7 +147,7 @@ void check_gpu_pod_priority(const CheckInput& input, Report& report) {
   AppFindings findings(report);
   for (const config::AppConfig& app : input.config().apps) {
     if (!gpu_app(app) || app.kind == "DaemonSet") continue;
-    if (app.kind == "TrainJob") continue;  // its runtime says
+    if (app.kind == "TrainJob") continue;  // set by its runtime
     if (!app.priority_class.known()) {
       findings.add(app, app.place, "has no priority class: any pod with a priority may preempt it");
     } else if (classes.count(*app.priority_class) == 0 && !(*app.priority_class).starts_with("system-")) {
@@ -247,7 +247,7 @@ void check_image_signatures(const CheckInput& input, Report& report) {
 }
 
 // Storage classes that hold datasets or checkpoints, with the claim that shows it.
-std::map<std::string_view, const config::KubeObject*> precious_classes(const CheckInput& input) {
+std::map<std::string_view, const config::KubeObject*> find_data_classes(const CheckInput& input) {
   std::map<std::string_view, const config::KubeObject*> out;
   for (const config::KubeObject& object : input.config().objects) {
     if (object.kind != "PersistentVolumeClaim") continue;
@@ -258,7 +258,7 @@ std::map<std::string_view, const config::KubeObject*> precious_classes(const Che
 }
 
 void check_reclaim_policy(const CheckInput& input, Report& report) {
-  const auto precious = precious_classes(input);
+  const auto precious = find_data_classes(input);
   for (const config::KubeObject& object : input.config().objects) {
     const auto used = object.kind == "StorageClass" ? precious.find(object.name) : precious.end();
     if (used == precious.end()) continue;
@@ -272,7 +272,7 @@ void check_reclaim_policy(const CheckInput& input, Report& report) {
 }
 
 void check_volume_binding_mode(const CheckInput& input, Report& report) {
-  const auto precious = precious_classes(input);
+  const auto precious = find_data_classes(input);
   for (const config::KubeObject& object : input.config().objects) {
     if (object.kind != "StorageClass" || precious.count(object.name) == 0) continue;
     const YamlNode* mode = object.at("volumeBindingMode");

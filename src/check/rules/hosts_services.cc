@@ -1,4 +1,4 @@
-// HO050 to HO059: inference services as deployed: replicas, probes, disruption, scaling, the way in.
+// HO050 to HO059: inference services as deployed: replicas, probes, disruption, scaling, ingress.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ bool shows_services(const config::ConfigSet& set) {
       set, {"Service", "PodDisruptionBudget", "HorizontalPodAutoscaler", "Ingress", "Route", "HTTPRoute", "Namespace"});
 }
 
-// Replicas that are there at the quietest time, and the line that says so.
+// Minimum number of replicas, and the line that sets it.
 config::Setting<std::int64_t> fewest_replicas(const ObjectsBySpace& scalers, const config::AppConfig& app) {
   if (const config::KubeObject* scaler = scaler_of(scalers, app)) {
     for (const char* path : {"spec.minReplicas", "spec.minReplicaCount"}) {

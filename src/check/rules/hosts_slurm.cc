@@ -169,7 +169,7 @@ void check_slurm_topology(const CheckInput& input, Report& report) {
 
 void check_slurm_rest_tokens(const CheckInput& input, Report& report) {
   if (!input.has_cluster() || input.spec().security->slurm_rest.value != model::RestAuth::jwt) return;
-  if (!input.spec().security->slurm_rest.place.known()) return;  // nobody said that there is a REST interface
+  if (!input.spec().security->slurm_rest.place.known()) return;  // the cluster file does not mention the REST API
   each_slurm(input, [&](const config::SettingsFile& file) {
     const config::SettingsFile::Entry* types = file.find("authalttypes");
     if (types != nullptr && contains(types->value, "auth/jwt")) return;

@@ -13,7 +13,7 @@
 namespace weft::check {
 namespace {
 
-// What the hosts and jobs of pod16 run; the switches' files beside them are nothing to these rules.
+// Files of the hosts and jobs of pod16; these rules ignore switch files.
 constexpr const char* kFiles[] = {"attachments.yaml", "sriov.yaml",    "nic-template.yaml", "train-job.yaml",
                                   "inference.yaml",   "frontend.yaml", "policies.yaml",     "storage.yaml",
                                   "train.sbatch",     "slurm.conf",    "gres.conf",         "cgroup.conf",
@@ -157,7 +157,7 @@ TEST(HostRules, FoldManyEqualPodsIntoOneFinding) {
   EXPECT_EQ(outcome.findings[0].subject, "worker-[1-300]");
 }
 
-// slurm.conf(5): DEFAULT is no node but what holds for the lines after it; a node may have GPUs of several types.
+// slurm.conf(5): DEFAULT is not a node but sets defaults for the lines after it; a node may have GPUs of several types.
 TEST(HostRules, CountGpusOfNodeLinesAsSlurmDoes) {
   const auto found = [](const std::string& nodes) {
     std::string text;

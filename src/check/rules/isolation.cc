@@ -1,4 +1,4 @@
-// IS: the four fabrics stay apart, over the whole path.
+// IS: isolation between the four fabrics, over the whole path.
 #include "check/rules/isolation.h"
 
 #include <algorithm>

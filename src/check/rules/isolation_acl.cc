@@ -63,7 +63,7 @@ bool on_oob_subnet(const CheckInput& input, const config::InterfaceConfig& inter
 }
 
 // Packets from outside of the out-of-band network to what it manages.
-PacketSet intruders(const CheckInput& input) {
+PacketSet packets_from_outside(const CheckInput& input) {
   const Ipv4Prefix& subnet = *input.spec().fabrics->oob->subnet;
   for (const ReachZone& zone : input.reachability().zones()) {
     if (zone.kind == ZoneKind::oob) return PacketSet::between(complement({interval_of(subnet)}), zone.addresses);
@@ -95,7 +95,7 @@ void check_unused_acl(const CheckInput& input, Report& report) {
     const std::string_view text = input.sources().text(config.file);
     for (const config::AclConfig& acl : config.acls) {
       if (named_elsewhere(text, acl.name)) continue;
-      // Its absence from the gateway to the BMCs is a defect of its own, told there.
+      // Its absence from the gateway to the BMCs is a separate finding.
       const bool gateway_open = input.has_cluster() && is_oob_switch(input, config) &&
                                 std::any_of(config.interfaces.begin(), config.interfaces.end(), [&](const auto& one) {
                                   return on_oob_subnet(input, one) && !one.acl_in.known() && !one.acl_out.known();
@@ -122,7 +122,7 @@ void check_missing_acl(const CheckInput& input, Report& report) {
 
 void check_oob_acl_sources(const CheckInput& input, Report& report) {
   if (!*input.spec().fabrics->oob->jump_only) return;
-  const PacketSet outside = intruders(input);
+  const PacketSet outside = packets_from_outside(input);
   for (const config::SwitchConfig& config : input.config().switches) {
     if (config.acls.empty() || !is_oob_switch(input, config)) continue;
     std::set<const config::AclConfig*> told;

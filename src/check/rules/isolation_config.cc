@@ -43,7 +43,7 @@ std::vector<std::pair<int, SourceLocation>> vlans_of(const config::SwitchConfig&
   return out;
 }
 
-struct Seen {
+struct Occurrence {
   SourceLocation place;
   std::vector<std::string> devices;
 };
@@ -72,7 +72,7 @@ bool touches(const ReachZone& zone, const Interval& range) {
 void check_foreign_vlan(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
   const bool oob_on_frontend = *input.spec().fabrics->oob->uplink_to_frontend;
-  std::map<std::pair<int, int>, Seen> found;  // by VLAN and the fabric of the switch
+  std::map<std::pair<int, int>, Occurrence> found;  // by VLAN and the fabric of the switch
   for (const config::SwitchConfig& config : input.config().switches) {
     const std::vector<std::pair<int, SourceLocation>> vlans = vlans_of(config);
     for (const model::DeviceId id : devices_of(cluster, input.config(), config)) {
@@ -82,7 +82,7 @@ void check_foreign_vlan(const CheckInput& input, Report& report) {
         const int other = fabric_of_vlan(cluster, vlan);
         if (other < 0 || other == own) continue;
         if (oob_on_frontend && own == kFrontend && other == static_cast<int>(model::FabricKind::oob)) continue;
-        Seen& seen = found[{vlan, own}];
+        Occurrence& seen = found[{vlan, own}];
         if (seen.devices.empty()) seen.place = place;
         seen.devices.push_back(cluster.name_of(id));
       }
@@ -153,7 +153,7 @@ void check_configured_default_routes(const CheckInput& input, Report& report) {
   }
 }
 
-// A secondary network of pods belongs to the backend or to storage, and to one of them alone.
+// A secondary network of pods belongs to the backend or to storage, and to only one of them.
 void check_attachment_fabric(const CheckInput& input, Report& report) {
   const std::vector<ReachZone>& zones = input.reachability().zones();
   for (const config::AttachmentConfig& attachment : input.config().attachments) {

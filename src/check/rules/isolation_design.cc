@@ -14,10 +14,10 @@ constexpr model::FabricKind kDataFabrics[] = {model::FabricKind::backend, model:
 // Each proof walks the graph from every zone; a handful shows what there is to show.
 constexpr std::size_t kMaxProofs = 64;
 
-bool has(const CheckInput& input, model::FabricKind kind) { return input.cluster().fabric(kind).present; }
+bool has_fabric(const CheckInput& input, model::FabricKind kind) { return input.cluster().fabric(kind).present; }
 
 bool is_ethernet(const CheckInput& input, model::FabricKind kind) {
-  return has(input, kind) && input.cluster().fabric(kind).network == model::NetworkKind::ethernet;
+  return has_fabric(input, kind) && input.cluster().fabric(kind).network == model::NetworkKind::ethernet;
 }
 
 // A fabric's name and VLANs beside those of the others.
@@ -39,13 +39,14 @@ std::vector<Labels> all_labels(const CheckInput& input) {
         {kind, &fabric.vrf, &fabric.vlan, rails ? std::max(1U, input.cluster().fabric(kind).rails) : 1U, fabric.place});
   }
   const model::OobSpec& oob = *input.spec().fabrics->oob;
-  if (has(input, model::FabricKind::oob)) out.push_back({model::FabricKind::oob, &oob.vrf, &oob.vlan, 1, oob.place});
+  if (has_fabric(input, model::FabricKind::oob))
+    out.push_back({model::FabricKind::oob, &oob.vrf, &oob.vlan, 1, oob.place});
   return out;
 }
 
 void report_gateway(const CheckInput& input, Report& report, model::Whereabouts where, std::string message) {
   const model::OobSpec& oob = *input.spec().fabrics->oob;
-  if (!has(input, model::FabricKind::oob) || *oob.gateway != where) return;
+  if (!has_fabric(input, model::FabricKind::oob) || *oob.gateway != where) return;
   Finding& finding = report.at(oob.gateway, oob.place, "oob", std::move(message));
   const Reachability& reachability = input.reachability();
   for (std::uint32_t i = 0; i < reachability.crossings().size(); ++i) {
@@ -122,7 +123,7 @@ void check_route_exchange(const CheckInput& input, Report& report) {
 void check_data_fabric_default_route(const CheckInput& input, Report& report) {
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
-    if (!has(input, kind) || !*fabric.default_route) continue;
+    if (!has_fabric(input, kind) || !*fabric.default_route) continue;
     report.at(fabric.default_route, fabric.place, std::string(model::to_text(kind)),
               fmt::format("hosts have a default route on the {} fabric", model::to_text(kind)));
   }
@@ -130,7 +131,7 @@ void check_data_fabric_default_route(const CheckInput& input, Report& report) {
 
 void check_frontend_default_route(const CheckInput& input, Report& report) {
   const model::FabricSpec& fabric = input.cluster().data_fabric_spec(model::FabricKind::frontend);
-  if (!has(input, model::FabricKind::frontend) || *fabric.default_route) return;
+  if (!has_fabric(input, model::FabricKind::frontend) || *fabric.default_route) return;
   report.at(fabric.default_route, fabric.place, "frontend", "hosts have no default route on the frontend");
 }
 
@@ -175,7 +176,7 @@ void check_shared_vlan(const CheckInput& input, Report& report) {
 
 void check_bmc_access(const CheckInput& input, Report& report) {
   const model::OobSpec& oob = *input.spec().fabrics->oob;
-  if (!has(input, model::FabricKind::oob) || *oob.jump_only) return;
+  if (!has_fabric(input, model::FabricKind::oob) || *oob.jump_only) return;
   const Reachability& reachability = input.reachability();
   const std::vector<ReachZone>& zones = reachability.zones();
   std::vector<std::string> from;
@@ -212,7 +213,7 @@ void check_data_fabric_external_links(const CheckInput& input, Report& report) {
   const Reachability& reachability = input.reachability();
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
     const model::FabricSpec& fabric = input.cluster().data_fabric_spec(kind);
-    if (!has(input, kind) || *fabric.external->links <= 0) continue;
+    if (!has_fabric(input, kind) || *fabric.external->links <= 0) continue;
     Finding& finding = report.at(fabric.external->links, fabric.place, std::string(model::to_text(kind)),
                                  fmt::format("the {} fabric has links to the site's network", model::to_text(kind)));
     for (std::uint32_t i = 0; i < reachability.crossings().size(); ++i) {
@@ -231,7 +232,7 @@ void check_ipv6_prefix_overlap(const CheckInput& input, Report& report) {
     for (std::size_t i = 0; i < j; ++i) {
       const model::FabricSpec& a = input.cluster().data_fabric_spec(kDataFabrics[i]);
       const model::FabricSpec& b = input.cluster().data_fabric_spec(kDataFabrics[j]);
-      if (!has(input, kDataFabrics[i]) || !has(input, kDataFabrics[j])) continue;
+      if (!has_fabric(input, kDataFabrics[i]) || !has_fabric(input, kDataFabrics[j])) continue;
       if (!a.ipv6.has_value() || !b.ipv6.has_value() || !overlap(*a.ipv6, *b.ipv6)) continue;
       report.at(b.ipv6, b.place, std::string(model::to_text(kDataFabrics[j])),
                 fmt::format("IPv6 prefixes of {} and {} overlap: {} and {}", model::to_text(kDataFabrics[i]),

@@ -12,7 +12,7 @@ namespace weft::check {
 namespace {
 
 constexpr std::size_t kMaxEach = 200;   // findings of a kind whose members all differ
-constexpr std::size_t kMaxRelated = 5;  // further places of a finding that stands for many
+constexpr std::size_t kMaxRelated = 5;  // further locations of a merged finding
 
 std::string_view confidence_text(Confidence confidence) {
   switch (confidence) {
@@ -72,11 +72,11 @@ void report_kind(const CheckInput& input, Report& report, LiveKind kind) {
 }
 
 template <LiveKind Kind>
-void report_of(const CheckInput& input, Report& report) {
+void report_differences(const CheckInput& input, Report& report) {
   report_kind(input, report, Kind);
 }
 
-void report_silent(const CheckInput& input, Report& report) {
+void report_silent_devices(const CheckInput& input, Report& report) {
   if (input.live()) report_kind(input, report, LiveKind::silent);
 }
 
@@ -99,7 +99,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
        .example = {.file = kTable,
                    .from = "Ethernet4    train002      be2           R           be2\nEthernet8    train003 ",
                    .to = "Ethernet4    train003      be2           R           be2\nEthernet8    train002 "},
-       .run = report_of<LiveKind::swapped>},
+       .run = report_differences<LiveKind::swapped>},
       {.id = "LV002",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -111,7 +111,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
        .example = {.file = kTable,
                    .from = "Ethernet448  be-spine001   Ethernet16 ",
                    .to = "Ethernet448  be-spine001   Ethernet400"},
-       .run = report_of<LiveKind::miswired>},
+       .run = report_differences<LiveKind::miswired>},
       {.id = "LV003",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -121,7 +121,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
        .source = "NVIDIA, rail-optimized topologies for DGX SuperPOD",
        .fix = "plug the cable into the leaf of its own rail",
        .example = {.file = kTable, .from = "Ethernet16   train005      be2 ", .to = "Ethernet16   train005      be3 "},
-       .run = report_of<LiveKind::wrong_rail>},
+       .run = report_differences<LiveKind::wrong_rail>},
       {.id = "LV004",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -131,7 +131,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
        .source = "weft design: four physically separate fabrics",
        .fix = "plug the cable into its own fabric",
        .example = {.file = kTable, .from = "Ethernet20   train006      be2 ", .to = "Ethernet20   train006      sto1"},
-       .run = report_of<LiveKind::wrong_fabric>},
+       .run = report_differences<LiveKind::wrong_fabric>},
       {.id = "LV005",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -143,7 +143,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
        .example = {.file = kTable,
                    .from = "Ethernet508  be-spine004   Ethernet28    BR          to be-train-u001-leaf2\n",
                    .to = ""},
-       .run = report_of<LiveKind::missing>},
+       .run = report_differences<LiveKind::missing>},
       {.id = "LV006",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -153,7 +153,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
        .source = "IEEE 802.1AB",
        .fix = "rename the device to its name in the design, add it to the cluster file, or disconnect it",
        .example = {.file = kTable, .from = "Ethernet24   train007 ", .to = "Ethernet24   lab-box7 "},
-       .run = report_of<LiveKind::unknown_device>},
+       .run = report_differences<LiveKind::unknown_device>},
       {.id = "LV007",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -165,7 +165,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
                    .from = "Ethernet508  be-spine004   Ethernet28    BR          to be-train-u001-leaf2\n",
                    .to = "Ethernet508  be-spine004   Ethernet28    BR          to be-train-u001-leaf2\n"
                          "Ethernet72   be-spine004   Ethernet400   BR          spare\n"},
-       .run = report_of<LiveKind::unplanned>},
+       .run = report_differences<LiveKind::unplanned>},
       {.id = "LV008",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -177,7 +177,7 @@ std::vector<Rule> wiring_rules() {  // NOLINT(readability-function-size): a tabl
        .example = {.file = kNeighbors,
                    .from = R"("ifname", "value": "Ethernet0"}, "descr": "train001 be2")",
                    .to = R"("ifname", "value": "Ethernet4"}, "descr": "train001 be2")"},
-       .run = report_of<LiveKind::disagreement>},
+       .run = report_differences<LiveKind::disagreement>},
   };
 }
 
@@ -194,7 +194,7 @@ std::vector<Rule> link_rules() {  // NOLINT(readability-function-size): a table
        .example = {.file = kHost,
                    .from = R"("0000:5e:00.0", "pci_device": "15b3:1021", "state": "up", "speed_mbps": 400000)",
                    .to = R"("0000:5e:00.0", "pci_device": "15b3:1021", "state": "up", "speed_mbps": 200000)"},
-       .run = report_of<LiveKind::wrong_speed>},
+       .run = report_differences<LiveKind::wrong_speed>},
       {.id = "LV010",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -205,7 +205,7 @@ std::vector<Rule> link_rules() {  // NOLINT(readability-function-size): a table
        .example = {.file = kHost,
                    .from = R"("0000:9c:00.0", "pci_device": "15b3:1021", "state": "up")",
                    .to = R"("0000:9c:00.0", "pci_device": "15b3:1021", "state": "down")"},
-       .run = report_of<LiveKind::link_down>},
+       .run = report_differences<LiveKind::link_down>},
       {.id = "LV011",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -218,7 +218,7 @@ std::vector<Rule> link_rules() {  // NOLINT(readability-function-size): a table
            {.file = kHost,
             .from = R"("0000:bc:00.0", "pci_device": "15b3:1021", "state": "up", "speed_mbps": 400000, "mtu": 9000)",
             .to = R"("0000:bc:00.0", "pci_device": "15b3:1021", "state": "up", "speed_mbps": 400000, "mtu": 1500)"},
-       .run = report_of<LiveKind::wrong_mtu>},
+       .run = report_differences<LiveKind::wrong_mtu>},
       {.id = "LV012",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -227,7 +227,7 @@ std::vector<Rule> link_rules() {  // NOLINT(readability-function-size): a table
        .source = "weft design: the address plan of the cluster file",
        .fix = "give the interface its planned address and prefix length",
        .example = {.file = kHost, .from = R"("10.66.0.2/26")", .to = R"("10.66.0.29/26")"},
-       .run = report_of<LiveKind::wrong_address>},
+       .run = report_differences<LiveKind::wrong_address>},
       {.id = "LV013",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -239,7 +239,7 @@ std::vector<Rule> link_rules() {  // NOLINT(readability-function-size): a table
        .example = {.file = kHost,
                    .from = R"("addresses": ["10.67.0.2/26"],)",
                    .to = R"("addresses": ["10.67.0.2/26"], "default_route": true,)"},
-       .run = report_of<LiveKind::default_route>},
+       .run = report_differences<LiveKind::default_route>},
       {.id = "LV014",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -251,7 +251,7 @@ std::vector<Rule> link_rules() {  // NOLINT(readability-function-size): a table
        .example = {.file = kHost,
                    .from = R"("driver": "cdc_ether")",
                    .to = R"("driver": "ixgbe", "speed_mbps": 10000)"},
-       .run = report_of<LiveKind::extra_interface>},
+       .run = report_differences<LiveKind::extra_interface>},
   };
 }
 
@@ -267,7 +267,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kHost,
                    .from = "    {\"pci\": \"0000:4e:00.0\", \"name\": \"NVIDIA H100 80GB HBM3\", \"numa\": 0},\n",
                    .to = ""},
-       .run = report_of<LiveKind::few_gpus>},
+       .run = report_differences<LiveKind::few_gpus>},
       {.id = "LV016",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -279,7 +279,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
            {.file = kHost,
             .from = R"("physical": true, "rdma_device": "mlx5_9", "link_layer": "Ethernet")",
             .to = R"("physical": true, "virtual_function": true, "rdma_device": "mlx5_9", "link_layer": "Ethernet")"},
-       .run = report_of<LiveKind::few_ports>},
+       .run = report_differences<LiveKind::few_ports>},
       {.id = "LV017",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -291,7 +291,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kHost,
                    .from = R"("vfs": 8, "vfs_max": 16, "physical": true, "rdma_device": "mlx5_6")",
                    .to = R"("vfs": 0, "vfs_max": 16, "physical": true, "rdma_device": "mlx5_6")"},
-       .run = report_of<LiveKind::few_functions>},
+       .run = report_differences<LiveKind::few_functions>},
       {.id = "LV018",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -304,7 +304,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kHost,
                    .from = R"("tx_prio3_pause": 332}, "gid_indices_rocev2": [3])",
                    .to = R"("tx_prio3_pause": 332}, "gid_indices_rocev2": [5])"},
-       .run = report_of<LiveKind::mixed_gids>},
+       .run = report_differences<LiveKind::mixed_gids>},
       {.id = "LV019",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -316,7 +316,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kHost,
                    .from = R"("net.ipv4.conf.enp77s0np0.rp_filter": "2")",
                    .to = R"("net.ipv4.conf.enp77s0np0.rp_filter": "1")"},
-       .run = report_of<LiveKind::strict_filter>},
+       .run = report_differences<LiveKind::strict_filter>},
       {.id = "LV020",
        .severity = Severity::error,
        .needs = RuleNeeds::live,
@@ -328,7 +328,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
        .example = {.file = kHost,
                    .from = R"("net.ipv4.conf.enp94s0np0.forwarding": "0")",
                    .to = R"("net.ipv4.conf.enp94s0np0.forwarding": "1")"},
-       .run = report_of<LiveKind::forwarding>},
+       .run = report_differences<LiveKind::forwarding>},
       {.id = "LV021",
        .severity = Severity::warning,
        .needs = RuleNeeds::live,
@@ -338,7 +338,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
        .source = "IEEE 802.1Qbb; Microsoft, RDMA over Commodity Ethernet at Scale (SIGCOMM 2016)",
        .fix = "find the end that has PFC enabled for the priority, and the sender that uses the mark",
        .example = {.file = kHost, .from = R"("rx_prio3_pause": 1348)", .to = R"("rx_prio5_pause": 1348)"},
-       .run = report_of<LiveKind::lossy_pause>},
+       .run = report_differences<LiveKind::lossy_pause>},
       {.id = "LV022",
        .severity = Severity::note,
        .needs = RuleNeeds::live,
@@ -348,7 +348,7 @@ std::vector<Rule> host_state_rules() {  // NOLINT(readability-function-size): a 
        .source = "IEEE 802.1AB",
        .fix = "check that it is up, and start lldpd on it",
        .example = {.file = kTable, .from = "Ethernet60   train016      be2           R           be2\n", .to = ""},
-       .run = report_silent},
+       .run = report_silent_devices},
   };
 }
 
@@ -364,7 +364,7 @@ std::vector<Rule> switch_state_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = kSwitch,
                    .from = R"("description": "train005 be1")",
                    .to = R"("description": "train007 be1")"},
-       .run = report_of<LiveKind::description>},
+       .run = report_differences<LiveKind::description>},
       {.id = "LV024",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
@@ -378,7 +378,7 @@ std::vector<Rule> switch_state_rules() {  // NOLINT(readability-function-size): 
                 R"("description": "train009 be1", "speed": "400000", "mtu": "9216", "fec": "rs", "autoneg": "off", "admin_status": "up")",
             .to =
                 R"("description": "train009 be1", "speed": "400000", "mtu": "9216", "fec": "rs", "autoneg": "off", "admin_status": "down")"},
-       .run = report_of<LiveKind::port_off>},
+       .run = report_differences<LiveKind::port_off>},
       {.id = "LV025",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
@@ -389,7 +389,7 @@ std::vector<Rule> switch_state_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = kLeafOob,
                    .from = "  description train-r001-pdu1 mgmt\n",
                    .to = "  description train-r001-pdu1 mgmt\n  speed 100\n"},
-       .run = report_of<LiveKind::configured_speed>},
+       .run = report_differences<LiveKind::configured_speed>},
       {.id = "LV026",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
@@ -398,7 +398,7 @@ std::vector<Rule> switch_state_rules() {  // NOLINT(readability-function-size): 
        .source = "weft design: the address plan",
        .fix = "put the port into the VLAN of the subnet",
        .example = {.file = kSwitch, .from = R"("Vlan600|Ethernet8")", .to = R"("Vlan601|Ethernet8")"},
-       .run = report_of<LiveKind::configured_vlan>},
+       .run = report_differences<LiveKind::configured_vlan>},
       {.id = "LV027",
        .severity = Severity::error,
        .needs = RuleNeeds::both,
@@ -410,7 +410,7 @@ std::vector<Rule> switch_state_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = kSwitch,
                    .from = R"("default|Ethernet448": {"asn": "4200000001")",
                    .to = R"("default|Ethernet448": {"asn": "4200000002")"},
-       .run = report_of<LiveKind::configured_asn>},
+       .run = report_differences<LiveKind::configured_asn>},
       {.id = "LV028",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -419,7 +419,7 @@ std::vector<Rule> switch_state_rules() {  // NOLINT(readability-function-size): 
        .source = "weft design: the device names",
        .fix = "set the planned host name",
        .example = {.file = kSwitch, .from = R"("hostname": "be-train-u001-leaf1")", .to = R"("hostname": "leaf-01")"},
-       .run = report_of<LiveKind::configured_name>},
+       .run = report_differences<LiveKind::configured_name>},
       {.id = "LV029",
        .severity = Severity::warning,
        .needs = RuleNeeds::both,
@@ -430,7 +430,7 @@ std::vector<Rule> switch_state_rules() {  // NOLINT(readability-function-size): 
        .example = {.file = kSwitch,
                    .from = R"("description": "train010 be1", "speed": "400000", "mtu": "9216")",
                    .to = R"("description": "train010 be1", "speed": "400000", "mtu": "9000")"},
-       .run = report_of<LiveKind::configured_mtu>},
+       .run = report_differences<LiveKind::configured_mtu>},
   };
 }
 

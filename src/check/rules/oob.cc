@@ -20,8 +20,8 @@ const model::OobSpec& oob(const CheckInput& input) { return *input.spec().fabric
 
 // A finding about a choice that closes a cycle, with the cycle below it.
 template <class T>
-void leans(const CheckInput& input, Report& report, const model::Sourced<T>& given, std::string_view key,
-           std::string message) {
+void report_dependency(const CheckInput& input, Report& report, const model::Sourced<T>& given, std::string_view key,
+                       std::string message) {
   Finding& finding = report.at(given, section(input, oob(input).place), "oob", std::move(message));
   if (const LifelineCycle* cycle = input.lifeline().cycle_of(key)) {
     finding.related.push_back({{}, "recovery has a dependency cycle: " + cycle->text()});
@@ -30,20 +30,22 @@ void leans(const CheckInput& input, Report& report, const model::Sourced<T>& giv
 
 void check_oob_uplink(const CheckInput& input, Report& report) {
   if (!*oob(input).uplink_to_frontend) return;
-  leans(input, report, oob(input).uplink_to_frontend, "fabrics.oob.uplink_to_frontend",
-        fmt::format("out-of-band leaves are connected through the frontend: if it fails, {} devices cannot be reached",
-                    input.lifeline().unreachable().size()));
+  report_dependency(
+      input, report, oob(input).uplink_to_frontend, "fabrics.oob.uplink_to_frontend",
+      fmt::format("out-of-band leaves are connected through the frontend: if it fails, {} devices cannot be reached",
+                  input.lifeline().unreachable().size()));
 }
 
 void check_oob_entry(const CheckInput& input, Report& report) {
   if (*oob(input).entry != model::OobEntry::frontend) return;
-  leans(input, report, oob(input).entry, "fabrics.oob.entry", "operators reach the jump hosts through the frontend");
+  report_dependency(input, report, oob(input).entry, "fabrics.oob.entry",
+                    "operators reach the jump hosts through the frontend");
 }
 
 void service_on_frontend(const CheckInput& input, Report& report, const model::Sourced<model::Whereabouts>& where,
                          const char* key, std::string message) {
   if (*where != model::Whereabouts::frontend) return;
-  leans(input, report, where, std::string("fabrics.oob.services.") + key, std::move(message));
+  report_dependency(input, report, where, std::string("fabrics.oob.services.") + key, std::move(message));
 }
 
 void check_oob_dns(const CheckInput& input, Report& report) {
@@ -74,9 +76,9 @@ void check_oob_service_reachability(const CheckInput& input, Report& report) {
 
 void check_credential_location(const CheckInput& input, Report& report) {
   const model::Sourced<std::string>& credentials = oob(input).credentials;
-  if (!credentials.has_value() || !kept_in_kubernetes(*credentials)) return;
-  leans(input, report, credentials, "fabrics.oob.credentials",
-        "the BMC credentials are stored in the Kubernetes cluster that they are needed to recover");
+  if (!credentials.has_value() || !is_stored_in_kubernetes(*credentials)) return;
+  report_dependency(input, report, credentials, "fabrics.oob.credentials",
+                    "the BMC credentials are stored in the Kubernetes cluster that they are needed to recover");
 }
 
 const model::PoolSpec* jump_pool(const CheckInput& input) {

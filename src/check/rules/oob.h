@@ -8,7 +8,7 @@
 
 namespace weft::check {
 
-[[nodiscard]] std::vector<Rule> oob_network_rules();  // the lifeline: what it leans on
+[[nodiscard]] std::vector<Rule> oob_network_rules();  // the recovery path and its dependencies
 [[nodiscard]] std::vector<Rule> oob_bmc_rules();      // credentials, logging and BMC settings
 [[nodiscard]] std::vector<Rule> oob_config_rules();   // management settings of switches as configured
 

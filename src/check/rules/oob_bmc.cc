@@ -80,13 +80,13 @@ void check_ipmi_over_lan(const CheckInput& input, Report& report) {
   report.at(bmc(input).ipmi_over_lan, section(input, oob(input).place), "bmc", "BMCs accept IPMI over LAN");
 }
 
-bool allows(const CheckInput& input, std::int64_t suite) {
+bool is_suite_enabled(const CheckInput& input, std::int64_t suite) {
   const std::vector<std::int64_t>& suites = *bmc(input).cipher_suites;
   return std::find(suites.begin(), suites.end(), suite) != suites.end();
 }
 
 void check_ipmi_cipher_zero(const CheckInput& input, Report& report) {
-  if (!allows(input, 0)) return;
+  if (!is_suite_enabled(input, 0)) return;
   report.at(bmc(input).cipher_suites, section(input, oob(input).place), "bmc", "BMCs accept cipher suite 0");
 }
 
@@ -95,7 +95,7 @@ void check_ipmi_cipher_suites(const CheckInput& input, Report& report) {
   for (const std::int64_t suite : *bmc(input).cipher_suites) {
     if (suite != 0 && suite != kCipherGood) weak += fmt::format("{}{}", weak.empty() ? "" : ", ", suite);
   }
-  if (weak.empty() || allows(input, 0)) return;
+  if (weak.empty() || is_suite_enabled(input, 0)) return;
   report.at(bmc(input).cipher_suites, section(input, oob(input).place), "bmc",
             fmt::format("BMCs accept cipher suite{} {} in addition to or instead of {}",
                         weak.find(',') == std::string::npos ? "" : "s", weak, kCipherGood));

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxRelated = 8;
 constexpr std::size_t kMaxNamed = 60;  // characters of names in a message
 
-std::string brief(const std::set<std::string>& devices, const std::string& folded) {
+std::string summarize_devices(const std::set<std::string>& devices, const std::string& folded) {
   if (folded.size() <= kMaxNamed) return folded;
   const std::size_t comma = folded.find(',');
   if (comma == std::string::npos) return folded;  // one long name, such as a file's
@@ -26,8 +26,8 @@ std::string brief(const std::set<std::string>& devices, const std::string& folde
 
 }  // namespace
 
-void Grouped::add(const std::string& key, const std::string& device, const SourceLocation& place, std::string text,
-                  std::vector<Finding::Related> related) {
+void FindingGroups::add(const std::string& key, const std::string& device, const SourceLocation& place,
+                        std::string text, std::vector<Finding::Related> related) {
   const auto [found, added] = by_key_.emplace(key, entries_.size());
   if (added) entries_.push_back({place, std::move(text), std::move(related), {}, 0});
   Entry& entry = entries_[found->second];
@@ -39,11 +39,13 @@ void Grouped::add(const std::string& key, const std::string& device, const Sourc
   if (!known && entry.related.size() < kMaxRelated) entry.related.push_back({place, "here too: " + device});
 }
 
-void Grouped::report(Report& report) const {
+void FindingGroups::report(Report& report) const {
   for (const Entry& entry : entries_) {
     const std::string subject = fold_hosts({entry.devices.begin(), entry.devices.end()});
     const std::string times = entry.times > 1 ? fmt::format(" ({} times)", entry.times) : "";
-    report.add(subject, entry.place, fmt::format("{}: {}{}", brief(entry.devices, subject), entry.text, times))
+    report
+        .add(subject, entry.place,
+             fmt::format("{}: {}{}", summarize_devices(entry.devices, subject), entry.text, times))
         .related = entry.related;
   }
 }

@@ -1,5 +1,5 @@
-// The parts of the QO table: what the cluster file asks for, what a class meets on its way, what a switch or NIC
-// is set to. Internal to rules_qos*.cc; everybody else asks for qos_rules().
+// The parts of the QO table: the cluster file's settings, the traced path of a class, the settings of a switch or
+// NIC. Internal to rules/qos*.cc; other code calls qos_rules().
 #pragma once
 
 #include <map>
@@ -29,13 +29,13 @@ struct LosslessFabric {
   std::string name;  // "backend"
 };
 
-[[nodiscard]] std::vector<LosslessFabric> asked_fabrics(const CheckInput& input);
+[[nodiscard]] std::vector<LosslessFabric> lossless_class_fabrics(const CheckInput& input);
 // Where to point when the value itself was left to its default.
 [[nodiscard]] SourceLocation place_of(const LosslessFabric& fabric);
 
 // Collects equal findings into one each, whatever the number of devices and lines: the first place is the finding's,
 // some of the others come along as related.
-class Grouped {
+class FindingGroups {
  public:
   // Findings with one key are equal. `text` must not lead with the device's name: that is put before it.
   void add(const std::string& key, const std::string& device, const SourceLocation& place, std::string text,

@@ -22,19 +22,19 @@ SourceLocation line_of(const LosslessPort& port, const SourceLocation& place) {
 
 // --- headroom
 
-struct Need {
+struct HeadroomNeed {
   model::AsicHeadroom asic;
   model::Headroom room;
 };
 
-std::optional<Need> need_of(const CheckInput& input, const LosslessPort& port) {
+std::optional<HeadroomNeed> need_of(const CheckInput& input, const LosslessPort& port) {
   const auto asic = asic_of(input, port);
   if (!asic || asic->estimated || port.speed.count() == 0 || port.cable.count() == 0) return std::nullopt;
-  return Need{*asic, model::pfc_headroom(*asic, port.speed, port.cable, port.mtu, port.lanes)};
+  return HeadroomNeed{*asic, model::pfc_headroom(*asic, port.speed, port.cable, port.mtu, port.lanes)};
 }
 
 // The older chip whose table has this value for the same port, or "".
-std::string_view other_generation(const LosslessPort& port, const Need& need, Bytes xoff) {
+std::string_view other_generation(const LosslessPort& port, const HeadroomNeed& need, Bytes xoff) {
   for (const char* name : {"Spectrum-5", "Spectrum-4", "Spectrum-3", "Spectrum-2", "Spectrum"}) {
     const model::AsicHeadroom asic = *model::asic_headroom(name);
     if (asic.family == need.asic.family) continue;
@@ -61,8 +61,8 @@ void short_groups(const CheckInput& input, Function function) {
 }
 
 void check_configured_headroom(const CheckInput& input, Report& report) {
-  Grouped lines;
-  short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const Need& need) {
+  FindingGroups lines;
+  short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const HeadroomNeed& need) {
     if (!other_generation(port, need, *group.xoff).empty()) return;
     lines.add(port.name, group.xoff.place,
               fmt::format("headroom of {} bytes is {} less than {} needs for {} over {} m with {}-byte frames",
@@ -73,8 +73,8 @@ void check_configured_headroom(const CheckInput& input, Report& report) {
 }
 
 void check_headroom_generation(const CheckInput& input, Report& report) {
-  Grouped lines;
-  short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const Need& need) {
+  FindingGroups lines;
+  short_groups(input, [&](const LosslessPort& port, const config::GroupQos& group, const HeadroomNeed& need) {
     const std::string_view other = other_generation(port, need, *group.xoff);
     if (other.empty()) return;
     lines.add(port.name, group.xoff.place,
@@ -85,7 +85,7 @@ void check_headroom_generation(const CheckInput& input, Report& report) {
 }
 
 void check_buffer_profile_size(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     // Only on Spectrum does the size hold xon and xoff; SONiC's profiles for other chips keep the headroom apart
     // (pg_profile_lookup.ini of Trident and Tomahawk: a size of a few cells).
@@ -118,7 +118,7 @@ void check_configured_buffer_total(const CheckInput& input, Report& report) {
       if (is_on(group.lossless) && group.size.known()) sum += *group.size;
     }
   }
-  Grouped lines;
+  FindingGroups lines;
   for (const auto& [key, sum] : reserved) {
     const auto& [config, device] = key;
     if (device == model::kNone<model::DeviceId>) continue;
@@ -142,7 +142,7 @@ void check_configured_buffer_total(const CheckInput& input, Report& report) {
 }
 
 void check_configured_cable_length(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<Length>& said = port.interface->cable_length;
     if (port.device == model::kNone<model::DeviceId> || !said.given() || said.value.count() == 0 || *said >= port.cable)
@@ -154,7 +154,7 @@ void check_configured_cable_length(const CheckInput& input, Report& report) {
 }
 
 void check_configured_pfc_priorities(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::PortQos& qos = *port.qos;
     std::vector<int> extra;
@@ -177,7 +177,7 @@ void check_configured_pfc_priorities(const CheckInput& input, Report& report) {
       extra.push_back(p);
       place = line_of(port, pfc.place);
     }
-    if (extra.empty() || !right_one) continue;  // the data's own priority missing is the trace's to tell
+    if (extra.empty() || !right_one) continue;  // a missing data priority is reported by the trace
     lines.add(port.name, place,
               fmt::format("PFC is enabled on priority {}, which carries no lossless data", fmt::join(extra, ", ")));
   }
@@ -190,16 +190,16 @@ const config::QueueQos* data_queue(const LosslessPort& port) {
   return port.queue < 0 ? nullptr : &port.qos->queues[static_cast<std::size_t>(port.queue)];
 }
 
-bool marks(const config::QueueQos* queue) {
+bool has_ecn_marking(const config::QueueQos* queue) {
   return queue != nullptr && is_on(queue->ecn) && queue->ecn_min.known() && queue->ecn_max.known();
 }
 
 void check_ecn_threshold_order(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
     // Equal thresholds are a step: DCTCP (RFC 8257, section 3.1) marks that way.
-    if (!marks(queue) || *queue->ecn_min <= *queue->ecn_max) continue;
+    if (!has_ecn_marking(queue) || *queue->ecn_min <= *queue->ecn_max) continue;
     lines.add(port.name, line_of(port, queue->ecn_min.place),
               fmt::format("the minimum ECN threshold, {} bytes, is above the maximum, {}", queue->ecn_min.value.count(),
                           queue->ecn_max.value.count()));
@@ -228,11 +228,11 @@ std::optional<Bytes> pause_point(const LosslessPort& port) {
 }
 
 void check_configured_ecn_before_pfc(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
     const auto pause = pause_point(port);
-    if (!marks(queue) || !pause || *queue->ecn_min >= *queue->ecn_max || *queue->ecn_max < *pause) continue;
+    if (!has_ecn_marking(queue) || !pause || *queue->ecn_min >= *queue->ecn_max || *queue->ecn_max < *pause) continue;
     lines.add(port.name, line_of(port, queue->ecn_max.place),
               fmt::format("marking reaches its maximum at {} bytes, but pausing starts at {}",
                           queue->ecn_max.value.count(), pause->count()));
@@ -241,10 +241,10 @@ void check_configured_ecn_before_pfc(const CheckInput& input, Report& report) {
 }
 
 void check_configured_ecn_thresholds(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
-    if (!marks(queue) || port.speed.count() == 0 || !queue->ecn_max.given()) continue;
+    if (!has_ecn_marking(queue) || port.speed.count() == 0 || !queue->ecn_max.given()) continue;
     if (*queue->ecn_min >= *queue->ecn_max) continue;
     const Bytes delay = bandwidth_delay(port.speed);
     if (*queue->ecn_max * 4 < delay) {
@@ -261,7 +261,7 @@ void check_configured_ecn_thresholds(const CheckInput& input, Report& report) {
 }
 
 void check_configured_marking_probability(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::QueueQos* queue = data_queue(port);
     if (queue == nullptr || !is_on(queue->ecn) || !queue->ecn_percent.given() || *queue->ecn_percent >= 5) continue;
@@ -274,7 +274,7 @@ void check_configured_marking_probability(const CheckInput& input, Report& repor
 // --- watchdog
 
 void check_configured_watchdog_time(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::WatchdogQos& watchdog = port.qos->watchdog;
     const config::Setting<Duration>& poll = port.config->watchdog_poll;
@@ -290,7 +290,7 @@ void check_configured_watchdog_time(const CheckInput& input, Report& report) {
 }
 
 void check_configured_watchdog_action(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::WatchdogQos& watchdog = port.qos->watchdog;
     if (!is_on(watchdog.on) || !watchdog.action.given() || *watchdog.action == model::WatchdogAction::drop) continue;

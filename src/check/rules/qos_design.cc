@@ -33,7 +33,7 @@ const LosslessFabric* backend_of(const std::vector<LosslessFabric>& fabrics) {
 }
 
 void check_job_traffic_class(const CheckInput& input, Report& report) {
-  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  const std::vector<LosslessFabric> fabrics = lossless_class_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
     const model::Sourced<std::string>* variable = job_variable(input, name);
@@ -47,7 +47,7 @@ void check_job_traffic_class(const CheckInput& input, Report& report) {
 }
 
 void check_job_ecn_bits(const CheckInput& input, Report& report) {
-  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  const std::vector<LosslessFabric> fabrics = lossless_class_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   for (const char* name : {"NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS"}) {
     const model::Sourced<std::string>* variable = job_variable(input, name);
@@ -59,7 +59,7 @@ void check_job_ecn_bits(const CheckInput& input, Report& report) {
 }
 
 void check_job_control_class(const CheckInput& input, Report& report) {
-  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  const std::vector<LosslessFabric> fabrics = lossless_class_fabrics(input);
   const LosslessFabric* backend = backend_of(fabrics);
   const model::Sourced<std::string>* variable = job_variable(input, "NCCL_IB_FIFO_TC");
   const auto value = traffic_class(variable);
@@ -71,7 +71,7 @@ void check_job_control_class(const CheckInput& input, Report& report) {
 }
 
 void check_fabric_trust_mode(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (*fabric.qos.trust == model::TrustMode::dscp) continue;
     report.at(fabric.qos.trust, place_of(fabric), fabric.name,
               fmt::format("{} classifies by PCP, but its ports are routed and carry no VLAN tag", fabric.name));
@@ -88,7 +88,7 @@ const model::SwitchModel* lossy_model(const CheckInput& input, model::FabricKind
 }
 
 void check_lossless_class_pfc(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     const std::vector<std::int64_t>& list = *qos.pfc_priorities;
     if (*qos.pfc == model::PfcMode::off) {
@@ -107,7 +107,7 @@ void check_lossless_class_pfc(const CheckInput& input, Report& report) {
 }
 
 void check_pfc_negotiation(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (*fabric.qos.pfc != model::PfcMode::automatic) continue;
     report.at(fabric.qos.pfc, place_of(fabric), fabric.name,
               fmt::format("priority flow control of {} depends on negotiation", fabric.name));
@@ -143,7 +143,7 @@ Reserved most_reserved(const CheckInput& input, const LosslessFabric& fabric) {
 }
 
 void check_pfc_priority_count(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     std::vector<std::int64_t> extra;
     for (const std::int64_t p : *qos.pfc_priorities) {
@@ -157,7 +157,7 @@ void check_pfc_priority_count(const CheckInput& input, Report& report) {
 }
 
 void check_headroom_share(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const Reserved reserved = most_reserved(input, fabric);
     if (!reserved.too_much()) continue;
     report.at(fabric.qos.pfc_priorities, place_of(fabric), fabric.name,
@@ -169,7 +169,7 @@ void check_headroom_share(const CheckInput& input, Report& report) {
 }
 
 void check_cnp_priority(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     const std::vector<std::int64_t>& list = *qos.pfc_priorities;
     if (std::find(list.begin(), list.end(), *qos.cnp_priority) == list.end()) continue;
@@ -180,7 +180,7 @@ void check_cnp_priority(const CheckInput& input, Report& report) {
 }
 
 void check_cnp_marking(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (*fabric.qos.cnp_dscp != *fabric.qos.dscp) continue;
     report.at(fabric.qos.cnp_dscp, place_of(fabric), fabric.name,
               fmt::format("data and congestion notifications of {} both have DSCP {}", fabric.name, *fabric.qos.dscp));
@@ -188,7 +188,7 @@ void check_cnp_marking(const CheckInput& input, Report& report) {
 }
 
 void check_global_pause(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (!*fabric.qos.global_pause) continue;
     report.at(fabric.qos.global_pause, place_of(fabric), fabric.name,
               fmt::format("{} uses 802.3x pause together with priority flow control", fabric.name));
@@ -196,7 +196,7 @@ void check_global_pause(const CheckInput& input, Report& report) {
 }
 
 void check_shared_lossless_class(const CheckInput& input, Report& report) {
-  const std::vector<LosslessFabric> fabrics = asked_fabrics(input);
+  const std::vector<LosslessFabric> fabrics = lossless_class_fabrics(input);
   if (fabrics.size() < 2 || fabrics[1].kind != model::FabricKind::storage) return;
   const model::QosSpec& a = fabrics[0].qos;
   const model::QosSpec& b = fabrics[1].qos;
@@ -214,7 +214,7 @@ void check_frontend_lossless_class(const CheckInput& input, Report& report) {
 }
 
 void check_dscp_priority_mapping(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (*qos.dscp / 8 != *qos.priority) {
       report.at(qos.dscp, place_of(fabric), fabric.name,
@@ -229,7 +229,7 @@ void check_dscp_priority_mapping(const CheckInput& input, Report& report) {
 }
 
 void check_lossless_bandwidth_share(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const std::int64_t percent = *fabric.qos.bandwidth_percent;
     if (percent >= 30 && percent <= 95) continue;
     report.at(fabric.qos.bandwidth_percent, place_of(fabric), fabric.name,
@@ -241,7 +241,7 @@ void check_lossless_bandwidth_share(const CheckInput& input, Report& report) {
 }
 
 void check_fabric_switch_mtu(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (*fabric.spec.switch_mtu >= *fabric.spec.mtu) continue;
     report.at(fabric.spec.switch_mtu, fabric.spec.place, fabric.name,
               fmt::format("hosts of {} send frames of {} bytes, its switches forward at most {}", fabric.name,
@@ -258,7 +258,7 @@ constexpr std::string_view kDesignGuide =
 
 }  // namespace
 
-std::vector<LosslessFabric> asked_fabrics(const CheckInput& input) {
+std::vector<LosslessFabric> lossless_class_fabrics(const CheckInput& input) {
   std::vector<LosslessFabric> out;
   for (const model::FabricKind kind : lossless_fabrics(input.cluster())) {
     const model::FabricSpec& spec = input.cluster().data_fabric_spec(kind);
@@ -274,7 +274,7 @@ SourceLocation place_of(const LosslessFabric& fabric) {
 std::vector<model::FabricKind> lossless_fabrics(const model::Cluster& cluster) {
   std::vector<model::FabricKind> out;
   for (const model::FabricKind kind : {model::FabricKind::backend, model::FabricKind::storage}) {
-    if (wants_lossless(cluster, kind)) out.push_back(kind);
+    if (has_lossless_class(cluster, kind)) out.push_back(kind);
   }
   return out;
 }

@@ -11,7 +11,7 @@ namespace weft::check {
 namespace {
 
 void check_watchdog_enabled(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (*fabric.qos.pfc_watchdog) continue;
     report.at(fabric.qos.pfc_watchdog, place_of(fabric), fabric.name,
               fmt::format("{} has no PFC watchdog", fabric.name));
@@ -19,7 +19,7 @@ void check_watchdog_enabled(const CheckInput& input, Report& report) {
 }
 
 void check_watchdog_poll_interval(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (!*qos.pfc_watchdog || !qos.watchdog_poll.has_value()) continue;
     for (const auto* time : {&qos.watchdog_detection, &qos.watchdog_restoration}) {
@@ -43,7 +43,7 @@ std::int64_t most_ports(const CheckInput& input, model::FabricKind kind) {
 }
 
 void check_watchdog_detection_time(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (!*qos.pfc_watchdog || !qos.watchdog_detection.has_value()) continue;
     if (qos.watchdog_poll.has_value() && *qos.watchdog_detection < *qos.watchdog_poll) continue;  // QO013's
@@ -58,7 +58,7 @@ void check_watchdog_detection_time(const CheckInput& input, Report& report) {
 }
 
 void check_watchdog_action(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (!*fabric.qos.pfc_watchdog || *fabric.qos.watchdog_action == model::WatchdogAction::drop) continue;
     report.at(fabric.qos.watchdog_action, place_of(fabric), fabric.name,
               fmt::format("the watchdog of {} does not clear a stuck queue", fabric.name));
@@ -66,7 +66,7 @@ void check_watchdog_action(const CheckInput& input, Report& report) {
 }
 
 void check_lossless_class_ecn(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (*fabric.qos.ecn) continue;
     report.at(fabric.qos.ecn, place_of(fabric), fabric.name,
               fmt::format("{} is lossless without ECN: only pauses slow down senders", fabric.name));
@@ -74,7 +74,7 @@ void check_lossless_class_ecn(const CheckInput& input, Report& report) {
 }
 
 void check_ecn_thresholds(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     const model::QosSpec& qos = fabric.qos;
     if (!*qos.ecn || (!qos.ecn_min.has_value() && !qos.ecn_max.has_value())) continue;
     const model::FabricPlan& plan = input.cluster().fabric(fabric.kind);
@@ -95,7 +95,7 @@ void check_ecn_thresholds(const CheckInput& input, Report& report) {
 }
 
 void check_ecn_marking_probability(const CheckInput& input, Report& report) {
-  for (const LosslessFabric& fabric : asked_fabrics(input)) {
+  for (const LosslessFabric& fabric : lossless_class_fabrics(input)) {
     if (!*fabric.qos.ecn || *fabric.qos.ecn_percent >= 5) continue;
     report.at(fabric.qos.ecn_percent, place_of(fabric), fabric.name,
               fmt::format("a full queue of {} marks only {} % of its packets", fabric.name, *fabric.qos.ecn_percent));

@@ -21,7 +21,7 @@ SourceLocation line_of(const LosslessPort& port, const SourceLocation& place) {
 }
 
 void check_configured_global_pause(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<bool>& pause = port.interface->global_pause;
     if (!is_on(pause)) continue;
@@ -48,7 +48,7 @@ std::int64_t host_mtu(const CheckInput& input, model::FabricKind fabric) {
 }
 
 void check_configured_port_mtu(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   std::set<std::pair<const config::SwitchConfig*, model::DeviceId>> seen;
   std::map<model::FabricKind, std::int64_t> wanted_by;
   for (const LosslessPort& port : lossless_ports(input)) {
@@ -72,9 +72,9 @@ void check_configured_port_mtu(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-// 200G and faster is PAM4 on every lane that weft's catalogue knows, and PAM4 needs RS(544,514): IEEE 802.3bs, 802.3ck.
+// 200G and faster is PAM4 on every lane in weft's catalog, and PAM4 needs RS(544,514): IEEE 802.3bs, 802.3ck.
 void check_configured_fec(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<std::string>& fec = port.interface->fec;
     if (port.speed < gigabits(200)) continue;
@@ -88,7 +88,7 @@ void check_configured_fec(const CheckInput& input, Report& report) {
 }
 
 void check_configured_link_shares(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   std::set<std::pair<std::string, const config::PortQos*>> seen;
   for (const LosslessPort& port : lossless_ports(input)) {
     if (port.queue < 0 || !seen.insert({port.name, port.qos}).second) continue;
@@ -148,9 +148,9 @@ void compare_marking(const LosslessPort& port, const model::QosSpec& qos, std::v
                  qos.ecn_percent.place});
 }
 
-// What runs but was not asked for, though it would work: nobody planned it, and the next rollout undoes it.
+// Settings that differ from the cluster file although they work: the next rollout reverts them.
 void check_qos_drift(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   std::set<std::string> told;
   for (const LosslessPort& port : lossless_ports(input)) {
     std::vector<Difference> differences;
@@ -181,7 +181,7 @@ std::string fine_print(const LosslessPort& port) {
   return out;
 }
 
-bool works(const LosslessPort& port) {
+bool has_active_ecn(const LosslessPort& port) {
   return port.queue >= 0 && is_on(port.qos->queues[static_cast<std::size_t>(port.queue)].ecn);
 }
 
@@ -190,12 +190,12 @@ void check_port_qos_consistency(const CheckInput& input, Report& report) {
   // device, towards servers or switches, speed
   std::map<std::tuple<std::string, bool, BitRate>, std::map<std::string, std::vector<const LosslessPort*>>> kinds;
   for (const LosslessPort& port : ports) {
-    if (port.device == model::kNone<model::DeviceId> || !works(port)) continue;
+    if (port.device == model::kNone<model::DeviceId> || !has_active_ecn(port)) continue;
     const model::DeviceId peer = input.cluster().port(input.cluster().peer_of(port.port)).device;
     const bool host = input.cluster().group_of(peer).kind == model::DeviceKind::server;
     kinds[{port.name, host, port.speed}][fine_print(port)].push_back(&port);
   }
-  Grouped lines;
+  FindingGroups lines;
   for (const auto& [key, variants] : kinds) {
     if (variants.size() < 2) continue;
     const auto least = std::min_element(variants.begin(), variants.end(),
@@ -212,7 +212,7 @@ void check_port_qos_consistency(const CheckInput& input, Report& report) {
 
 void check_lossy_fabric_pfc(const CheckInput& input, Report& report) {
   const model::Cluster& cluster = input.cluster();
-  Grouped lines;
+  FindingGroups lines;
   for (const config::SwitchConfig& config : input.config().switches) {
     for (const model::DeviceId device : devices_of(cluster, input.config(), config)) {
       const model::FabricKind fabric = cluster.group_of(device).fabric;

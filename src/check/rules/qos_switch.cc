@@ -1,4 +1,4 @@
-// QO090 on: what a switch's own file says about pauses, wherever its ports lead. Ports of lossless fabrics are followed
+// QO090 on: PFC settings in a switch's own file, independent of its links. Ports of lossless fabrics are traced
 // hop by hop in rules/qos_trace.cc; these rules also see files without a cluster and ports that should not pause.
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace weft::check {
 namespace {
 
 // Interfaces that belong to a lossless fabric of the cluster: their classes are traced.
-std::set<const config::InterfaceConfig*> traced(const CheckInput& input) {
+std::set<const config::InterfaceConfig*> find_traced_interfaces(const CheckInput& input) {
   std::set<const config::InterfaceConfig*> interfaces;
   if (!input.has_cluster()) return interfaces;
   for (const LosslessPort& port : lossless_ports(input)) interfaces.insert(port.interface);
@@ -39,8 +39,8 @@ void for_ports(const CheckInput& input, Test test) {
 }
 
 void check_pfc_without_pausing_class(const CheckInput& input, Report& report) {
-  Grouped lines;
-  const std::set<const config::InterfaceConfig*> known = traced(input);
+  FindingGroups lines;
+  const std::set<const config::InterfaceConfig*> known = find_traced_interfaces(input);
   for_ports(input, [&](const config::SwitchConfig& config, const config::InterfaceConfig& interface,
                        const config::PortQos& qos) {
     if (known.count(&interface) > 0 || !qos.pfc_mode.given() || *qos.pfc_mode != model::PfcMode::on) return;
@@ -52,8 +52,8 @@ void check_pfc_without_pausing_class(const CheckInput& input, Report& report) {
 }
 
 void check_configured_watchdog_enabled(const CheckInput& input, Report& report) {
-  Grouped lines;
-  const std::set<const config::InterfaceConfig*> known = traced(input);
+  FindingGroups lines;
+  const std::set<const config::InterfaceConfig*> known = find_traced_interfaces(input);
   for_ports(input, [&](const config::SwitchConfig& config, const config::InterfaceConfig& interface,
                        const config::PortQos& qos) {
     if (known.count(&interface) > 0 || !qos.watchdog.on.given() || *qos.watchdog.on) return;
@@ -65,7 +65,7 @@ void check_configured_watchdog_enabled(const CheckInput& input, Report& report) 
 
 // Marking that begins at an empty queue, or ends where no queue ever gets.
 void check_ecn_threshold_reach(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     if (port.queue < 0 || port.speed.count() == 0) continue;
     const config::QueueQos& queue = port.qos->queues[static_cast<std::size_t>(port.queue)];
@@ -86,7 +86,7 @@ void check_ecn_threshold_reach(const CheckInput& input, Report& report) {
 }
 
 void check_configured_watchdog_speed(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<Duration>& detection = port.qos->watchdog.detection;
     if (!is_on(port.qos->watchdog.on) || !detection.given()) continue;
@@ -99,9 +99,9 @@ void check_configured_watchdog_speed(const CheckInput& input, Report& report) {
   lines.report(report);
 }
 
-// Traffic that nobody marked must be droppable: it has no congestion control of its own and pauses everyone else.
+// Unmarked traffic must be in a lossy class: it has no congestion control and would pause all other traffic.
 void check_unmarked_traffic_class(const CheckInput& input, Report& report) {
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const config::Setting<int>& entry = port.qos->dscp_to_class[0];
     if (!entry.given() || *entry < 0 || *entry >= config::kClasses) continue;

@@ -24,7 +24,7 @@ namespace {
 using Causes = std::initializer_list<Cause>;
 
 // The step that takes a leg out of its class: for data the first that drops, else the first that does not mark.
-const TraceStep* decisive(const TraceLeg& leg) {
+const TraceStep* find_deciding_step(const TraceLeg& leg) {
   if (leg.notice) {
     const TraceStep* warning = leg.first(StepVerdict::warning);
     return warning;
@@ -85,17 +85,17 @@ class Reporter {
 
  private:
   const CheckInput& input_;
-  Grouped found_;
+  FindingGroups found_;
   std::set<std::tuple<FileId, std::uint32_t, std::uint16_t, std::string, Cause>> seen_;
 };
 
-std::string told(const TraceLeg& leg, const TraceStep& step) {
+std::string describe_cause(const TraceLeg& leg, const TraceStep& step) {
   return fmt::format("{} ({} from {} to {}, at {})", step.why, leg.notice ? "notifications" : "data", leg.from, leg.to,
                      step.hop);
 }
 
 // The DSCP that the cluster file means for the leg's packets, -1 without one.
-int meant_dscp(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
+int find_expected_dscp(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
   if (!trace.has_fabric) return -1;
   const model::QosSpec& qos = *input.cluster().data_fabric_spec(trace.fabric).qos;
   return static_cast<int>(leg.notice ? *qos.cnp_dscp : *qos.dscp);
@@ -105,7 +105,7 @@ int meant_dscp(const CheckInput& input, const Trace& trace, const TraceLeg& leg)
 const TraceStep& line_to_change(const CheckInput& input, const Trace& trace, const TraceLeg& leg,
                                 const TraceStep& step) {
   const TraceStep* marked = leg.notice ? &leg.steps.front() : marking(leg);
-  const bool wrong = trace.has_fabric && leg.dscp != meant_dscp(input, trace, leg);
+  const bool wrong = trace.has_fabric && leg.dscp != find_expected_dscp(input, trace, leg);
   return leg.notice && wrong && marked->said_by != SaidBy::intent ? *marked : step;
 }
 
@@ -114,10 +114,10 @@ void report_causes(const CheckInput& input, Report& report, Causes causes) {
   Reporter reporter(input);
   for (const Trace& trace : input.traces().all()) {
     for (const TraceLeg& leg : trace.legs) {
-      const TraceStep* step = decisive(leg);
+      const TraceStep* step = find_deciding_step(leg);
       if (step == nullptr || only_intent(leg, *step)) continue;
       if (std::find(causes.begin(), causes.end(), step->cause) == causes.end()) continue;
-      reporter.add(leg, *step, line_to_change(input, trace, leg, *step), told(leg, *step));
+      reporter.add(leg, *step, line_to_change(input, trace, leg, *step), describe_cause(leg, *step));
     }
   }
   reporter.report(report);
@@ -130,7 +130,8 @@ void report_steps(const CheckInput& input, Report& report, Cause cause) {
     for (const TraceLeg& leg : trace.legs) {
       if (leg.first(StepVerdict::lossy) != nullptr) continue;
       for (const TraceStep& step : leg.steps) {
-        if (step.cause == cause && step.said_by != SaidBy::intent) reporter.add(leg, step, step, told(leg, step));
+        if (step.cause == cause && step.said_by != SaidBy::intent)
+          reporter.add(leg, step, step, describe_cause(leg, step));
       }
     }
   }
@@ -144,11 +145,11 @@ enum class Blamed { job, nic, network };
 Blamed blame(const CheckInput& input, const Trace& trace, const TraceLeg& leg) {
   const TraceStep* marked = marking(leg);
   if (marked == nullptr || marked->said_by == SaidBy::intent) return Blamed::network;
-  if (leg.dscp == meant_dscp(input, trace, leg)) return Blamed::network;
+  if (leg.dscp == find_expected_dscp(input, trace, leg)) return Blamed::network;
   return marked->what == "default ToS" ? Blamed::nic : Blamed::job;
 }
 
-// One direction alone: what comes back on another class than it went (QO043 tells of it).
+// One direction alone: what comes back on another class than it went (reported by QO043).
 bool one_way(const Trace& trace) {
   if (trace.legs.size() < 2) return false;
   const TraceStep* there = trace.legs[0].first(StepVerdict::lossy);
@@ -162,13 +163,13 @@ void report_class(const CheckInput& input, Report& report, Blamed wanted) {
   for (const Trace& trace : input.traces().all()) {
     if (one_way(trace)) continue;
     for (const TraceLeg& leg : trace.legs) {
-      const TraceStep* step = decisive(leg);
+      const TraceStep* step = find_deciding_step(leg);
       if (leg.notice || step == nullptr || step->cause != Cause::class_lossy || only_intent(leg, *step)) continue;
       const TraceStep* marked = marking(leg);
       if (marked != nullptr && marked->cause == Cause::application_unmarked) continue;  // QO033
       if (blame(input, trace, leg) != wanted) continue;
       const TraceStep& at = wanted == Blamed::network || marked == nullptr ? *step : *marked;
-      reporter.add(leg, *step, at, told(leg, *step));
+      reporter.add(leg, *step, at, describe_cause(leg, *step));
     }
   }
   reporter.report(report);
@@ -176,7 +177,7 @@ void report_class(const CheckInput& input, Report& report, Blamed wanted) {
 
 void check_traced_job_class(const CheckInput& input, Report& report) { report_class(input, report, Blamed::job); }
 
-// The NIC's own default, also where jobs do better: anything else that runs there rides it.
+// The NIC's default, even if jobs set a class: all other traffic uses it.
 void check_traced_nic_class(const CheckInput& input, Report& report) {
   report_class(input, report, Blamed::nic);
   if (!input.has_cluster()) return;
@@ -206,15 +207,15 @@ void check_traced_direction(const CheckInput& input, Report& report) {
   for (const Trace& trace : input.traces().all()) {
     if (!one_way(trace)) continue;
     const TraceLeg& bad = trace.legs[trace.legs[0].first(StepVerdict::lossy) != nullptr ? 0 : 1];
-    const TraceStep* step = decisive(bad);
+    const TraceStep* step = find_deciding_step(bad);
     if (only_intent(bad, *step)) continue;
-    reporter.add(bad, *step, *step, told(bad, *step) + ", while the other direction is lossless");
+    reporter.add(bad, *step, *step, describe_cause(bad, *step) + ", while the other direction is lossless");
   }
   reporter.report(report);
 }
 
 bool rdma_over_ethernet(const CheckInput& input) {
-  if (input.has_cluster()) return wants_lossless(input.cluster(), model::FabricKind::backend);
+  if (input.has_cluster()) return has_lossless_class(input.cluster(), model::FabricKind::backend);
   return !nics_of(input.config(), model::FabricKind::backend).empty() || !input.config().switches.empty();
 }
 
@@ -247,7 +248,7 @@ void check_traced_job_marking(const CheckInput& input, Report& report) {
 }
 
 void check_traced_control_class(const CheckInput& input, Report& report) {
-  if (!input.has_cluster() || !wants_lossless(input.cluster(), model::FabricKind::backend)) return;
+  if (!input.has_cluster() || !has_lossless_class(input.cluster(), model::FabricKind::backend)) return;
   const model::QosSpec& qos = *input.spec().fabrics->backend->qos;
   for (const config::AppConfig& app : input.config().apps) {
     const config::Setting<std::string>* variable = app.variable("NCCL_IB_FIFO_TC");
@@ -290,7 +291,7 @@ void check_traced_dscp_rewrite(const CheckInput& input, Report& report) {
   for (const Trace& trace : input.traces().all()) {
     for (const TraceLeg& leg : trace.legs) {
       for (const TraceStep& step : leg.steps) {
-        if (step.cause == Cause::rewritten) reporter.add(leg, step, step, told(leg, step));
+        if (step.cause == Cause::rewritten) reporter.add(leg, step, step, describe_cause(leg, step));
       }
     }
   }
@@ -301,7 +302,7 @@ void check_traced_dscp_rewrite(const CheckInput& input, Report& report) {
 template <class Judge>
 void report_ports(const CheckInput& input, Report& report, Judge judge) {
   if (input.has_cluster() || !input.traces().all().empty()) return;
-  Grouped lines;
+  FindingGroups lines;
   for (const LosslessPort& port : lossless_ports(input)) {
     const auto pauses = std::find_if(port.qos->pfc.begin(), port.qos->pfc.end(), is_on);
     if (pauses == port.qos->pfc.end() || port.queue < 0) continue;
@@ -312,7 +313,7 @@ void report_ports(const CheckInput& input, Report& report, Judge judge) {
 
 void check_traced_ecn(const CheckInput& input, Report& report) {
   report_steps(input, report, Cause::ecn_off);
-  report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, Grouped& lines) {
+  report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, FindingGroups& lines) {
     const config::Setting<bool>& ecn = port.qos->queues[static_cast<std::size_t>(port.queue)].ecn;
     if (!ecn.known() || *ecn) return;
     lines.add(port.name, ecn.place.known() ? ecn.place : pauses,
@@ -322,9 +323,9 @@ void check_traced_ecn(const CheckInput& input, Report& report) {
 
 void check_traced_watchdog(const CheckInput& input, Report& report) {
   report_steps(input, report, Cause::watchdog_off);
-  report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, Grouped& lines) {
+  report_ports(input, report, [](const LosslessPort& port, const SourceLocation& pauses, FindingGroups& lines) {
     const config::Setting<bool>& watchdog = port.qos->watchdog.on;
-    if (!watchdog.known() || *watchdog || watchdog.given()) return;  // QO091 tells of one that was switched off
+    if (!watchdog.known() || *watchdog || watchdog.given()) return;  // QO091 reports a disabled one
     lines.add(port.name, pauses, "PFC is enabled on the port without a watchdog to end a stuck pause");
   });
 }

@@ -1,4 +1,4 @@
-// RN: a tree that `weft render` wrote, held against what the cluster file means now. Finds what no rule of another area
+// RN: a tree written by `weft render`, compared with the current cluster file. Finds what no rule of another area
 // looks at: a line changed by hand, a file that is gone, a tree that is older than the design.
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShownChanges = 3;
 
-std::string described(const render::Change& change) {
+std::string describe_change(const render::Change& change) {
   const bool with_value = !change.before.empty() || !change.after.empty();
   switch (change.kind) {
     case render::ChangeKind::added:
@@ -28,7 +28,7 @@ std::string described(const render::Change& change) {
   return {};
 }
 
-// Renders anew, file by file, and reports what the tree has otherwise.
+// Re-renders file by file and reports the differences.
 class DriftSink : public render::FileSink {
  public:
   DriftSink(const CheckInput& input, const config::ConfigSet::Tree& tree, Report& report)
@@ -54,7 +54,7 @@ class DriftSink : public render::FileSink {
   void report_changes(const render::RenderedFile& file, FileId id, std::vector<render::Change> changes) {
     std::string message;
     for (std::size_t i = 0; i < std::min(changes.size(), kShownChanges); ++i) {
-      message += (i > 0 ? "; " : "") + described(changes[i]);
+      message += (i > 0 ? "; " : "") + describe_change(changes[i]);
     }
     if (changes.size() > kShownChanges) message += fmt::format("; and {} more", changes.size() - kShownChanges);
     report_.add(subject(file), {id, 1, std::max(1U, changes.front().line)}, std::move(message));

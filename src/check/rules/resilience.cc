@@ -33,7 +33,7 @@ std::string range_of(const model::Cluster& cluster, const std::vector<model::Rac
   return fold_hosts(std::move(names));
 }
 
-// Spines of one plane: planes do not stand in for each other where a port belongs to one.
+// Spines of one plane: planes do not replace each other if a port belongs to one.
 std::uint32_t spines_of(const model::FabricPlan& plan) { return plan.spines / std::max(plan.planes, 1U); }
 
 void check_single_spine(const CheckInput& input, Report& report) {

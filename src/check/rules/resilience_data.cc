@@ -115,7 +115,7 @@ void check_spare_servers(const CheckInput& input, Report& report) {
   }
 }
 
-bool trains(const CheckInput& input) {
+bool has_training_pool(const CheckInput& input) {
   const auto& pools = *input.spec().pools;
   return std::any_of(pools.begin(), pools.end(),
                      [](const model::PoolSpec& p) { return *p.role == model::PoolRole::training; });
@@ -123,13 +123,13 @@ bool trains(const CheckInput& input) {
 
 void check_elastic_training(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& workload = *input.spec().workload;
-  if (*workload.elastic || !trains(input)) return;
+  if (*workload.elastic || !has_training_pool(input)) return;
   report.at(workload.elastic, section(input, workload.place), "workload", "jobs end when one of their servers fails");
 }
 
 void check_job_restarts(const CheckInput& input, Report& report) {
   const model::WorkloadSpec& workload = *input.spec().workload;
-  if (*workload.max_restarts > 0 || !trains(input)) return;
+  if (*workload.max_restarts > 0 || !has_training_pool(input)) return;
   report.at(workload.max_restarts, section(input, workload.place), "workload",
             "`max_restarts` is 0: jobs are not restarted");
 }

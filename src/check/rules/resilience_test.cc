@@ -1,4 +1,4 @@
-// The examples of the RE and OB tables, held against both tables: each triggers its own rule and no other. What other
+// The examples of the RE and OB tables, run with both tables: each triggers its own rule and no other. What other
 // areas make of them is rules_test.cc's.
 #include "check/rules/resilience.h"
 

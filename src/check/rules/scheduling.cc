@@ -19,15 +19,15 @@ void check_tenant_quota(const CheckInput& input, Report& report) {
 }
 
 // What all GPU servers, and all storage systems, have together.
-struct Stock {
+struct ClusterCapacity {
   std::int64_t gpus = 0;
   std::int64_t cpus = 0;
   Bytes memory;
   Bytes storage;
 };
 
-Stock stock_of(const model::Cluster& cluster) {
-  Stock stock;
+ClusterCapacity count_capacity(const model::Cluster& cluster) {
+  ClusterCapacity stock;
   for (const model::PoolSpec& pool : cluster.spec().pools.value) {
     const model::ServerModel* server = server_of(cluster, pool);
     if (!is_gpu_pool(pool) || server == nullptr) continue;
@@ -42,7 +42,7 @@ Stock stock_of(const model::Cluster& cluster) {
 }
 
 void check_quota_size(const CheckInput& input, Report& report) {
-  const Stock stock = stock_of(input.cluster());
+  const ClusterCapacity stock = count_capacity(input.cluster());
   for (const model::TenantSpec& tenant : input.spec().tenants.value) {
     const model::QuotaSpec& quota = tenant.quota.value;
     const auto complain = [&](const SourceLocation& place, const std::string& wanted, const std::string& there) {

@@ -11,24 +11,24 @@ namespace weft::check {
 namespace {
 
 constexpr std::int64_t kManyFiles = 10'000'000;
-constexpr int kPosixRead = 2;  // GB/s a node, the lower rule of the guides
+constexpr int kPosixRead = 2;  // GB/s per node, the lower published rule
 
 const model::FabricSpec& fabric_of(const CheckInput& input) { return input.spec().fabrics->storage.value; }
 
-bool holds(const model::StorageSpec& system, model::VolumePurpose purpose) {
+bool has_volume_for(const model::StorageSpec& system, model::VolumePurpose purpose) {
   return std::any_of(system.volumes->begin(), system.volumes->end(),
                      [&](const model::VolumeSpec& volume) { return volume.purpose.value == purpose; });
 }
 
-// Of the systems with volumes for this purpose; of all but the cold ones where no volume says what it is for.
-model::ByteRate total(const model::Spec& spec, model::Sourced<model::ByteRate> model::StorageSpec::*rate,
-                      model::VolumePurpose purpose) {
+// Of the systems with volumes for this purpose; of all but the cold ones if no volume has a purpose.
+model::ByteRate sum_rate(const model::Spec& spec, model::Sourced<model::ByteRate> model::StorageSpec::*rate,
+                         model::VolumePurpose purpose) {
   model::ByteRate stated{};
   model::ByteRate all{};
   bool any = false;
   for (const model::StorageSpec& system : spec.storage.value) {
     if (system.tier.value != model::StorageTier::cold) all.per_second = all.per_second + (system.*rate)->per_second;
-    if (!holds(system, purpose)) continue;
+    if (!has_volume_for(system, purpose)) continue;
     any = true;
     stated.per_second = stated.per_second + (system.*rate)->per_second;
   }
@@ -52,8 +52,8 @@ void check_storage_throughput(const CheckInput& input, Report& report) {
   const model::Spec& spec = input.spec();
   const std::int64_t servers = gpu_servers(input);
   if (spec.storage->empty() || servers == 0) return;
-  const model::ByteRate read = total(spec, &model::StorageSpec::read, model::VolumePurpose::dataset);
-  const model::ByteRate write = total(spec, &model::StorageSpec::write, model::VolumePurpose::checkpoint);
+  const model::ByteRate read = sum_rate(spec, &model::StorageSpec::read, model::VolumePurpose::dataset);
+  const model::ByteRate write = sum_rate(spec, &model::StorageSpec::write, model::VolumePurpose::checkpoint);
   const Bytes posix = Bytes(std::int64_t{kPosixRead} * 1'000'000'000) * servers;
   Bytes wanted_read = posix;
   Bytes wanted_write{};

@@ -1,4 +1,4 @@
-// The parts that make up a LiveComparison. Internal to check/.
+// What the comparisons behind LiveComparison share: their input and their output. Internal to check/live.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::check {
 
-struct LiveParts {
+struct LiveContext {
   const model::Cluster& cluster;
   const config::ConfigSet& config;
   const Sources& sources;
@@ -19,9 +19,9 @@ struct LiveParts {
   std::vector<std::string>& notes;
 };
 
-void compare_wiring(const LiveParts& parts);    // live/wiring.cc
-void compare_hosts(const LiveParts& parts);     // live/hosts.cc
-void compare_switches(const LiveParts& parts);  // live/switches.cc
+void compare_wiring(const LiveContext& parts);    // live/wiring.cc
+void compare_hosts(const LiveContext& parts);     // live/hosts.cc
+void compare_switches(const LiveContext& parts);  // live/switches.cc
 
 [[nodiscard]] inline std::string speed_text(std::int64_t mbps) { return to_text(BitRate(mbps * 1'000'000)); }
 
