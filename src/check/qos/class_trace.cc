@@ -32,7 +32,7 @@ TableSection leg_table(const TraceLeg& leg, std::size_t number, const Sources& s
                    {"decided_by", "Decided by"},
                    {"said_by", "Source", Column::Align::left, true},
                    {"why", "Why", Column::Align::left, true}};
-  static constexpr const char* kSaidBy[] = {"file", "cluster file", "default", "nobody"};
+  static constexpr const char* kSaidBy[] = {"file", "cluster file", "default", "none"};
   std::string last;
   for (const TraceStep& step : leg.steps) {
     Cell hop(step.hop);

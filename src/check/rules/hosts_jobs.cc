@@ -115,7 +115,7 @@ void check_nccl_gid_index(const CheckInput& input, Report& report) {
   }
 }
 
-// NCCL's own InfiniBand transport is turned off in favour of a plugin: libfabric on EFA or Slingshot, UCX.
+// NCCL's own InfiniBand transport is turned off in favor of a plugin: libfabric on EFA or Slingshot, UCX.
 bool has_network_plugin(const config::AppConfig& app) {
   const config::Setting<std::string>* net = value_of(app, "NCCL_NET");
   if (net != nullptr && to_lower(**net) == "socket") return false;
