@@ -56,7 +56,7 @@ TEST_F(SchedTest, PoliciesSideBySide) {
   EXPECT_DOUBLE_EQ(rows[0].at("utilisation").get<double>(), work / (16 * 35));
   const Outcome table = replay({"--plain", "2x8", trace(), "--policy", "fifo,easy"});
   EXPECT_EQ(table.code, 0);
-  EXPECT_THAT(table.out, HasSubstr("the best marked *"));
+  EXPECT_THAT(table.out, HasSubstr("Policies (* best)"));
   EXPECT_THAT(table.out, HasSubstr("Waits by tenant"));
 }
 

@@ -166,8 +166,8 @@ void ChangeSearch::waiting_changes() {
   if (as_is_.reason == Reason::preference) {
     Job job = job_;
     job.preference_wait = Duration{};
-    verify_job(change_of(ChangeKind::no_preference, "holds out for one " + std::string(to_text(job_.preferred)),
-                         text_of_duration(job_.preference_wait), "not at all", 0),
+    verify_job(change_of(ChangeKind::no_preference, "time to wait for one " + std::string(to_text(job_.preferred)),
+                         text_of_duration(job_.preference_wait), "0 s", 0),
                std::move(job));
   }
   if (as_is_.reason == Reason::held) {
@@ -192,7 +192,7 @@ void ChangeSearch::where_changes() {
     Job job = job_;
     job.task.pools = 0;
     if (promising(job, present_) || promising(job, later_)) {
-      verify_job(change_of(ChangeKind::any_pool, "pool", "as asked", "any", 0.2), std::move(job));
+      verify_job(change_of(ChangeKind::any_pool, "pool", "as requested", "any", 0.2), std::move(job));
     }
   }
 }
@@ -270,7 +270,7 @@ void ChangeSearch::fewer_tasks(Moment at, Scheduler::Outlook& outlook) {
   const bool nodes = scheduler_.machine().nodes().size() > 0 && job_.task.whole_gpus() &&
                      job_.task.gpus == scheduler_.machine().nodes()[0].gpus;
   verify_job(change_of(ChangeKind::fewer_tasks,
-                       job_.min_tasks > 0 ? "fewest tasks" : (nodes ? "tasks (a node each)" : "tasks"),
+                       job_.min_tasks > 0 ? "minimum number of tasks" : (nodes ? "tasks (one per node)" : "tasks"),
                        std::to_string(job_.fewest()), std::to_string(low * step), part),
              with(low * step), at <= now_);
 }
@@ -297,7 +297,7 @@ void ChangeSearch::less_of_a_task(ChangeKind kind, Moment at, Scheduler::Outlook
     const std::int32_t middle = low + (high - low) / 2;
     (promising(with(middle), outlook) ? low : high) = middle;
   }
-  const char* names[] = {"GPUs of each task", "CPUs of each task", "GiB of memory of each task"};
+  const char* names[] = {"GPUs per task", "CPUs per task", "GiB of memory per task"};
   const std::size_t name = kind == ChangeKind::fewer_gpus ? 0 : (kind == ChangeKind::less_cpu ? 1 : 2);
   verify_job(change_of(kind, names[name], fmt::format("{:g}", static_cast<double>(asked) / unit), std::to_string(low),
                        1 - static_cast<double>(low) * unit / asked),
@@ -381,7 +381,7 @@ void ChangeSearch::quota_change() {
       if (other == tenant || quota.gpu_milli <= used.gpu_milli) continue;
       lenders += (lenders.empty() ? "lent by " : ", ") + scheduler_.tenants().policy(other).name;
     }
-    if (list("what tenant " + job_.tenant + " may borrow", policy.borrow, *borrow, {tenant, policy.quota, *borrow},
+    if (list("borrowing limit of tenant " + job_.tenant, policy.borrow, *borrow, {tenant, policy.quota, *borrow},
              lenders)) {
       return;
     }
@@ -506,7 +506,7 @@ void ChangeSearch::end_change() {
         std::min(1.0, static_cast<double>(held.gpu_milli) / std::max(1.0, static_cast<double>(job_.gpu_milli()))));
     change.ended = held.id;
     if (record.ends() != kNever && record.ends() > now_)
-      change.note = "by its limit " + text_of_wait(record.ends(), now_);
+      change.note = "at its time limit, " + text_of_wait(record.ends(), now_);
     if (verify(std::move(change), true) || ++verified >= 3) return;
   }
 }

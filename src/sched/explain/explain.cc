@@ -44,8 +44,9 @@ std::string capacity_sentence(const Scheduler& scheduler, const Job& job) {
   for (std::size_t part = 0; part < 5; ++part) {
     if (free.amounts[part] >= asked[part]) continue;
     const std::string where = part == 0 && free.nodes > 0 ? " on " + plural(free.nodes, "node") : "";
-    return fmt::format("waits for capacity: {:g} {} asked, {:g} free{}", static_cast<double>(asked[part]) / units[part],
-                       names[part], static_cast<double>(free.amounts[part]) / units[part], where);
+    return fmt::format("waits for capacity: requests {:g} {}, {:g} free{}",
+                       static_cast<double>(asked[part]) / units[part], names[part],
+                       static_cast<double>(free.amounts[part]) / units[part], where);
   }
   return "waits for capacity";
 }
@@ -65,7 +66,7 @@ std::string quota_sentence(const Scheduler& scheduler, const JobRecord& record) 
   const Amounts& used = tenants.used(record.tenant);
   const Amounts asked = amounts_of(record.job.task, record.job.fewest());
   const auto sentence = [&](std::int64_t ask, std::int64_t use, std::int64_t quota, double unit, const char* name) {
-    return fmt::format("waits for quota: {:g} {} asked, tenant {} uses {:g} of its {:g}{}",
+    return fmt::format("waits for quota: requests {:g} {}, tenant {} uses {:g} of its quota of {:g}{}",
                        static_cast<double>(ask) / unit, name, record.job.tenant, static_cast<double>(use) / unit,
                        static_cast<double>(quota) / unit,
                        policy.cohort.empty() ? "" : " and cohort " + policy.cohort + " lends no more");
@@ -85,15 +86,15 @@ std::string topology_sentence(const Scheduler& scheduler, const Job& job) {
   const std::int64_t anywhere = tasks_that_fit(scheduler, loose, Level::cluster, state);
   const std::string segments =
       job.segment > 0 ? fmt::format(" in segments of {} within one {}", job.segment, to_text(job.segment_level)) : "";
-  return fmt::format("waits for room in one piece: {} of {} asked{}; room for {} in all, at most {} in one {}",
-                     plural(job.fewest(), "task"), task_text(job.task), segments, anywhere, here,
-                     to_text(job.required));
+  return fmt::format(
+      "waits for space in one domain: requests {} of {}{}; {} fit in the whole cluster, at most {} in one {}",
+      plural(job.fewest(), "task"), task_text(job.task), segments, anywhere, here, to_text(job.required));
 }
 
 std::string impossible_sentence(const Scheduler& scheduler, const Job& job) {
   const State empty(scheduler.state().shared_machine());
   const std::int64_t most = tasks_that_fit(scheduler, job, job.required, empty);
-  return fmt::format("can never start: {} of {} asked, one {} takes {} even when empty", plural(job.fewest(), "task"),
+  return fmt::format("can never start: requests {} of {}, but an empty {} holds only {}", plural(job.fewest(), "task"),
                      task_text(job.task), to_text(job.required), most);
 }
 
@@ -108,14 +109,14 @@ std::string order_sentence(const Scheduler& scheduler, JobId id, Moment now) {
   const std::vector<JobId> first = scheduler.queue(now, 1);
   const std::string name = first.empty() || first[0] == id ? "" : scheduler.record(first[0]).job.name;
   if (scheduler.policy().backfill == Backfill::none && !name.empty()) {
-    return "fits now; strict order keeps it behind job " + name;
+    return "fits now; strict queue order keeps it behind job " + name;
   }
-  return fmt::format("fits now; it stands behind the {} jobs that one decision tests after the first blocked one{}",
+  return fmt::format("fits now; it is not among the {} jobs that backfill tries after the first blocked job{}",
                      scheduler.policy().backfill_depth, name.empty() ? "" : ", job " + name);
 }
 
 std::string preference_sentence(const JobRecord& record, Moment now) {
-  return fmt::format("fits now, but in no single {}; holds out for one {} more", to_text(record.job.preferred),
+  return fmt::format("fits now, but not in one {}; waits for one for another {}", to_text(record.job.preferred),
                      text_of_duration(record.queued + record.job.preference_wait - now));
 }
 
@@ -212,7 +213,7 @@ std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, 
     case Reason::held:
       return "held: may start " + text_of_wait(record.not_before, now) + " at the earliest";
     case Reason::nodes_down:
-      return fmt::format("waits for nodes: {} of {} are down, with them it would fit", scheduler.nodes_lost(),
+      return fmt::format("waits for nodes: {} of {} are down; it would fit if they were up", scheduler.nodes_lost(),
                          scheduler.machine().nodes().size());
     case Reason::quota:
       return quota_sentence(scheduler, record);
@@ -220,7 +221,7 @@ std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, 
       return capacity_sentence(scheduler, job);
     case Reason::fragmented:
       return fmt::format(
-          "waits for larger pieces: {} GPUs asked, {} free, but tasks of {} find room for {} of {}",
+          "waits because of fragmentation: requests {} GPUs, {} are free, but of its tasks of {} only {} of {} fit",
           text_of_gpus(std::int64_t{job.task.gpu_total()} * job.fewest()),
           text_of_gpus(free_for(scheduler.state(), job.task).amounts[0]), task_text(job.task),
           [&] {
@@ -236,13 +237,13 @@ std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, 
     case Reason::reserved: {
       const Reservation* plan = first_other(scheduler, waiting.job, now + job.limit);
       if (plan == nullptr) return "fits now, but would delay a job ahead of it";
-      return fmt::format("fits now, but would delay job {}, which is to start {}", scheduler.record(plan->job).job.name,
-                         text_of_wait(plan->start, now));
+      return fmt::format("fits now, but would delay job {}, which has a reservation to start {}",
+                         scheduler.record(plan->job).job.name, text_of_wait(plan->start, now));
     }
     case Reason::order:
       return order_sentence(scheduler, waiting.job, now);
     case Reason::preempting:
-      return "room is being made: jobs of lower rank have been told to stop";
+      return "preemption is under way: jobs of lower rank were told to stop";
   }
   return "?";
 }
@@ -353,16 +354,17 @@ std::string start_text(const Scheduler& scheduler, const Explanation& result) {
       for (const Blocker& blocker : result.blockers) {
         if (!blocker.waiting && blocker.ends == result.expected) last = &blocker;
       }
-      return fmt::format("; starts {}{}{}", text_of_wait(result.expected, result.now),
-                         result.known == Known::planned ? " as planned" : " if running jobs use their whole limits",
-                         last == nullptr ? "" : ", when job " + scheduler.record(last->job).job.name + " ends");
+      return fmt::format(
+          "; starts {}{}{}", text_of_wait(result.expected, result.now),
+          result.known == Known::planned ? " as planned" : "if all running jobs run until their time limits",
+          last == nullptr ? "" : ", when job " + scheduler.record(last->job).job.name + " ends");
     }
     case Known::never:
-      return "; nothing that is due to happen starts it";
+      return "; no end of a running job would start it";
     case Known::unlimited:
-      return "; when is not known: jobs without a time limit hold what it needs";
+      return "; start unknown: jobs without a time limit hold the resources";
     case Known::far:
-      return "; when is beyond what was looked ahead";
+      return "; start is beyond the forecast";
   }
   return {};
 }

@@ -52,7 +52,7 @@ TEST(Explain, SevenNodesInsteadOfEight) {
   const Explanation why = explain(scheduler, big, now);
   EXPECT_EQ(why.reason, Reason::capacity);
   EXPECT_EQ(why.expected.count(), seconds(1'000).count());
-  EXPECT_THAT(why.sentence, HasSubstr("64 GPUs asked, 56 free on 7 nodes"));
+  EXPECT_THAT(why.sentence, HasSubstr("requests 64 GPUs, 56 free on 7 nodes"));
   EXPECT_THAT(why.sentence, HasSubstr("when job small ends"));
   ASSERT_EQ(why.blockers.size(), 1U);
   EXPECT_EQ(why.blockers[0].job, small);
@@ -151,7 +151,7 @@ TEST(Explain, APlacementAndItsAlternatives) {
   EXPECT_TRUE(place.chosen.rails_aligned);
   ASSERT_FALSE(place.alternatives.empty());
   EXPECT_LE(place.chosen.level, place.alternatives[0].score.level);
-  EXPECT_THAT(write(placement_view(scheduler, place), {}), HasSubstr("Its place and others"));
+  EXPECT_THAT(write(placement_view(scheduler, place), {}), HasSubstr("Its placement and alternatives"));
 }
 
 TEST(Explain, TheClusterAtAGlance) {
@@ -173,7 +173,7 @@ TEST(Explain, TheClusterAtAGlance) {
   EXPECT_EQ(status.tenants[1].lent_gpu_milli, 8'000);
   ASSERT_EQ(status.queue.size(), 1U);
   EXPECT_EQ(status.queue[0].expected.count(), seconds(500).count());
-  EXPECT_THAT(write(status_view(scheduler, status), {}), HasSubstr("Waiting, by reason"));
+  EXPECT_THAT(write(status_view(scheduler, status), {}), HasSubstr("Waiting jobs by reason"));
 }
 
 // FGD's formula for one server, written out: all idle where the task does not fit, else the GPUs too small for it.

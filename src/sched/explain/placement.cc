@@ -98,10 +98,10 @@ PlacementExplanation explain_placement(const Scheduler& scheduler, JobId id, con
   const FitView view(scheduler.machine(), fits);
   const std::optional<Found> tightest = find_nodes(view, gang, {});
   result.tightest = tightest ? tightest->level : result.chosen.level;
-  consider("tightest now", tightest);
+  consider("tightest domain now", tightest);
   consider("next best domain", elsewhere(without, fits, gang, result.chosen.level, seen.front()));
-  consider("first that fits", find_nodes(view, gang, {.topology = false, .nodes = NodeChoice::first, .scorer = {}}));
-  consider("spread out", find_nodes(view, gang, {.topology = false, .nodes = NodeChoice::spread, .scorer = {}}));
+  consider("first fit", find_nodes(view, gang, {.topology = false, .nodes = NodeChoice::first, .scorer = {}}));
+  consider("spread", find_nodes(view, gang, {.topology = false, .nodes = NodeChoice::spread, .scorer = {}}));
   std::stable_sort(result.alternatives.begin(), result.alternatives.end(),
                    [](const auto& a, const auto& b) { return rank_of(a.score) < rank_of(b.score); });
   if (result.alternatives.size() > most_alternatives) result.alternatives.resize(most_alternatives);
@@ -113,8 +113,8 @@ PlacementExplanation explain_placement(const Scheduler& scheduler, JobId id, con
   if (chosen.level > Level::leaf) where += fmt::format(", {} leaf groups", chosen.domains[at(Level::leaf)]);
   result.sentence =
       fmt::format("{}; {}{}; fragmentation {:.1f} % before, {:.1f} % after", where,
-                  result.tightest < chosen.level ? fmt::format("one {} would hold it now", to_text(result.tightest))
-                                                 : std::string("no tighter domain holds it"),
+                  result.tightest < chosen.level ? fmt::format("it would now fit in one {}", to_text(result.tightest))
+                                                 : std::string("it fits in no tighter domain"),
                   record.job.task.whole_gpus() && chosen.domains[0] > 1
                       ? (chosen.rails_aligned ? "; rails aligned" : "; rails not aligned")
                       : "",

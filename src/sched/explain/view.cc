@@ -20,7 +20,8 @@ Cell moment_cell(Moment at, Moment now) {
 Cell start_cell(Moment at, Known known, Moment now) {
   if (at != kNever) return moment_cell(at, now);
   Cell cell;
-  cell.shown = known == Known::never ? "never" : (known == Known::unlimited ? "unknown: no limits" : "far ahead");
+  cell.shown =
+      known == Known::never ? "never" : (known == Known::unlimited ? "unknown: no time limits" : "beyond the forecast");
   return cell;
 }
 
@@ -31,19 +32,19 @@ Cell gpus_cell(std::int64_t gpu_milli) {
 Cell percent_cell(double share) { return Cell(share, format_percent(share, 1)); }
 
 TableSection blockers_table(const Scheduler& scheduler, const std::vector<Blocker>& blockers, Moment now) {
-  TableSection table{"waits_on", "Waits on", {}, {}};
+  TableSection table{"waits_on", "Waits for", {}, {}};
   table.columns = {
       {"job", "Job"}, {"tenant", "Tenant"}, {"state", "State"}, {"gpus", "GPUs", kRight}, {"until_s", "Until", kRight}};
   for (const Blocker& blocker : blockers) {
     const Job& job = scheduler.record(blocker.job).job;
-    table.rows.push_back({job.name, job.tenant, blocker.waiting ? "waits ahead" : "runs", gpus_cell(blocker.gpu_milli),
-                          moment_cell(blocker.ends, now)});
+    table.rows.push_back({job.name, job.tenant, blocker.waiting ? "queued ahead" : "running",
+                          gpus_cell(blocker.gpu_milli), moment_cell(blocker.ends, now)});
   }
   return table;
 }
 
 TableSection changes_table(const Scheduler& scheduler, const Explanation& explanation) {
-  TableSection table{"changes", "What would start it sooner (each was tried)", {}, {}};
+  TableSection table{"changes", "Changes that would start it sooner (each was simulated)", {}, {}};
   table.columns = {{"kind", "Kind", Column::Align::left, true},
                    {"what", "Change"},
                    {"from", "From"},
@@ -89,14 +90,14 @@ Document explanation_view(const Scheduler& scheduler, const Explanation& explana
   FactsSection facts{"job", "Job " + job.name, {}};
   facts.facts = {{"name", "Name", job.name},
                  {"tenant", "Tenant", job.tenant},
-                 {"asks", "Asks", fmt::format("{} x {} GPUs", job.tasks, text_of_gpus(job.task.gpu_total()))},
+                 {"asks", "Requests", fmt::format("{} x {} GPUs", job.tasks, text_of_gpus(job.task.gpu_total()))},
                  {"now_s", "Now", Cell(explanation.now.seconds(), fmt::format("{:.0f} s", explanation.now.seconds()))},
                  {"reason", "Reason", to_text(explanation.reason)},
                  {"sentence", "Why", explanation.sentence}};
   if (explanation.reason != Reason::none) {
     facts.facts.push_back(
         {"expected_s", "Starts", start_cell(explanation.expected, explanation.known, explanation.now)});
-    facts.facts.push_back({"known", "Known by", to_text(explanation.known)});
+    facts.facts.push_back({"known", "Basis", to_text(explanation.known)});
   }
   document.sections.emplace_back(std::move(facts));
   if (!explanation.blockers.empty()) {
@@ -106,7 +107,7 @@ Document explanation_view(const Scheduler& scheduler, const Explanation& explana
   if (!explanation.changes.empty()) {
     document.sections.emplace_back(changes_table(scheduler, explanation));
   } else {
-    document.notes.push_back("No single change that was tried starts it now or halves its wait.");
+    document.notes.push_back("No single change starts the job now or halves its wait.");
   }
   return document;
 }
@@ -119,12 +120,12 @@ Document placement_view(const Scheduler& scheduler, const PlacementExplanation& 
   facts.facts = {{"name", "Name", record.job.name},
                  {"tenant", "Tenant", record.job.tenant},
                  {"tasks", "Tasks", record.running_tasks()},
-                 {"charge", "Runs on", to_text(record.charge)},
-                 {"sentence", "Stands", explanation.sentence},
+                 {"charge", "Charged as", to_text(record.charge)},
+                 {"sentence", "Placement", explanation.sentence},
                  {"fragmentation_before", "Fragmentation without it", percent_cell(explanation.fragmentation_before)}};
   document.sections.emplace_back(std::move(facts));
-  TableSection table{"places", "Its place and others", {}, {}};
-  table.columns = {{"how", "Place"},
+  TableSection table{"places", "Its placement and alternatives", {}, {}};
+  table.columns = {{"how", "Placement"},
                    {"level", "Within one"},
                    {"nodes", "Nodes", kRight},
                    {"nvlink", "NVLink domains", kRight},
@@ -133,7 +134,7 @@ Document placement_view(const Scheduler& scheduler, const PlacementExplanation& 
                    {"pods", "Pods", kRight},
                    {"rails_aligned", "Rails aligned"},
                    {"fragmentation", "Fragmentation", kRight}};
-  table.rows.push_back(score_row("its own", explanation.chosen));
+  table.rows.push_back(score_row("current", explanation.chosen));
   for (const PlacementChoice& other : explanation.alternatives) table.rows.push_back(score_row(other.how, other.score));
   document.sections.emplace_back(std::move(table));
   return document;
@@ -152,12 +153,12 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
       {"waiting", "Jobs waiting", status.waiting},
       {"used_gpus", "GPUs in use", gpus_cell(status.used_gpu_milli)},
       {"up_gpus", "GPUs up", gpus_cell(status.up_gpu_milli)},
-      {"utilisation", "Utilisation", percent_cell(up > 0 ? static_cast<double>(status.used_gpu_milli) / up : 0)},
-      {"fragmentation", "Idle GPUs of no use", percent_cell(status.fragmentation.total)}};
+      {"utilisation", "Utilization", percent_cell(up > 0 ? static_cast<double>(status.used_gpu_milli) / up : 0)},
+      {"fragmentation", "Unusable idle GPUs", percent_cell(status.fragmentation.total)}};
   document.sections.emplace_back(std::move(facts));
 
-  TableSection parts{"fragmentation", "Where idle GPUs are lost", {}, {}};
-  parts.columns = {{"level", "Level"}, {"share", "Of the idle", kRight}};
+  TableSection parts{"fragmentation", "Fragmentation of idle GPUs", {}, {}};
+  parts.columns = {{"level", "Level"}, {"share", "Of idle GPUs", kRight}};
   parts.rows.push_back({"gpu", percent_cell(status.fragmentation.gpu)});
   for (std::size_t level = 0; level < kLevels; ++level) {
     const auto at = static_cast<Level>(level);
@@ -166,7 +167,7 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
   }
   document.sections.emplace_back(std::move(parts));
 
-  TableSection reasons{"reasons", "Waiting, by reason", {}, {}};
+  TableSection reasons{"reasons", "Waiting jobs by reason", {}, {}};
   reasons.columns = {
       {"reason", "Reason"}, {"jobs", "Jobs", kRight}, {"gpus", "GPUs", kRight}, {"longest_s", "Longest wait", kRight}};
   for (const ReasonCount& count : status.reasons) {
@@ -200,9 +201,9 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
                    {"gpus", "GPUs", kRight},
                    {"reason", "Reason"},
                    {"expected_s", "Starts", kRight},
-                   {"known", "Known by", Column::Align::left, true},
+                   {"known", "Basis", Column::Align::left, true},
                    {"sentence", "Why"},
-                   {"waits_on", "Waits on"}};
+                   {"waits_on", "Waits for"}};
   for (const QueueEntry& entry : status.queue) {
     const Job& job = scheduler.record(entry.job).job;
     queue.rows.push_back({job.name, job.tenant, gpus_cell(job.gpu_milli()), to_text(entry.reason),
@@ -211,7 +212,7 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
   }
   document.sections.emplace_back(std::move(queue));
   if (status.waiting > status.queue.size()) {
-    document.notes.push_back(fmt::format("{} more jobs wait.", status.waiting - status.queue.size()));
+    document.notes.push_back(fmt::format("{} more jobs are waiting.", status.waiting - status.queue.size()));
   }
   return document;
 }

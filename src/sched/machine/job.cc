@@ -10,28 +10,28 @@ namespace weft::sched {
 namespace {
 
 std::string problem_of_gpus(const Request& task) {
-  if (task.gpus < 0) return fmt::format("a task asks for {} GPUs", task.gpus);
+  if (task.gpus < 0) return fmt::format("a task requests {} GPUs", task.gpus);
   if (task.mig.slices == 0) {
-    if (task.mig.starts != 0) return "a MIG instance has places to begin but no slices";
+    if (task.mig.starts != 0) return "a MIG instance has start slices but no size in slices";
     if (task.gpus > kMaxGpus)
-      return fmt::format("a task asks for {} GPUs; a server has at most {}", task.gpus, kMaxGpus);
+      return fmt::format("a task requests {} GPUs; a server has at most {}", task.gpus, kMaxGpus);
     if (task.gpu_milli < 1 || task.gpu_milli > kWholeGpu) {
-      return fmt::format("a task asks for {} thousandths of a GPU; it can be 1 to {}", task.gpu_milli, kWholeGpu);
+      return fmt::format("a task requests {} thousandths of a GPU; expected 1 to {}", task.gpu_milli, kWholeGpu);
     }
-    if (task.gpus != 1 && task.gpu_milli != kWholeGpu) return "a part of a GPU can only be asked for with one GPU";
+    if (task.gpus != 1 && task.gpu_milli != kWholeGpu) return "a fraction of a GPU can only be requested with one GPU";
     return {};
   }
   if (task.mig.slices > kMigSlices) {
-    return fmt::format("a MIG instance of {} slices; a GPU has {}", task.mig.slices, kMigSlices);
+    return fmt::format("a MIG instance of {} slices, but a GPU has {}", task.mig.slices, kMigSlices);
   }
   const unsigned last_start = static_cast<unsigned>(kMigSlices - task.mig.slices);
   if (task.mig.starts == 0 || (task.mig.starts >> (last_start + 1U)) != 0) {
-    return "a MIG instance that begins nowhere on the GPU or ends beyond it";
+    return "a MIG instance has no valid start slice on the GPU";
   }
-  if (task.gpu_milli != kWholeGpu) return "a MIG instance cannot be shared by time-slices as well";
-  if (task.gpus == 0) return "a MIG profile without a count of instances";
+  if (task.gpu_milli != kWholeGpu) return "a MIG instance cannot be time-sliced";
+  if (task.gpus == 0) return "a MIG profile has no number of instances";
   if (task.gpus > kMaxGpus * kMigSlices / task.mig.slices) {
-    return fmt::format("a task asks for {} MIG instances; a server has at most {}", task.gpus,
+    return fmt::format("a task requests {} MIG instances; a server has at most {}", task.gpus,
                        kMaxGpus * kMigSlices / task.mig.slices);
   }
   return {};
@@ -39,13 +39,13 @@ std::string problem_of_gpus(const Request& task) {
 
 std::string problem_of_tasks(const Job& job) {
   if (job.tasks < 1 || job.tasks > kMaxTasks) {
-    return fmt::format("a job of {} tasks; it can have 1 to {}", job.tasks, kMaxTasks);
+    return fmt::format("a job has {} tasks; expected 1 to {}", job.tasks, kMaxTasks);
   }
   if (job.min_tasks < 0 || job.min_tasks > job.tasks) {
-    return fmt::format("the job goes on with {} tasks but has {}", job.min_tasks, job.tasks);
+    return fmt::format("the job's minimum is {} tasks but it has {}", job.min_tasks, job.tasks);
   }
   if (job.segment < 0 || job.segment > job.tasks) {
-    return fmt::format("segments of {} tasks in a job of {}", job.segment, job.tasks);
+    return fmt::format("segments of {} tasks are larger than the job, which has {}", job.segment, job.tasks);
   }
   if (job.segment > 0 && (job.tasks % job.segment != 0 || job.fewest() % job.segment != 0)) {
     return fmt::format("segments of {} tasks do not divide the {} tasks of the job", job.segment,
@@ -69,10 +69,10 @@ std::string problem_of_tasks(const Job& job) {
 std::string problem_of(const Job& job) {
   const Request& task = job.task;
   if (task.cpu < 0 || task.memory_mib < 0 || task.functions < 0 || task.scratch_gib < 0) {
-    return "a task asks for a negative amount";
+    return "a task requests a negative amount";
   }
   if (std::string problem = problem_of_gpus(task); !problem.empty()) return problem;
-  if (task.gpus == 0 && task.cpu == 0 && task.memory_mib == 0) return "a task asks for no GPU, no CPU and no memory";
+  if (task.gpus == 0 && task.cpu == 0 && task.memory_mib == 0) return "a task requests no GPU, no CPU and no memory";
   if (std::string problem = problem_of_tasks(job); !problem.empty()) return problem;
   if (job.inference && job.preemptible) return "a service (inference) cannot be preemptible";
   if (job.submitted.count() < 0) return "the job was submitted before the trace begins";
@@ -85,7 +85,7 @@ std::string problem_of(const Job& job) {
                                                                     {job.restart_cost, "restart_cost"}}) {
     if (time.count() < 0) return fmt::format("{} is negative", name);
   }
-  if (job.limit.count() == 0) return "limit is zero: the job would end at once";
+  if (job.limit.count() == 0) return "limit is zero: the job would end immediately";
   return {};
 }
 

@@ -19,7 +19,7 @@ class ClusterMachine {
       if (group.server->gpus.value == 0) continue;
       if (Status added = add_pool(group); !added.ok()) return added;
     }
-    if (nodes.empty()) return Error{ErrorCode::invalid_input, "the cluster has no GPU servers to schedule on", {}};
+    if (nodes.empty()) return Error{ErrorCode::invalid_input, "the cluster has no GPU servers to run jobs on", {}};
     return {};
   }
 

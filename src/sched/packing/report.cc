@@ -116,9 +116,9 @@ class Panel {
     }
     svg_.line(at(0, 0), at(most_x_, 0), {.stroke = "#444444"});
     svg_.line(at(0, 0), at(0, most_y_), {.stroke = "#444444"});
-    svg_.text({x_ + kPanelWidth / 2, kTop + kPanelHeight + 34}, "GPUs asked for, % of all",
+    svg_.text({x_ + kPanelWidth / 2, kTop + kPanelHeight + 34}, "GPUs requested, % of all",
               {.size = 11, .anchor = picture::Anchor::middle});
-    svg_.text({x_ - 34, kTop + kPanelHeight / 2}, "GPUs missing against a perfect packing, %",
+    svg_.text({x_ - 34, kTop + kPanelHeight / 2}, "GPUs lost to imperfect packing, %",
               {.size = 11, .anchor = picture::Anchor::middle, .angle = -90});
   }
 
@@ -126,7 +126,7 @@ class Panel {
     if (workload_.bounds.empty() || most_x_ < 100) return;
     const double lost = 100 - mean_bound(workload_, &PackBound::conserving);
     svg_.line(at(100, lost), at(most_x_, lost), {.stroke = "#208040", .stroke_width = 1.5, .dash = "4 3"},
-              "no policy can lose less");
+              "lower bound for any policy");
     svg_.text({at(most_x_, lost).x, at(0, lost).y + 12}, fmt::format("bound {:.2f} %", lost),
               {.size = 10, .fill = "#208040", .anchor = picture::Anchor::end});
   }
@@ -158,12 +158,12 @@ Document pack_document(const std::vector<PackWorkload>& workloads, double demand
                    {"policy", "Policy"},
                    {"allocated_percent", "Allocated %", Align::right},
                    {"deviation_percent", "+-", Align::right},
-                   {"allocated_at_100_percent", "At 100 %", Align::right},
+                   {"allocated_at_100_percent", "At 100 % load", Align::right},
                    {"unallocated_percent", "Unallocated %", Align::right},
                    {"fragmented_percent", "Fragmented %", Align::right},
                    {"bound_percent", "Bound %", Align::right},
                    {"gap_percent", "Gap", Align::right},
-                   {"bound_any_percent", "Bound, any choice %", Align::right, true},
+                   {"bound_any_percent", "Bound, any policy %", Align::right, true},
                    {"cpu_percent", "CPU %", Align::right, true},
                    {"memory_percent", "Memory %", Align::right, true},
                    {"placed", "Placed", Align::right, true},
@@ -176,15 +176,14 @@ Document pack_document(const std::vector<PackWorkload>& workloads, double demand
     }
   }
   document.sections.emplace_back(std::move(table));
-  document.notes.push_back(
-      fmt::format("Tasks come until they have asked for {:.0f} % of the GPUs, none leaves, one that fits nowhere is "
-                  "dropped; mean and standard deviation over {} of arrival, the same for every policy.",
-                  demand * 100, seeds == 1 ? "1 order" : fmt::format("{} orders", seeds)));
+  document.notes.push_back(fmt::format(
+      "Tasks arrive until they have requested {:.0f} % of the GPUs, none ends, and a task that fits nowhere is "
+      "dropped; mean and standard deviation over {} of arrival, the same for every policy.",
+      demand * 100, seeds == 1 ? "1 order" : fmt::format("{} orders", seeds)));
   if (!workloads.empty() && !workloads.front().bounds.empty()) {
     document.notes.emplace_back(
-        "No policy that places every task that fits can pass the bound (weak duality of a linear program; memory is "
-        "left "
-        "out of it); Gap is the distance to it.");
+        "No policy that places every task that fits can exceed the bound (weak duality of a linear program; memory is "
+        "left out); Gap is the distance to it.");
   }
   return document;
 }
@@ -205,7 +204,7 @@ std::string pack_plot(const std::vector<PackWorkload>& workloads) {
     Panel(svg, workload, x, most_x, std::ceil(most_y)).draw();
     x += kPitch;
   }
-  return svg.finish(x - kLeft + 20, kHeight, "GPUs that packing leaves over");
+  return svg.finish(x - kLeft + 20, kHeight, "GPUs left unallocated by packing");
 }
 
 }  // namespace weft::sched

@@ -54,11 +54,12 @@ class Findings {
     const auto often = [](const ReplayMetrics& m) { return m.enough_share * m.waiting_share >= kOften; };
     const auto strict = [&](const ReplayMetrics& m) { return often(m) && m.backfilled_starts == 0; };
     say(who(strict, figure),
-        "of the time with work waiting, as many GPUs idled as one of the waiting jobs asks for. Strict order holds it "
-        "back behind the job at the head; backfill with a reservation for that job uses them (--policy easy, weft).");
+        "of the time with work waiting, as many GPUs were idle as one of the waiting jobs requests. Strict order keeps "
+        "it behind the job at the head of the queue; backfill with a reservation for that job uses them (--policy "
+        "easy, weft).");
     say(who([&](const ReplayMetrics& m) { return often(m) && !strict(m); }, figure),
-        "of the time with work waiting, as many GPUs idled as one of the waiting jobs asks for. They idle in pieces "
-        "too small, are promised to a job ahead, or lie behind a quota: the table of reasons tells which.");
+        "of the time with work waiting, as many GPUs were idle as one of the waiting jobs requests. They are "
+        "fragmented, reserved for a job ahead, or blocked by a quota: see the table of reasons.");
   }
 
   void starving(const ReplayMetrics& m) {
@@ -66,27 +67,28 @@ class Findings {
     if (m.all.longest < kFarBehind * std::max(m.all.p99, 1.0)) return;
     const Job& job = report_.jobs[m.longest_job];
     notes_.push_back(fmt::format(
-        "{}: {} ({:g} GPUs, tenant {}) waited {}, {}: others pass it again and again. A reservation for it, a share "
-        "of its own for its tenant, or a priority that grows with age would start it sooner.",
+        "{}: {} ({:g} GPUs, tenant {}) waited {}, {}: starvation, other jobs overtake it repeatedly. A reservation for "
+        "it, a fair share for its tenant, or a priority that grows with age would start it sooner.",
         m.policy, job.name, static_cast<double>(job.gpu_milli()) / 1000.0, job.tenant.empty() ? "-" : job.tenant,
         span_text(m.all.longest),
-        m.all.p99 < 1 ? std::string("99 of 100 jobs less than a second")
+        m.all.p99 < 1 ? std::string("while 99 % of jobs waited less than 1 s")
                       : fmt::format("{:.1f} times the p99", m.all.longest / m.all.p99)));
   }
 
   void lost(const ReplayMetrics& m) {
     if (m.lost_gpu_hours < kLostShare * m.used_gpu_hours || m.lost_gpu_hours <= 0) return;
     notes_.push_back(fmt::format(
-        "{}: {:.0f} GPU-hours ({} of those used) were work done again after {} preemptions and {} failures. "
-        "Checkpoints more often, a grace period, or a time in which young jobs are exempt would cost less.",
+        "{}: {:.0f} GPU-hours ({} of those used) were work repeated after {} preemptions and {} failures. "
+        "More frequent checkpoints, a grace period, or a minimum run time before preemption would lose less.",
         m.policy, m.lost_gpu_hours, format_percent(m.lost_gpu_hours / m.used_gpu_hours, 0), m.preemptions, m.failures));
   }
 
   void broken() {
     say(who([](const ReplayMetrics& m) { return m.fragmentation >= kBroken && m.waiting_share >= kOften; },
             [](const ReplayMetrics& m) { return format_percent(m.fragmentation, 0); }),
-        "of the idle GPUs, while work waited, could not serve the job that had waited longest: they lie on servers "
-        "that other jobs share. Packing, tasks of fewer GPUs, or moving jobs (--defragment) would join them.");
+        "of the idle GPUs, while work waited, were unusable for the job that had waited longest: they are on servers "
+        "that other jobs share. Packing, fewer GPUs per task, or defragmentation (--defragment) would make them "
+        "usable.");
   }
 
   void reasons(const ReplayMetrics& m) {
@@ -95,13 +97,13 @@ class Findings {
     for (const ReasonFigures& each : m.reasons) {
       if (each.waited_gpu_hours < kReasonShare * sum || sum <= 0) continue;
       const char* remedy = nullptr;
-      if (each.reason == Reason::quota) remedy = "a cohort in which tenants lend to each other, or a larger quota";
+      if (each.reason == Reason::quota) remedy = "a cohort whose tenants lend each other quota, or a larger quota";
       if (each.reason == Reason::topology) remedy = "a wider `required` level, or smaller segments";
-      if (each.reason == Reason::fragmented) remedy = "packing, or moving jobs (--defragment)";
+      if (each.reason == Reason::fragmented) remedy = "packing, or defragmentation (--defragment)";
       if (each.reason == Reason::order) remedy = "backfill (--policy easy, weft)";
-      if (each.reason == Reason::nodes_down) remedy = "spares, or a quicker repair";
+      if (each.reason == Reason::nodes_down) remedy = "spare nodes, or faster repair";
       if (remedy == nullptr) continue;
-      notes_.push_back(fmt::format("{}: {} of the GPU-hours waited began with `{}`; {} would change that.", m.policy,
+      notes_.push_back(fmt::format("{}: {} of the GPU-hours waited are due to `{}`; {} would reduce them.", m.policy,
                                    format_percent(each.waited_gpu_hours / sum, 0), to_text(each.reason), remedy));
     }
   }
@@ -109,8 +111,8 @@ class Findings {
   void unfair() {
     say(who([](const ReplayMetrics& m) { return m.fairness > 0 && m.fairness < kUnfair; },
             [](const ReplayMetrics& m) { return fmt::format("{:.2f}", m.fairness); }),
-        "fairness: while several tenants wanted more, few held most of the GPUs. Fair share (weft), dominant shares "
-        "(drf) or quotas (--tenant) would even it out.");
+        "fairness: while several tenants had jobs waiting, few used most of the GPUs. Fair share (weft), dominant "
+        "shares (drf) or quotas (--tenant) would balance it.");
   }
 
   void rest() {
@@ -119,15 +121,15 @@ class Findings {
               return fmt::format("{} instead of {}", format_percent(m.utilisation, 0),
                                  format_percent(m.utilisation_arriving, 0));
             }),
-        "utilisation over the whole replay and while jobs arrive: the last jobs run on a machine that empties. Compare "
+        "utilization over the whole replay and while jobs arrive: the last jobs run on an emptying machine. Compare "
         "policies by the latter.");
     say(who([](const ReplayMetrics& m) { return m.never_started > 0; },
             [](const ReplayMetrics& m) { return fmt::format("{}", m.never_started); }),
-        "jobs never started: larger than the machine, than a domain of the level they require or than a quota, or of a "
-        "GPU model that is not there.");
+        "jobs never started: they exceed the machine, a domain of the level they require or a quota, or require a "
+        "GPU model that the machine lacks.");
     say(who([](const ReplayMetrics& m) { return m.killed > 0; },
             [](const ReplayMetrics& m) { return fmt::format("{}", m.killed); }),
-        "jobs were killed at their limits before their work was done; --no-kill lets them go on.");
+        "jobs were killed at their time limits before their work was done; --no-kill lets them continue.");
   }
 
   const ReplayReport& report_;

@@ -66,7 +66,7 @@ class PageWriter {
   void findings() {
     const std::vector<std::string> found = replay_findings(report_);
     if (found.empty()) return;
-    out_ += "<section class=\"verdict\" aria-label=\"What stands out\">\n<h2>What stands out</h2>\n<ul>\n";
+    out_ += "<section class=\"verdict\" aria-label=\"Findings\">\n<h2>Findings</h2>\n<ul>\n";
     for (const std::string& each : found) add("<li>{}</li>\n", escaped(each));
     out_ += "</ul>\n</section>\n";
   }
@@ -119,7 +119,7 @@ class PageWriter {
   }
 
   void policies() {
-    out_ += "<section aria-label=\"Policies\"><h2>What the policies are</h2>\n<table><tbody>\n";
+    out_ += "<section aria-label=\"Policies\"><h2>The policies</h2>\n<table><tbody>\n";
     for (const ReplayRun& run : report_.runs) {
       const NamedPolicy* named = find_policy(run.metrics.policy);
       if (named == nullptr) continue;

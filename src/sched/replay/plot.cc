@@ -173,7 +173,7 @@ Axis wait_axis(const ReplayReport& report, std::string title) {
 
 void draw_utilisation(Svg& svg, const Box& box, const ReplayReport& report) {
   Axis y = linear_axis(100, "GPUs in use (% of those up)", 5);
-  Frame frame(svg, box, "Utilisation", time_axis(report), std::move(y), report);
+  Frame frame(svg, box, "Utilization", time_axis(report), std::move(y), report);
   over_time(frame, report, [](const Sample& sample) {
     return sample.up_gpu_milli > 0 ? 100.0 * real(sample.used_gpu_milli) / real(sample.up_gpu_milli) : 0.0;
   });
@@ -184,12 +184,12 @@ void draw_waiting(Svg& svg, const Box& box, const ReplayReport& report) {
   for (const ReplayRun& run : report.runs) {
     for (const Sample& sample : run.result.samples) most = std::max(most, real(sample.waiting_gpu_milli) / 1000.0);
   }
-  Frame frame(svg, box, "GPUs that waiting jobs ask for", time_axis(report), linear_axis(most, "GPUs", 5), report);
+  Frame frame(svg, box, "GPUs that waiting jobs request", time_axis(report), linear_axis(most, "GPUs", 5), report);
   over_time(frame, report, [](const Sample& sample) { return real(sample.waiting_gpu_milli) / 1000.0; });
 }
 
 void draw_wait_distribution(Svg& svg, const Box& box, const ReplayReport& report) {
-  Frame frame(svg, box, "Share of jobs by wait", wait_axis(report, "waited no longer than (logarithmic)"),
+  Frame frame(svg, box, "Share of jobs by wait", wait_axis(report, "wait of at most (logarithmic)"),
               linear_axis(100, "jobs (%)", 5), report);
   for (std::size_t policy = 0; policy < report.runs.size(); ++policy) {
     std::vector<double> waits;
@@ -223,7 +223,7 @@ void draw_wait_by_size(Svg& svg, const Box& box, const ReplayReport& report) {
   }
   Axis x;
   x.high = std::max(1.0, real(classes.size()));
-  x.title = "GPUs that the job asks for";
+  x.title = "GPUs that the job requests";
   for (std::size_t i = 0; i < classes.size(); ++i) x.ticks.emplace_back(real(i) + 0.5, classes[i]);
   Frame frame(svg, box, "Mean wait by size", std::move(x), wait_axis(report, "mean wait (logarithmic)"), report);
   const double bar = 0.8 / std::max(1.0, real(report.runs.size()));

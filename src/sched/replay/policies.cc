@@ -28,17 +28,16 @@ std::vector<NamedPolicy> make_policies() {
   // with their number. The first eight are those that backfill could delay soonest.
   constexpr std::int32_t kMany = 8;
   return {
-      {"fifo", "strict order: nobody passes a job that waits", plain(Order::fifo, Backfill::none, 0)},
-      {"greedy", "whoever fits starts, no reservations: Kueue's BestEffortFIFO, Volcano",
+      {"fifo", "strict order: no job overtakes a waiting one", plain(Order::fifo, Backfill::none, 0)},
+      {"greedy", "every job that fits starts, no reservations: Kueue's BestEffortFIFO, Volcano",
        plain(Order::fifo, Backfill::greedy, 0)},
-      {"easy", "the first job that waits has a reservation, others may pass it: EASY backfill",
+      {"easy", "EASY backfill: the first waiting job has a reservation, others may overtake it",
        plain(Order::fifo, Backfill::reserved, 1)},
-      {"conservative", "the first eight that wait have reservations", plain(Order::fifo, Backfill::reserved, kMany)},
-      {"shortest", "the smallest time limit first, one reservation", plain(Order::shortest, Backfill::reserved, 1)},
-      {"drf", "the tenant with the smallest dominant share first, no reservations",
+      {"conservative", "the first eight waiting jobs have reservations", plain(Order::fifo, Backfill::reserved, kMany)},
+      {"shortest", "shortest time limit first, one reservation", plain(Order::shortest, Backfill::reserved, 1)},
+      {"drf", "tenant with the smallest dominant share first, no reservations",
        plain(Order::dominant, Backfill::greedy, 0)},
-      {"weft",
-       "fair share, reservations, topology, preemption, elastic jobs; whoever waited longest goes first after a day",
+      {"weft", "fair share, reservations, topology, preemption, elastic jobs; a job that waited a day goes first",
        weft_policy()},
   };
 }

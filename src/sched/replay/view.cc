@@ -51,7 +51,7 @@ double as_double(std::uint64_t count) { return static_cast<double>(count); }
 std::vector<Measure> measures() {
   using M = ReplayMetrics;
   return {
-      {"utilisation", "Utilisation", Unit::share, 1, [](const M& m) { return m.utilisation; }},
+      {"utilisation", "Utilization", Unit::share, 1, [](const M& m) { return m.utilisation; }},
       {"utilisation_arriving", "  while jobs arrive", Unit::share, 1,
        [](const M& m) { return m.utilisation_arriving; }},
       {"makespan_s", "Makespan", Unit::time, -1, [](const M& m) { return m.makespan; }},
@@ -65,24 +65,24 @@ std::vector<Measure> measures() {
       {"slowdown_p99", "  p99", Unit::ratio, -1, [](const M& m) { return m.slowdown_p99; }},
       {"fairness", "Fairness between tenants (Jain)", Unit::ratio, 1, [](const M& m) { return m.fairness; }},
       {"waiting_share", "Time with work waiting", Unit::share, -1, [](const M& m) { return m.waiting_share; }},
-      {"enough_share", "  of it, enough idle in sum for one", Unit::share, -1,
+      {"enough_share", "with enough idle GPUs for a waiting job", Unit::share, -1,
        [](const M& m) { return m.enough_share; }},
-      {"oldest_enough_share", "  of it, enough idle for the oldest", Unit::share, -1,
+      {"oldest_enough_share", "with enough idle GPUs for the oldest one", Unit::share, -1,
        [](const M& m) { return m.oldest_enough_share; }},
-      {"fragmentation", "Idle GPUs of no use to the oldest", Unit::share, -1,
+      {"fragmentation", "Idle GPUs unusable for the oldest job", Unit::share, -1,
        [](const M& m) { return m.fragmentation; }},
-      {"fragmentation_score", "  fragmentation, all levels", Unit::share, -1, [](const M& m) { return m.score; }},
-      {"backfilled_starts", "Starts that passed others", Unit::share, 0,
-       [](const M& m) { return m.backfilled_starts; }},
-      {"backfilled_gpu_hours", "  of the GPU-hours", Unit::share, 0, [](const M& m) { return m.backfilled_gpu_hours; }},
-      {"backfill_efficiency", "  of the GPU time left to them", Unit::share, 1,
+      {"fragmentation_score", "  fragmentation at all levels", Unit::share, -1, [](const M& m) { return m.score; }},
+      {"backfilled_starts", "Backfilled starts", Unit::share, 0, [](const M& m) { return m.backfilled_starts; }},
+      {"backfilled_gpu_hours", "  share of GPU-hours", Unit::share, 0,
+       [](const M& m) { return m.backfilled_gpu_hours; }},
+      {"backfill_efficiency", "  share of the GPU time available to them", Unit::share, 1,
        [](const M& m) { return m.backfill_efficiency; }},
       {"lost_gpu_hours", "Work lost", Unit::hours, -1, [](const M& m) { return m.lost_gpu_hours; }},
       {"preemptions", "Preemptions", Unit::count, 0, [](const M& m) { return as_double(m.preemptions); }},
-      {"failures", "Jobs thrown back by failures", Unit::count, -1, [](const M& m) { return as_double(m.failures); }},
+      {"failures", "Jobs set back by failures", Unit::count, -1, [](const M& m) { return as_double(m.failures); }},
       {"moves", "Moves", Unit::count, 0, [](const M& m) { return as_double(m.moves); }},
       {"resizes", "Resizes", Unit::count, 0, [](const M& m) { return as_double(m.resizes); }},
-      {"killed", "Killed at their limit", Unit::count, -1, [](const M& m) { return as_double(m.killed); }},
+      {"killed", "Killed at the time limit", Unit::count, -1, [](const M& m) { return as_double(m.killed); }},
       {"never_started", "Never started", Unit::count, -1, [](const M& m) { return as_double(m.never_started); }},
   };
 }
@@ -95,7 +95,7 @@ bool says_something(const Measure& measure, const ReplayReport& report) {
 }
 
 TableSection comparison_for_people(const ReplayReport& report) {
-  TableSection table{"policies", "Policies, the best marked *", {{"measure", "Measure", Align::left, false}}, {}};
+  TableSection table{"policies", "Policies (* best)", {{"measure", "Measure", Align::left, false}}, {}};
   for (const ReplayRun& run : report.runs) {
     table.columns.push_back({run.metrics.policy, run.metrics.policy + "  ", Align::right, false});
   }
@@ -184,12 +184,12 @@ TableSection waits_table(const ReplayReport& report, std::string key, std::strin
 }
 
 TableSection levels_table(const ReplayReport& report) {
-  TableSection table{"spread", "How widely jobs of several servers were spread (last run of each)", {}, {}};
+  TableSection table{"spread", "Placement of multi-server jobs (last run of each)", {}, {}};
   table.columns = {{"policy", "Policy", Align::left, false},
-                   {"level", "Inside one", Align::left, false},
+                   {"level", "Within one", Align::left, false},
                    {"jobs", "Jobs", Align::right, false},
                    {"gpu_hours", "GPU-h", Align::right, false},
-                   {"share", "Of the GPU-h", Align::right, false}};
+                   {"share", "Share of GPU-h", Align::right, false}};
   for (const ReplayRun& run : report.runs) {
     double sum = 0;
     for (const LevelFigures& each : run.metrics.levels) sum += each.gpu_hours;
@@ -203,7 +203,7 @@ TableSection levels_table(const ReplayReport& report) {
 }
 
 TableSection reasons_table(const ReplayReport& report) {
-  TableSection table{"reasons", "Why jobs did not start at once", {}, {}};
+  TableSection table{"reasons", "Why jobs did not start immediately", {}, {}};
   table.columns = {{"policy", "Policy", Align::left, false},
                    {"reason", "Reason", Align::left, false},
                    {"jobs", "Jobs", Align::right, false},
@@ -273,7 +273,7 @@ Document replay_document(const ReplayReport& report, bool by_policy) {
   if (tenants > 1) {
     document.sections.emplace_back(
         waits_table(report, "waits_by_tenant",
-                    cut ? fmt::format("Waits by tenant, the {} of {} with most GPU-h", kTenantsShown, tenants)
+                    cut ? fmt::format("Waits by tenant (the {} of {} with the most GPU-h)", kTenantsShown, tenants)
                         : std::string("Waits by tenant"),
                     "tenant", &ReplayMetrics::by_tenant, cut ? kTenantsShown : SIZE_MAX));
   }

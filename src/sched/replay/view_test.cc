@@ -123,7 +123,7 @@ TEST(ReplayPage, EscapesNamesAndHasAllPlots) {
   EXPECT_THAT(page, Not(HasSubstr("<big>")));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   for (const char* title :
-       {"Utilisation", "GPUs that waiting jobs ask for", "Share of jobs by wait", "Mean wait by size"}) {
+       {"Utilization", "GPUs that waiting jobs request", "Share of jobs by wait", "Mean wait by size"}) {
     EXPECT_THAT(page, HasSubstr(title));
   }
   EXPECT_EQ(page.find("<?xml"), std::string::npos);
@@ -133,7 +133,7 @@ TEST(ReplayPage, AnEmptyReplayHasAPictureToo) {
   ReplayReport report;
   report.runs.resize(1);
   EXPECT_THAT(replay_picture(report), HasSubstr("<svg"));
-  EXPECT_THAT(write(replay_document(report, false), {}), HasSubstr("Utilisation"));
+  EXPECT_THAT(write(replay_document(report, false), {}), HasSubstr("Utilization"));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& j
   job.user = table.cell(at.user).field.str();
   std::int32_t gpus = 0;
   if (cells.whole(table.cell(at.gpus), 0, kMaxTasks, gpus) && gpus == 0) {
-    builder.skip("they ask for no GPU");
+    builder.skip("they request no GPU");
     return false;
   }
   std::int64_t time = 0;

@@ -26,7 +26,7 @@ bool earlier(const Job& a, const Job& b) { return a.submitted < b.submitted; }
 }  // namespace
 
 Split split_gpus(std::int32_t gpus, std::int32_t node_gpus) {
-  CHECK(gpus >= 0 && node_gpus >= 1, "GPUs are counted from 0 and a server of this kind has one");
+  CHECK(gpus >= 0 && node_gpus >= 1, "the number of GPUs is negative, or a server has none");
   if (gpus <= node_gpus) return {1, gpus};
   std::int32_t each = node_gpus;
   while (gpus % each != 0) --each;
@@ -71,7 +71,8 @@ void TraceBuilder::add(Job job, const SourceLocation& place) {
     return;
   }
   if (workload.jobs.size() == kMaxJobs) {
-    if (!full_) cells_.diagnostics().error(place, fmt::format("more than {} jobs, the most that is read", kMaxJobs));
+    if (!full_)
+      cells_.diagnostics().error(place, fmt::format("the trace has more than {} jobs, the maximum", kMaxJobs));
     full_ = true;
     return;
   }
@@ -94,8 +95,7 @@ void TraceBuilder::order() {
   }
   if (late == 0) return;
   std::stable_sort(workload.jobs.begin(), workload.jobs.end(), earlier);
-  note(fmt::format("{} rows come before a row that was submitted earlier; the jobs are put in order of submission",
-                   late));
+  note(fmt::format("{} rows are out of order; jobs are sorted by submit time", late));
 }
 
 void TraceBuilder::name_apart() {
@@ -122,7 +122,7 @@ void TraceBuilder::name_apart() {
     renamed.emplace_back(i, std::move(candidate));
   }
   for (auto& [i, name] : renamed) workload.jobs[i].name = std::move(name);
-  note(fmt::format("{} jobs have the name of an earlier one; #2, #3 and so on are added to theirs", again.size()));
+  note(fmt::format("{} jobs have a duplicate name; #2, #3 and so on were appended to theirs", again.size()));
 }
 
 void TraceBuilder::set_limits() {
@@ -135,7 +135,7 @@ void TraceBuilder::set_limits() {
     ++count;
   }
   if (count > 0)
-    note(fmt::format("{} no limit of their own: theirs is {:g} times their run time",
+    note(fmt::format("{} no time limit; {:g} times the run time is used",
                      count == 1 ? "1 job has" : fmt::format("{} jobs have", count), options_->limit_factor));
 }
 
@@ -147,7 +147,7 @@ std::optional<Workload> TraceBuilder::finish(bool unique_names) {
   set_limits();
   for (const auto& [why, count] : skipped_) {
     workload.skipped += count;
-    note(fmt::format("{} rows left out: {}", count, why));
+    note(fmt::format("{} rows skipped: {}", count, why));
   }
   return std::move(workload);
 }

@@ -147,7 +147,7 @@ bool CellReader::whole(const Cell& cell, std::int64_t least, std::int64_t most, 
     return false;
   }
   if (*number < least || *number > most) {
-    error(cell, fmt::format("`{}` is {}; it can be {} to {}", cell.name, *number, least, most));
+    error(cell, fmt::format("`{}` is {}; expected {} to {}", cell.name, *number, least, most));
     return false;
   }
   value = *number;
@@ -169,7 +169,7 @@ bool CellReader::milli(const Cell& cell, std::int64_t least, std::int64_t most, 
     return false;
   }
   if (*number < least || *number > most) {
-    error(cell, fmt::format("`{}` is {}; it can be {:g} to {:g}", cell.name, shown(cell.text()),
+    error(cell, fmt::format("`{}` is {}; expected {:g} to {:g}", cell.name, shown(cell.text()),
                             static_cast<double>(least) / 1000.0, static_cast<double>(most) / 1000.0));
     return false;
   }
@@ -190,7 +190,7 @@ bool CellReader::seconds(const Cell& cell, Duration& value) {
     return false;
   }
   if (text[0] == '-' || *number > kMaxSeconds) {
-    error(cell, fmt::format("`{}` is {} s; it can be 0 to {} s (100 years)", cell.name, shown(text), kMaxSeconds));
+    error(cell, fmt::format("`{}` is {} s; expected 0 to {} s (100 years)", cell.name, shown(text), kMaxSeconds));
     return false;
   }
   value = Duration(*number * kNanoseconds + *fraction);

@@ -85,7 +85,8 @@ bool CsvReader::read_quoted() {
   while (true) {
     const std::size_t stop = text_.find_first_of("\"\n", at_);
     if (stop == std::string_view::npos) {
-      diagnostics_->error(opening, "a quoted field has no end", "a quote inside a quoted field is written twice: \"\"");
+      diagnostics_->error(opening, "a quoted field is not closed",
+                          "a quote inside a quoted field is written twice: \"\"");
       return false;
     }
     at_ = stop + 1;

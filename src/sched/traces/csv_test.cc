@@ -50,7 +50,7 @@ TEST(TraceCsv, ReadsQuotedFields) {
 TEST(TraceCsv, SaysWhereAQuoteIsWrong) {
   std::string said;
   EXPECT_EQ(read_all("a\nb,\"c\nd", &said), "1:1 a ");
-  EXPECT_EQ(said, "2:3 a quoted field has no end");
+  EXPECT_EQ(said, "2:3 a quoted field is not closed");
   said.clear();
   EXPECT_EQ(read_all("\"a\"b", &said), "");
   EXPECT_EQ(said, "1:4 text follows the end of a quoted field");

@@ -42,8 +42,7 @@ bool set_times(const TraceTable& table, const Columns& at, Job& job, CellReader&
   Duration scheduled = created;
   if (!begin.empty() && !cells.seconds(begin, scheduled)) return true;
   if (scheduled < created || deleted < scheduled) {
-    cells.error(deleted < scheduled ? end : begin,
-                "the times of the pod are not in order: created, scheduled, deleted");
+    cells.error(deleted < scheduled ? end : begin, "times are out of order; expected created, scheduled, deleted");
     return true;
   }
   job.run_time = deleted - scheduled;
@@ -59,10 +58,10 @@ void set_request(const TraceTable& table, const Columns& at, Job& job, TraceBuil
   if (!cells.whole(table.cell(at.gpus), 0, kMaxGpus, task.gpus)) return;
   if (!cells.whole(table.cell(at.gpu_milli), 0, kWholeGpu, milli)) return;
   if (task.gpus > 0) task.gpu_milli = milli;
-  if (task.gpus == 1 && milli == 0) cells.error(table.cell(at.gpu_milli), "one GPU, but no part of it is asked for");
+  if (task.gpus == 1 && milli == 0) cells.error(table.cell(at.gpu_milli), "`gpu_milli` is 0 for one GPU");
   if (task.gpus > 1 && milli != kWholeGpu) {
     cells.error(table.cell(at.gpu_milli),
-                fmt::format("several GPUs are whole ones: `gpu_milli` is {}, not {}", milli, kWholeGpu));
+                fmt::format("several GPUs must be whole: `gpu_milli` is {}, expected {}", milli, kWholeGpu));
   }
   task.models = builder.bits(table.cell(at.spec), builder.workload.models);
 }
@@ -123,7 +122,7 @@ std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources, std
     const Cell kind = table.cell(model);
     if (cells.whole(table.cell(gpus), 0, kMaxGpus, node.gpus) && node.gpus > 0) {
       const std::string text = kind.field.str();
-      if (text.empty()) cells.error(kind, fmt::format("{} GPUs of no model", node.gpus));
+      if (text.empty()) cells.error(kind, fmt::format("{} GPUs without a model", node.gpus));
       auto found = std::find(models.begin(), models.end(), text);
       if (found == models.end()) found = models.insert(models.end(), text);
       node.model = static_cast<std::int32_t>(found - models.begin());
@@ -138,7 +137,7 @@ std::optional<Machine> read_openb_nodes(FileId file, const Sources& sources, std
   }
   if (diagnostics.has_errors()) return std::nullopt;
   if (nodes.empty()) {
-    diagnostics.error(SourceLocation{file, 1, 1}, "the node list names no node");
+    diagnostics.error(SourceLocation{file, 1, 1}, "the node list is empty");
     return std::nullopt;
   }
   Result<Machine> machine = Machine::build(std::move(nodes), labels, std::move(models), {});

@@ -29,7 +29,7 @@ std::optional<Workload> read_philly(const TraceInput& input, TraceBuilder& build
     if (cells.time(table.cell(submitted), time)) builder.submitted_at(job, time);
     cells.seconds(table.cell(duration), job.run_time);
     if (cells.whole(table.cell(gpus), 0, kMaxTasks, count) && count == 0) {
-      if (!cells.take_failure()) builder.skip("they ask for no GPU");
+      if (!cells.take_failure()) builder.skip("they request no GPU");
       continue;
     }
     const Split split = split_gpus(count, builder.options().node_gpus);

@@ -139,10 +139,10 @@ class SwfReader {
     whole(Field::memory, std::int64_t{1} << 40, kilobytes);
     if (cells.take_failure()) return;
     if (std::find(std::begin(kPartial), std::end(kPartial), state) != std::end(kPartial)) {
-      return builder_->skip("they are parts of a job that has a row of its own");
+      return builder_->skip("they are partial executions of a job that has its own row");
     }
     if (!known(Field::ran)) return builder_->skip("they never ran");
-    if (count <= 0) return builder_->skip("they ask for no processor");
+    if (count <= 0) return builder_->skip("they request no processor");
     set_request(job, static_cast<std::int32_t>(count), kilobytes);
     builder_->add(std::move(job), cells_[0].field.place);
   }
@@ -161,7 +161,7 @@ class SwfReader {
   void finish_notes() {
     builder_->note(builder_->options().node_cores > 0 ? "a processor is a CPU core" : "a processor is a GPU");
     if (max_processors_ > 0 || max_nodes_ > 0) {
-      builder_->note(fmt::format("the header names {} processors and {} nodes", max_processors_, max_nodes_));
+      builder_->note(fmt::format("the header gives {} processors and {} nodes", max_processors_, max_nodes_));
     }
   }
 

@@ -19,7 +19,7 @@ bool TraceTable::open() {
   bool fine = true;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i]->text.empty() || sorted[i]->text != sorted[i - 1]->text) continue;
-    diagnostics_->error(sorted[i]->place, fmt::format("the column `{}` comes twice", sorted[i]->text), {},
+    diagnostics_->error(sorted[i]->place, fmt::format("duplicate column `{}`", sorted[i]->text), {},
                         sorted[i]->text.size());
     fine = false;
   }
@@ -38,8 +38,7 @@ int TraceTable::need(std::string_view name) {
   if (column < 0) {
     std::vector<std::string_view> names;
     for (const CsvField& field : header_) names.push_back(field.text);
-    diagnostics_->error(header_.front().place, fmt::format("the column `{}` is missing", name),
-                        did_you_mean(name, names));
+    diagnostics_->error(header_.front().place, fmt::format("missing column `{}`", name), did_you_mean(name, names));
   }
   return column;
 }

@@ -34,7 +34,7 @@ void read_bool(WeftRow& row, const Cell& cell, bool& value) {
   if (yes || no) {
     value = yes;
   } else {
-    cells_of(row).error(cell, fmt::format("`{}` is neither true nor false", cell.name));
+    cells_of(row).error(cell, fmt::format("`{}` must be true or false", cell.name));
   }
 }
 
@@ -51,7 +51,7 @@ void read_duration(WeftRow& row, const Cell& cell, Duration& value) {
   }
   const Result<Duration> duration = parse_duration(cell.text());
   if (!duration.ok()) {
-    cells_of(row).error(cell, duration.error().message, "a number alone counts seconds");
+    cells_of(row).error(cell, duration.error().message, "a number without a unit is in seconds");
   } else if (duration->count() > kMaxSeconds * 1'000'000'000) {
     cells_of(row).error(cell, fmt::format("`{}` is more than 100 years", cell.name));
   } else {
@@ -168,7 +168,7 @@ const Column* column_named(std::string_view name) {
 
 void unknown(const CsvField& field, const char* what, CellReader& cells) {
   std::string hint = did_you_mean(field.text, weft_columns());
-  if (hint.empty()) hint = "docs/traces.md lists what there is";
+  if (hint.empty()) hint = "docs/traces.md lists the columns";
   cells.error({{}, field}, fmt::format("unknown {} `{}`", what, field.text.substr(0, 40)), std::move(hint));
 }
 
@@ -202,8 +202,8 @@ class WeftReader {
     if (rows_ == 1) calendar_ = calendar;
     if (calendar != calendar_) {
       const Cell cell = row.submit.empty() ? Cell{"submit", {{}, place, false}} : row.submit;
-      return cells.error(cell, calendar ? "a time on the calendar, but seconds in the first row"
-                                        : "no time on the calendar, but one in the first row");
+      return cells.error(cell, calendar ? "this is a date, but the first row has seconds"
+                                        : "this is not a date, but the first row has one");
     }
     if (row.submit.empty()) return;
     std::int64_t time = 0;
@@ -218,7 +218,7 @@ class WeftReader {
   void set_mig(WeftRow& row) {
     CellReader& cells = builder_->cells();
     if (row.job.task.mig.slices != 0 || row.job.task.mig.starts != 0) {
-      return cells.error(row.mig, "a MIG profile by name and by its slices");
+      return cells.error(row.mig, "a MIG profile is given both by name and by slices");
     }
     const Result<MigShape> shape = mig_named(row.mig.text(), row.models);
     if (!shape.ok()) return cells.error(row.mig, shape.error().message, shape.error().where);

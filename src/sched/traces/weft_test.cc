@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Both, WeftForms, testing::Values(kFullCsv, kFullJson));
 TEST(WeftTrace, AShortTableIsEnough) {
   const TraceRead read = read_trace("gpus,run_time\n8,1h\n,\n4,\n");
   // A row of commas asks for nothing.
-  EXPECT_THAT(read.errors(), ElementsAre("3:1 a task asks for no GPU, no CPU and no memory"));
+  EXPECT_THAT(read.errors(), ElementsAre("3:1 a task requests no GPU, no CPU and no memory"));
   const TraceRead good = read_trace("gpus,run_time\n8,1h\n\n4,\n");
   ASSERT_TRUE(good.workload);
   EXPECT_EQ(good.workload->jobs[1].name, "job-2");
@@ -103,9 +103,9 @@ TEST(WeftTrace, MigProfilesThatCannotBeTold) {
   EXPECT_THAT(read.errors(),
               ElementsAre("2:1 no GPU has the MIG profile `1g.11gb`",
                           HasSubstr("3:1 the MIG profile `1g.35gb` has 2 memory slices on h200-sxm and 1 on"),
-                          "4:1 a MIG profile by name and by its slices",
+                          "4:1 a MIG profile is given both by name and by slices",
                           "5:4 `mig_starts` is not a list of memory slices from 0 to 7",
-                          "6:1 a MIG instance that begins nowhere on the GPU or ends beyond it"));
+                          "6:1 a MIG instance has no valid start slice on the GPU"));
   EXPECT_EQ(read.hints()[0], "did you mean `1g.10gb`?");
   EXPECT_EQ(read.hints()[1], "name the GPU in `models`");
 }
@@ -117,9 +117,9 @@ TEST(WeftTrace, TimesOnTheCalendar) {
   EXPECT_EQ(read.workload->jobs[1].submitted, Moment(30 * kSecond));
   EXPECT_EQ(read.workload->origin, 1'714'550'370);
   EXPECT_THAT(read_trace("gpus,submit\n1,5\n1,2024-05-01 10:00\n").errors(),
-              ElementsAre("3:3 a time on the calendar, but seconds in the first row"));
+              ElementsAre("3:3 this is a date, but the first row has seconds"));
   EXPECT_THAT(read_trace("gpus,submit\n1,2024-05-01 10:00\n1,\n").errors(),
-              ElementsAre("3:1 no time on the calendar, but one in the first row"));
+              ElementsAre("3:1 this is not a date, but the first row has one"));
   EXPECT_THAT(read_trace("gpus,submit\n1,2024-05-32\n").errors(),
               ElementsAre("2:3 `submit` is not a time: `2024-05-32`"));
 }
@@ -131,7 +131,7 @@ TEST(WeftTrace, UnknownColumnsAreErrorsWithAGuess) {
   const TraceRead json = read_trace("\n{\"name\": \"x\", \"gpsu\": 8}\n");
   EXPECT_THAT(json.errors(), ElementsAre("2:15 unknown key `gpsu`"));
   EXPECT_EQ(json.hints()[0], "did you mean `gpus`?");
-  EXPECT_THAT(read_trace("name,gpus,gpus\nx,8,8\n").errors(), ElementsAre("1:11 the column `gpus` comes twice"));
+  EXPECT_THAT(read_trace("name,gpus,gpus\nx,8,8\n").errors(), ElementsAre("1:11 duplicate column `gpus`"));
 }
 
 TEST(WeftTrace, MistakesHaveTheirPlace) {
@@ -149,8 +149,8 @@ TEST(WeftTrace, MistakesHaveTheirPlace) {
   EXPECT_THAT(
       read.errors(),
       ElementsAre("2:3 `cpus` is not a number: `x`", "3:5 `memory` has no unit", HasSubstr("4:5 "), HasSubstr("5:11 "),
-                  "6:11 `run_time` is -5 s; it can be 0 to 3155760000 s (100 years)",
-                  "7:14 `required` is not a level of the network", "8:18 `preemptible` is neither true nor false",
+                  "6:11 `run_time` is -5 s; expected 0 to 3155760000 s (100 years)",
+                  "7:14 `required` is not a level of the network", "8:18 `preemptible` must be true or false",
                   "9:1 a service (inference) cannot be preemptible", "10:1 `gpus` is not a whole number: `8.5`"));
   EXPECT_EQ(read.hints()[5], "did you mean `rack`?");
   EXPECT_THAT(read_trace("name,gpus\n\"a\nb\",1\n").errors(),

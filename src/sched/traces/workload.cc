@@ -28,8 +28,8 @@ TraceFormat format_of_header(const std::vector<CsvField>& header) {
 }
 
 std::string why_unknown(const std::vector<CsvField>& header) {
-  if (has(header, "sn")) return "this is a list of nodes, not a trace of jobs";
-  return "the first line is not that of a trace";
+  if (has(header, "sn")) return "this is a node list, not a job trace";
+  return "unknown trace format: the first line is not a known header";
 }
 
 std::string hint_for(const std::vector<CsvField>& header) {
@@ -41,7 +41,7 @@ std::string hint_for(const std::vector<CsvField>& header) {
     std::string near = did_you_mean(field.text, weft_columns());
     if (!near.empty()) return near;
   }
-  return "openb, Philly, Helios, Acme and SWF are known by their header, weft's own by columns such as gpus and "
+  return "openb, Philly, Helios, Acme and SWF are recognized by their header, weft's own by columns such as gpus and "
          "run_time";
 }
 

@@ -72,15 +72,15 @@ TEST(OpenbTrace, MistakesHaveTheirPlace) {
                                     "j,-1,99999999999,1,1000,,LS,R,1,5,2\n"
                                     "k,0,0,0,0,,LS,R,1,5,2\n");
   EXPECT_THAT(read.errors(),
-              ElementsAre("2:3 `cpu_milli` is not a whole number: `x`", "3:7 `num_gpu` is 17; it can be 0 to 16",
-                          "4:9 several GPUs are whole ones: `gpu_milli` is 500, not 1000",
-                          "5:9 one GPU, but no part of it is asked for", "6:15 unknown class `XX`",
-                          "7:22 the times of the pod are not in order: created, scheduled, deleted",
-                          "8:20 `creation_time` is -1 s; it can be 0 to 3155760000 s (100 years)",
+              ElementsAre("2:3 `cpu_milli` is not a whole number: `x`", "3:7 `num_gpu` is 17; expected 0 to 16",
+                          "4:9 several GPUs must be whole: `gpu_milli` is 500, expected 1000",
+                          "5:9 `gpu_milli` is 0 for one GPU", "6:15 unknown class `XX`",
+                          "7:22 times are out of order; expected created, scheduled, deleted",
+                          "8:20 `creation_time` is -1 s; expected 0 to 3155760000 s (100 years)",
                           "9:8 the row has 4 fields, the header 11", "10:26 the row has 12 fields, the header 11",
-                          "11:3 `cpu_milli` is -1; it can be 0 to 2147483647",
-                          "11:6 `memory_mib` is 99999999999; it can be 0 to 2147483647",
-                          "12:1 a task asks for no GPU, no CPU and no memory"));
+                          "11:3 `cpu_milli` is -1; expected 0 to 2147483647",
+                          "11:6 `memory_mib` is 99999999999; expected 0 to 2147483647",
+                          "12:1 a task requests no GPU, no CPU and no memory"));
 }
 
 TEST(OpenbNodes, AreReadWithTheirModels) {
@@ -112,10 +112,10 @@ TEST(OpenbNodes, MistakesHaveTheirPlace) {
   };
   const std::string header = "sn,cpu_milli,memory_mib,gpu,model\n";
   EXPECT_THAT(errors(header + "a,1,1,17,X\nb,1,1,2,\n,1,1,0,\n"),
-              ElementsAre("2:7 `gpu` is 17; it can be 0 to 16", "3:9 2 GPUs of no model", "4:1 no `sn`"));
+              ElementsAre("2:7 `gpu` is 17; expected 0 to 16", "3:9 2 GPUs without a model", "4:1 no `sn`"));
   EXPECT_THAT(errors(header + "a,1,1,0,\na,1,1,0,\n"), ElementsAre("0:0 two nodes have the name a"));
-  EXPECT_THAT(errors(header), ElementsAre("1:1 the node list names no node"));
-  EXPECT_THAT(errors("sn,cpu,memory_mib,gpu,model\n"), ElementsAre("1:1 the column `cpu_milli` is missing"));
+  EXPECT_THAT(errors(header), ElementsAre("1:1 the node list is empty"));
+  EXPECT_THAT(errors("sn,cpu,memory_mib,gpu,model\n"), ElementsAre("1:1 missing column `cpu_milli`"));
   std::string many = header;
   for (int i = 0; i < 65; ++i) many += "n" + std::to_string(i) + ",1,1,1,m" + std::to_string(i) + "\n";
   EXPECT_THAT(errors(many), ElementsAre("66:11 more than 64 GPU models"));
@@ -144,7 +144,7 @@ TEST(PhillyTrace, TimesCountFromTheFirstSubmission) {
   EXPECT_EQ(workload.jobs[1].tasks, 2);
   EXPECT_EQ(workload.jobs[1].task.gpus, 8);
   EXPECT_EQ(workload.jobs[2].tasks, 11);
-  EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 rows come before"), "1 rows left out: they ask for no GPU"));
+  EXPECT_THAT(workload.notes, ElementsAre(HasSubstr("1 rows are out of order"), "1 rows skipped: they request no GPU"));
 }
 
 TEST(PhillyTrace, LimitsAndServersAsTheOptionsSay) {
@@ -199,8 +199,8 @@ TEST(HeliosTrace, ServersAreThoseTheJobHadWhereTheyAreEven) {
   EXPECT_EQ(std::pair(jobs[2].tasks, jobs[2].task.gpus), std::pair(8, 8));
   EXPECT_EQ(read.workload->skipped, 4);
   EXPECT_THAT(read.workload->notes,
-              ElementsAre("1 rows left out: they ask for no GPU", "1 rows left out: they end before they start",
-                          "1 rows left out: they had not ended", "1 rows left out: they never started"));
+              ElementsAre("1 rows skipped: they request no GPU", "1 rows skipped: they end before they start",
+                          "1 rows skipped: they had not ended", "1 rows skipped: they never started"));
 }
 
 // The example rows of the README of AcmeTrace. The `duration` of Kalos counts from the submission (18 s, of which 10
@@ -277,19 +277,19 @@ TEST(SwfTrace, MistakesHaveTheirPlace) {
       "3 -1 -1 90 16 -1 -1 -1 120 -1 1 3 1 -1 1 -1 -1 -1\n"
       "4 0 -1 x 2000000 -1 -1 -2 120 -1 1 3 1 -1 1 -1 -1 -1\n");
   EXPECT_THAT(read.errors(), ElementsAre("2:1 the line has 5 fields; a job has 18",
-                                         "3:3 `submit time` is -1 s; it can be 0 to 3155760000 s (100 years)",
+                                         "3:3 `submit time` is -1 s; expected 0 to 3155760000 s (100 years)",
                                          "4:8 `run time` is not a number of seconds: `x`",
-                                         "4:10 `allocated processors` is 2000000; it can be -1 to 1000000",
-                                         "4:24 `requested processors` is -2; it can be -1 to 1000000"));
+                                         "4:10 `allocated processors` is 2000000; expected -1 to 1000000",
+                                         "4:24 `requested processors` is -2; expected -1 to 1000000"));
 }
 
 TEST(TraceForm, IsKnownByTheFirstLine) {
   EXPECT_THAT(read_trace("").errors(), ElementsAre("1:1 the trace is empty"));
   EXPECT_THAT(read_trace(" \n\r\n").errors(), ElementsAre("1:1 the trace is empty"));
   EXPECT_THAT(read_trace("sn,cpu_milli,memory_mib,gpu,model\n").errors(),
-              ElementsAre("1:1 this is a list of nodes, not a trace of jobs"));
+              ElementsAre("1:1 this is a node list, not a job trace"));
   const TraceRead strange = read_trace("foo,bar\n1,2\n");
-  EXPECT_THAT(strange.errors(), ElementsAre("1:1 the first line is not that of a trace"));
+  EXPECT_THAT(strange.errors(), ElementsAre("1:1 unknown trace format: the first line is not a known header"));
   EXPECT_THAT(read_trace("nmae;gpsu\n").hints(), ElementsAre("separate the columns by commas"));
   EXPECT_THAT(read_trace("gpu,runtime\n").hints(), ElementsAre("did you mean `gpus`?"));
   const TraceRead marked = read_trace("\xEF\xBB\xBFgpus\n1\n");
@@ -300,7 +300,7 @@ TEST(TraceForm, AFormThatIsNamedIsHeldTo) {
   TraceOptions options;
   options.format = TraceFormat::philly;
   EXPECT_THAT(read_trace("submit_time,duration,num_gpus,vc\n", options).errors(),
-              ElementsAre("1:1 the column `duration_s` is missing"));
+              ElementsAre("1:1 missing column `duration_s`"));
   options.format = TraceFormat::helios;
   EXPECT_THAT(read_trace("", options).errors(), ElementsAre("1:1 the file has no header line"));
 }
