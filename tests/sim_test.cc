@@ -156,7 +156,7 @@ TEST_F(SimTest, DeadlockIsAResult) {
                        "200KB",   "--pattern",  "all-to-all", "--in-flight",  "0",           "--bytes",  "1MB"};
   const Json stuck = json(words, 3);
   EXPECT_THAT(stuck["summary"]["state"].get<std::string>(), StartsWith("deadlock at"));
-  EXPECT_THAT(stuck["notes"][0].get<std::string>(), StartsWith("deadlock: buffers wait for each other in a circle"));
+  EXPECT_THAT(stuck["notes"][0].get<std::string>(), StartsWith("deadlock: buffers wait for each other in a cycle"));
   EXPECT_TRUE(
       std::any_of(stuck["storm"].begin(), stuck["storm"].end(), [](const Json& row) { return row["cycle"] == true; }));
 }
@@ -227,8 +227,8 @@ TEST_F(SimTest, TcpLosesAThirdToTwoThirdsOfRdma) {
     EXPECT_LT(lost, 0.60) << fidelity;
   }
   const Json tcp = json(with({"traffic", "--pattern", "affine", "--affine", "1:4"}, {"--transport", "tcp"}));
-  EXPECT_THAT(tcp["summary"]["bound"].get<std::string>(), StartsWith("host software at 42G a connection"));
-  EXPECT_THAT(tcp["notes"].dump(), HasSubstr("RDMA does without it"));
+  EXPECT_THAT(tcp["summary"]["bound"].get<std::string>(), StartsWith("host software at 42G per connection"));
+  EXPECT_THAT(tcp["notes"].dump(), HasSubstr("RDMA avoids it"));
 }
 
 // GPUs of a host talk over NVLink: hierarchical is the default, and much faster than what one NIC could do.

@@ -229,10 +229,10 @@ class Analysis {
     if (!result_.complete && !result_.interrupted) result_.end = options_.end;
     traffic_.report(model_.network(), model_.paths(), result_);
     if (!options_.link_events.empty() || !options_.pause_storms.empty()) {
-      result_.warnings.emplace_back("links that fail, lose packets or are paused are not part of the analytic engine");
+      result_.warnings.emplace_back("the analytic engine does not model link failures, packet loss or pauses");
     }
     if (options_.series_interval.count() > 0) {
-      result_.warnings.emplace_back("the analytic engine has no time series");
+      result_.warnings.emplace_back("the analytic engine gives no time series");
     }
   }
 

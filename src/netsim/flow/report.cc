@@ -189,8 +189,7 @@ void FlowRun::report() {
     result_.complete = false;
     result_.end = std::max(result_.end, now_);
     if (next_time() == kNever) {
-      result_.warnings.push_back(
-          fmt::format("{} transfers cannot go on: they have no way to their destination", left_));
+      result_.warnings.push_back(fmt::format("{} transfers cannot continue: no route to their destination", left_));
     }
     for (std::uint32_t slot = 0; slot < connections_.size(); ++slot) {
       const Connection& c = connections_[slot];
@@ -222,25 +221,22 @@ void FlowRun::report_transfers() {
 
 void FlowRun::warn_of(const Overload& overload, std::string_view what) {
   if (overload.links == 0) return;
-  result_.warnings.push_back(fmt::format("{} links (worst: {} with {} flows) would {}", overload.links,
+  result_.warnings.push_back(fmt::format("{} links (worst: {} with {} flows) {}", overload.links,
                                          model_.network().link_name(overload.worst), overload.flows, what));
 }
 
 void FlowRun::report_warnings() {
-  warn_of(paused_,
-          "get more than their switch can keep: PFC pauses, and what they spread to, are not part of the flow "
-          "engine");
-  warn_of(dropped_, "get more than their switch can keep: lost packets are not part of the flow engine");
-  warn_of(slowed_,
-          "mark packets: DCQCN slows senders down unevenly and for long, which is not part of the flow engine");
+  warn_of(paused_, "would exceed their switch buffer: the flow engine does not model PFC pauses and how they spread");
+  warn_of(dropped_, "would exceed their switch buffer: the flow engine does not model packet loss");
+  warn_of(slowed_, "would mark packets: the flow engine does not model the uneven and lasting slowdown by DCQCN");
   if (meeting_error_ >= 0) {
     result_.warnings.push_back(fmt::format(
-        "large rings that meet on links were worked out as if they always met: they end at most {:.2g} % late",
+        "large rings that share links were computed as if they always shared them: they end at most {:.2g} % too late",
         meeting_error_ * 100));
   }
   if (greatest_tolerance_ > 0) {
     result_.warnings.push_back(
-        fmt::format("so many flows share links that ends within {:.2g} % of a flow's own time were taken together",
+        fmt::format("so many flows share links that ends within {:.2g} % of a flow's duration were merged",
                     greatest_tolerance_ * 100));
   }
   const auto warn = [this](bool when, std::string_view what) {
@@ -251,21 +247,20 @@ void FlowRun::report_warnings() {
                        [kind](const LinkEvent& event) { return event.kind == kind; });
   };
   warn(links_change_,
-       "flows over a failed link stand still until routes have changed; what was lost on the wire and "
-       "its timeouts are not part of the flow engine");
-  warn(has_kind(LinkEvent::Kind::errors), "links that lose packets are not part of the flow engine");
-  warn(has_kind(LinkEvent::Kind::mtu), "MTU mismatches are not part of the flow engine");
-  warn(!options_->pause_storms.empty(), "pause storms are not part of the flow engine");
+       "flows over a failed link stop until routes have changed; the flow engine does not model packets lost on "
+       "the wire and their timeouts");
+  warn(has_kind(LinkEvent::Kind::errors), "the flow engine does not model links that lose packets");
+  warn(has_kind(LinkEvent::Kind::mtu), "the flow engine does not model MTU mismatches");
+  warn(!options_->pause_storms.empty(), "the flow engine does not model pause storms");
   warn(options_->switches.watchdog != Watchdog::off && paused_.links > 0,
-       "the PFC watchdog is not part of the flow engine");
+       "the flow engine does not model the PFC watchdog");
   warn(routes_->options().mode == RoutingMode::flowlet,
-       "flowlets keep the way of their hash in the flow engine: a bulk flow leaves no gaps");
+       "flowlets keep the path of their hash in the flow engine: a bulk flow has no gaps");
   const bool lossless = std::any_of(options_->classes.begin(), options_->classes.end(),
                                     [](const TrafficClassOptions& c) { return c.lossless; });
-  warn(
-      !routes_->options().up_down && lossless && options_->switches.pfc,
-      "routes may go up again after they went down: buffers can wait for each other in a circle, which the flow engine "
-      "does not see");
+  warn(!routes_->options().up_down && lossless && options_->switches.pfc,
+       "routes are not up-down: buffers can wait for each other in a cycle (deadlock), which the flow engine does not "
+       "detect");
 }
 
 }  // namespace weft::netsim

@@ -224,7 +224,7 @@ void PacketWorld::build_switches() {
     if (state.shared_size < total.count() / 10) {
       if (warnings.empty()) {
         warnings.push_back(fmt::format(
-            "{}: headroom of its {} ports ({}) leaves less than a tenth of the buffer ({}) to share; a tenth is used",
+            "{}: headroom of its {} ports ({}) leaves less than a tenth of the buffer ({}) shared; a tenth is used",
             network.name_of(static_cast<NodeId>(n)), network.out_links(static_cast<NodeId>(n)).size(),
             about(Bytes(reserved)), about(total)));
       }

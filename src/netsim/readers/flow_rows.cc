@@ -22,7 +22,7 @@ bool RowIds::finish(LineReader& lines, std::string_view what) {
     if (rows_[i].id != rows_[i - 1].id) continue;
     unique = false;
     lines.error({{}, rows_[i].line, 1},
-                fmt::format("{} {} is given again; it was on line {}", what, rows_[i].id, rows_[i - 1].line));
+                fmt::format("duplicate {} {}; first given on line {}", what, rows_[i].id, rows_[i - 1].line));
   }
   return unique;
 }

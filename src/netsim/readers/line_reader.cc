@@ -98,7 +98,7 @@ bool LineReader::next_line() {
     next_ = newline == nullptr ? end_ : newline + 1;
     ++line_;
     if (static_cast<std::size_t>(line_end_ - line_begin_) > kMaxLineBytes) {
-      error({{}, line_, 1}, "this line is longer than 1 MiB");
+      error({{}, line_, 1}, "the line is longer than 1 MiB");
       stopped_ = true;
       return false;
     }
@@ -147,7 +147,7 @@ void LineReader::error(const Word& word, std::string message, std::string hint) 
   diagnostics_.error(place, std::move(message), std::move(hint), std::max<std::size_t>(word.text.size(), 1));
   if (++errors_ < kMaxErrors) return;
   stopped_ = true;
-  diagnostics_.error(place, "and more: the rest of the file was not read after so many errors");
+  diagnostics_.error(place, "too many errors: the rest of the file was not read");
 }
 
 void LineReader::warning(const Word& word, std::string message, std::string hint) {
@@ -173,7 +173,7 @@ std::optional<std::int64_t> LineReader::integer(const Word& word, std::string_vi
     return std::nullopt;
   }
   if (problem != std::errc() || value < least || value > most) {
-    error(word, fmt::format("{} is {}, not in {} to {}", what, quoted(word.text), least, most));
+    error(word, fmt::format("{} is {}; expected {} to {}", what, quoted(word.text), least, most));
     return std::nullopt;
   }
   return value;
@@ -189,7 +189,7 @@ bool LineReader::ends_here() {
 std::optional<std::int64_t> LineReader::decimal(const Word& word, std::string_view what, int scale, std::int64_t most) {
   const std::optional<std::int64_t> value = scaled_decimal(word.text, scale);
   if (!value) {
-    expected(fmt::format("{}, a decimal number from 0", what), word);
+    expected(fmt::format("{}, a decimal number of at least 0", what), word);
   } else if (*value > most) {
     error(word, fmt::format("{} is {}, which is too large", what, quoted(word.text)));
     return std::nullopt;

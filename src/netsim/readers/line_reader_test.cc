@@ -61,7 +61,7 @@ TEST_F(LineReaderTest, IntegersAndTheirErrors) {
   ASSERT_EQ(errors.size(), 7U);
   EXPECT_EQ(errors[0].message, "expected n, a whole number, not `x`");
   EXPECT_EQ(errors[0].place.column, 4);
-  EXPECT_EQ(errors[1].message, "n is `9223372036854775808`, not in 0 to 9223372036854775807");
+  EXPECT_EQ(errors[1].message, "n is `9223372036854775808`; expected 0 to 9223372036854775807");
   EXPECT_EQ(errors[6].message, "expected n, a whole number, but the line ends here");
 }
 

@@ -27,14 +27,14 @@ class FlowsReader {
       }
       read_flow();
     }
-    if (!lines_.failed() && graph_.size() == 0) lines_.error({{}, 1, 1}, "there are no flows in this file", kForm);
+    if (!lines_.failed() && graph_.size() == 0) lines_.error({{}, 1, 1}, "the file has no flows", kForm);
     if (!lines_.failed()) link();
     if (lines_.failed()) return std::nullopt;
     return std::move(graph_);
   }
 
  private:
-  static constexpr const char* kForm = "a line is: id src dst bytes start_ns after_id (-1 for none)";
+  static constexpr const char* kForm = "expected fields: id src dst bytes start_ns after_id (-1 for none)";
 
   struct Wait {
     std::int64_t id;     // of the flow to wait for
@@ -73,7 +73,7 @@ class FlowsReader {
     for (const Wait& wait : waits_) {
       const std::uint32_t found = ids_.find(wait.id);
       if (found == kNoRow) {
-        lines_.error(wait.place(), fmt::format("there is no flow {} to wait for", wait.id));
+        lines_.error(wait.place(), fmt::format("flow {} to wait for does not exist", wait.id));
         continue;
       }
       edges.push_back({found, wait.flow});
@@ -83,7 +83,7 @@ class FlowsReader {
     const std::uint32_t circle = find_circle(graph_.size(), edges);
     if (circle == kNoRow) return;
     const auto at = std::find_if(waits_.begin(), waits_.end(), [&](const Wait& w) { return w.flow == circle; });
-    lines_.error(at->place(), "this flow waits for itself, directly or through others");
+    lines_.error(at->place(), "dependency cycle: this flow waits for itself, directly or through others");
   }
 
   LineReader lines_;

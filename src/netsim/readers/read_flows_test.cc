@@ -42,27 +42,28 @@ TEST(ReadFlows, AFlowMayWaitForALaterLine) {
 TEST(ReadFlows, EveryErrorHasItsPlace) {
   const Network network = hosts(4);
   const auto errors = [&](const char* text) { return flows_from(text, network).errors; };
-  EXPECT_THAT(errors("0 0 4 10 0 -1"), ElementsAre("1:5 the destination host is `4`, not in 0 to 3"));
-  EXPECT_THAT(errors("0 9 1 10 0 -1"), ElementsAre("1:3 the source host is `9`, not in 0 to 3"));
+  EXPECT_THAT(errors("0 0 4 10 0 -1"), ElementsAre("1:5 the destination host is `4`; expected 0 to 3"));
+  EXPECT_THAT(errors("0 9 1 10 0 -1"), ElementsAre("1:3 the source host is `9`; expected 0 to 3"));
   EXPECT_THAT(errors("0 2 2 10 0 -1"), ElementsAre("1:5 host `2` sends to itself"));
-  EXPECT_THAT(errors("0 0 1 0 0 -1"), ElementsAre(HasSubstr("1:7 the size in bytes is `0`, not in 1 to")));
+  EXPECT_THAT(errors("0 0 1 0 0 -1"), ElementsAre(HasSubstr("1:7 the size in bytes is `0`; expected 1 to")));
   EXPECT_THAT(errors("0 0 1 -1 0 -1"), ElementsAre(HasSubstr("1:7 the size in bytes is `-1`")));
   EXPECT_THAT(errors("0 0 1 10 zero -1"),
               ElementsAre("1:10 expected the start in nanoseconds, a whole number, not `zero`"));
   EXPECT_THAT(errors("0 0 1 10 0"), ElementsAre(HasSubstr("1:11 expected the id of the flow to wait for")));
   EXPECT_THAT(errors("0 0 1 10 0 -2"), ElementsAre(HasSubstr("1:12 the id of the flow to wait for")));
   EXPECT_THAT(errors("0 0 1 10 0 -1 5"), ElementsAre("1:15 expected the line to end here, not `5`"));
-  EXPECT_THAT(errors("0 0 1 10 0 -1\n0 1 2 10 0 -1"), ElementsAre("2:1 flow 0 is given again; it was on line 1"));
-  EXPECT_THAT(errors("0 0 1 10 0 5"), ElementsAre("1:12 there is no flow 5 to wait for"));
+  EXPECT_THAT(errors("0 0 1 10 0 -1\n0 1 2 10 0 -1"), ElementsAre("2:1 duplicate flow 0; first given on line 1"));
+  EXPECT_THAT(errors("0 0 1 10 0 5"), ElementsAre("1:12 flow 5 to wait for does not exist"));
   EXPECT_THAT(errors("99999999999999999999 0 1 10 0 -1"), ElementsAre(HasSubstr("1:1 the flow's id is")));
-  EXPECT_THAT(errors("# nothing\n"), ElementsAre("1:1 there are no flows in this file"));
-  EXPECT_THAT(errors(""), ElementsAre("1:1 there are no flows in this file"));
+  EXPECT_THAT(errors("# nothing\n"), ElementsAre("1:1 the file has no flows"));
+  EXPECT_THAT(errors(""), ElementsAre("1:1 the file has no flows"));
 }
 
 TEST(ReadFlows, CirclesOfAnyLengthAreFound) {
   const Network network = hosts(4);
   const auto errors = [&](const char* text) { return flows_from(text, network).errors; };
-  EXPECT_THAT(errors("0 0 1 10 0 0"), ElementsAre("1:12 this flow waits for itself, directly or through others"));
+  EXPECT_THAT(errors("0 0 1 10 0 0"),
+              ElementsAre("1:12 dependency cycle: this flow waits for itself, directly or through others"));
   // 1 waits for 2 and 2 for 3 and 3 for 2: the circle is lines 3 and 4, and line 2 only hangs on it.
   const auto found = errors("0 0 1 10 0 -1\n1 0 1 10 0 2\n2 0 1 10 0 3\n3 0 1 10 0 2\n");
   ASSERT_EQ(found.size(), 1U);
@@ -126,9 +127,9 @@ TEST(WorkloadFile, KnowsTheFormatByExtensionThenByContent) {
 TEST(WorkloadFile, SaysWhatItKnowsWhenItKnowsNothing) {
   const Network network = hosts(4);
   const auto flows = fixtures::read_text<TransferGraph>(read_transfers, "[]", network);
-  EXPECT_THAT(flows.errors, ElementsAre("1:1 this is no flow file"));
+  EXPECT_THAT(flows.errors, ElementsAre("1:1 unknown flow file format"));
   const auto topology = fixtures::read_text<Network>(read_topology, "[]");
-  EXPECT_THAT(topology.errors, ElementsAre("1:1 this is no topology file"));
+  EXPECT_THAT(topology.errors, ElementsAre("1:1 unknown topology file format"));
   EXPECT_TRUE(fixtures::read_text<TransferGraph>(read_transfers, "0 0 1 10 0 -1", network).value);
   EXPECT_TRUE(fixtures::read_text<TransferGraph>(read_transfers, "1\n0 1 3 100 10 0", network).value);
   EXPECT_TRUE(fixtures::read_text<TransferGraph>(read_transfers, "Connections 1\n0->1 start 0 size 1", network).value);

@@ -50,7 +50,7 @@ class FlowReader {
 
   std::optional<TransferGraph> read() {
     if (!lines_.next_line()) {
-      if (!lines_.failed()) lines_.error({{}, 1, 1}, "there are no flows in this file");
+      if (!lines_.failed()) lines_.error({{}, 1, 1}, "the file has no flows");
       return std::nullopt;
     }
     const Word count_word = lines_.peek();
@@ -59,11 +59,11 @@ class FlowReader {
     std::int64_t seen = 0;
     for (; seen < *count && lines_.next_line(); ++seen) read_flow();
     if (!lines_.failed() && seen < *count) {
-      lines_.error(count_word, fmt::format("the file says {} flows, and there are {}", *count, seen));
+      lines_.error(count_word, fmt::format("the file announces {} flows but has {}", *count, seen));
     }
     if (lines_.failed()) return std::nullopt;
     if (lines_.next_line())
-      lines_.warning(lines_.peek(), fmt::format("not read: the file says it has {} flows", *count));
+      lines_.warning(lines_.peek(), fmt::format("ignored: the file announces only {} flows", *count));
     return std::move(graph_);
   }
 
@@ -96,7 +96,7 @@ class TopologyFileReader {
 
   std::optional<Network> read() {
     if (!lines_.next_line()) {
-      if (!lines_.failed()) lines_.error({{}, 1, 1}, "there is nothing in this file");
+      if (!lines_.failed()) lines_.error({{}, 1, 1}, "the file is empty");
       return std::nullopt;
     }
     if (!read_header() || !read_switches() || !read_links()) return std::nullopt;
@@ -156,7 +156,7 @@ class TopologyFileReader {
       const auto id = node(word, "the id of a switch");
       if (!id) return false;
       if (roles_[*id] != Role::host) {
-        lines_.error(word, fmt::format("node {} is a switch already", *id));
+        lines_.error(word, fmt::format("node {} is already listed as a switch", *id));
         return false;
       }
       roles_[*id] = i < nvswitches_ ? Role::nvswitch : Role::network_switch;
@@ -168,11 +168,11 @@ class TopologyFileReader {
     std::int64_t seen = 0;
     for (; seen < link_count_ && lines_.next_line(); ++seen) read_link();
     if (!lines_.failed() && seen < link_count_) {
-      lines_.error(count_place_, fmt::format("the file says {} links, and there are {}", link_count_, seen));
+      lines_.error(count_place_, fmt::format("the file announces {} links but has {}", link_count_, seen));
     }
     if (lines_.failed()) return false;
     if (lines_.next_line()) {
-      lines_.warning(lines_.peek(), fmt::format("not read: the file says it has {} links", link_count_));
+      lines_.warning(lines_.peek(), fmt::format("ignored: the file announces only {} links", link_count_));
     }
     return true;
   }
@@ -194,8 +194,7 @@ class TopologyFileReader {
     const auto errors = lines_.decimal(error_word, "the error rate", 12, 1'000'000'000'000);
     if (!errors || !lines_.ends_here()) return;
     if (*errors > 0 && !warned_) {
-      lines_.warning(error_word, "error rates are not read from topology files",
-                     "give link errors as options of the run");
+      lines_.warning(error_word, "error rates in topology files are not supported", "set link errors with --errors");
       warned_ = true;
     }
     cables_.push_back({*a, *b, *rate, *delay});

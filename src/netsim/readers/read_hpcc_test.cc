@@ -36,15 +36,15 @@ TEST(ReadHpccFlows, WhatStandsBehindTheCountIsNotRead) {
   const auto read = hpcc_flows_from("1\n2 1 3 100 5 2\n\nFirst line: # of flows\n", hosts(4));
   ASSERT_TRUE(read.value);
   EXPECT_EQ(read.value->size(), 1U);
-  EXPECT_THAT(read.warnings, ElementsAre("4:1 not read: the file says it has 1 flows"));
+  EXPECT_THAT(read.warnings, ElementsAre("4:1 ignored: the file announces only 1 flows"));
 }
 
 TEST(ReadHpccFlows, EveryErrorHasItsPlace) {
   const auto errors = [](const char* text) { return hpcc_flows_from(text, hosts(4)).errors; };
-  EXPECT_THAT(errors("2\n0 1 3 100 5 0\n"), ElementsAre("1:1 the file says 2 flows, and there are 1"));
-  EXPECT_THAT(errors("1\n0 4 3 100 5 0\n"), ElementsAre("2:3 the destination host is `4`, not in 0 to 3"));
+  EXPECT_THAT(errors("2\n0 1 3 100 5 0\n"), ElementsAre("1:1 the file announces 2 flows but has 1"));
+  EXPECT_THAT(errors("1\n0 4 3 100 5 0\n"), ElementsAre("2:3 the destination host is `4`; expected 0 to 3"));
   EXPECT_THAT(errors("1\n1 1 3 100 5 0\n"), ElementsAre("2:3 host `1` sends to itself"));
-  EXPECT_THAT(errors("1\n0 1 8 100 5 0\n"), ElementsAre("2:5 the priority group is `8`, not in 0 to 7"));
+  EXPECT_THAT(errors("1\n0 1 8 100 5 0\n"), ElementsAre("2:5 the priority group is `8`; expected 0 to 7"));
   EXPECT_THAT(errors("1\n0 1 3 70000 5 0\n"), ElementsAre(HasSubstr("2:7 the destination port is")));
   EXPECT_THAT(errors("1\n0 1 3 100 -5 0\n"), ElementsAre(HasSubstr("2:11 the size in bytes is `-5`")));
   EXPECT_THAT(errors("1\n0 1 3 100 5 -1\n"), ElementsAre(HasSubstr("2:13 expected the start in seconds")));
@@ -52,7 +52,7 @@ TEST(ReadHpccFlows, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors("1\n0 1 3 100 5 1e30\n"), ElementsAre(HasSubstr("2:13 the start in seconds is `1e30`")));
   EXPECT_THAT(errors("1 2\n"), ElementsAre("1:3 expected the line to end here, not `2`"));
   EXPECT_THAT(errors("99999999999\n"), ElementsAre(HasSubstr("1:1 the number of flows is")));
-  EXPECT_THAT(errors(""), ElementsAre("1:1 there are no flows in this file"));
+  EXPECT_THAT(errors(""), ElementsAre("1:1 the file has no flows"));
 }
 
 const char* const kStar = "4 1 3\n0\n0 1 100Gbps 0.001ms 0\n0 2 25Gbps 500ns 0\n3 0 1.6Tbps 1.5us 0.000000\n";
@@ -114,12 +114,12 @@ TEST(ReadHpccTopology, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors("3 1 1 1 1 1 1\n"), ElementsAre(HasSubstr("1:1 expected `nodes switches links`")));
   EXPECT_THAT(errors("1 2 0\n"), ElementsAre("1:1 1 nodes are fewer than the switches among them"));
   EXPECT_THAT(errors("5 1 2\n"), ElementsAre("1:1 2 links cannot connect 5 nodes"));
-  EXPECT_THAT(errors("3 1 2\n3\n"), ElementsAre("2:1 the id of a switch is `3`, not in 0 to 2"));
-  EXPECT_THAT(errors("3 2 2\n2 2\n"), ElementsAre("2:3 node 2 is a switch already"));
+  EXPECT_THAT(errors("3 1 2\n3\n"), ElementsAre("2:1 the id of a switch is `3`; expected 0 to 2"));
+  EXPECT_THAT(errors("3 2 2\n2 2\n"), ElementsAre("2:3 node 2 is already listed as a switch"));
   EXPECT_THAT(errors("3 2 2\n2\n"), ElementsAre("2:2 expected the id of another switch, but the line ends here"));
   EXPECT_THAT(errors("3 1 2\n2 0 1Gbps 1us 0\n"), ElementsAre("2:3 expected the line to end here, not `0`"));
-  EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 1us 0\n"), ElementsAre("1:5 the file says 2 links, and there are 1"));
-  EXPECT_THAT(errors("3 1 2\n2\n0 3 1Gbps 1us 0\n"), ElementsAre("3:3 a node's id is `3`, not in 0 to 2"));
+  EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 1us 0\n"), ElementsAre("1:5 the file announces 2 links but has 1"));
+  EXPECT_THAT(errors("3 1 2\n2\n0 3 1Gbps 1us 0\n"), ElementsAre("3:3 a node's id is `3`; expected 0 to 2"));
   EXPECT_THAT(errors("3 1 2\n2\n0 0 1Gbps 1us 0\n"), ElementsAre("3:3 a link from node 0 to itself"));
   EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbitps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
   EXPECT_THAT(errors("3 1 2\n2\n0 2 0Gbps 1us 0\n"), ElementsAre(HasSubstr("3:5 expected a rate such as")));
@@ -131,14 +131,14 @@ TEST(ReadHpccTopology, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors("3 1 2\n2\n0 2 1Gbps 1us 0 0\n"), ElementsAre(HasSubstr("3:17 expected the line to end")));
   EXPECT_THAT(errors("99999999 1 1\n"), ElementsAre(HasSubstr("1:1 the number of nodes is")));
   EXPECT_THAT(errors("9 1 99999999\n"), ElementsAre(HasSubstr("1:5 the number of links is")));
-  EXPECT_THAT(errors(""), ElementsAre("1:1 there is nothing in this file"));
+  EXPECT_THAT(errors(""), ElementsAre("1:1 the file is empty"));
 }
 
 TEST(ReadHpccTopology, ErrorRatesAndTheRestAreNotRead) {
   const auto read = hpcc_topology_from("2 0 1\n0 1 10Gbps 1us 0.001\n\nFirst line: total node #\n");
   ASSERT_TRUE(read.value) << ::testing::PrintToString(read.errors);
   EXPECT_EQ(read.value->endpoints().size(), 2U);
-  EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("2:16 error rates are not read"), HasSubstr("4:1 not read")));
+  EXPECT_THAT(read.warnings, ElementsAre(HasSubstr("2:16 error rates in topology files"), HasSubstr("4:1 not read")));
 }
 
 TEST(ReadHpccTopology, ASwitchThatNoHostReachesIsStillThere) {

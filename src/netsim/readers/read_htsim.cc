@@ -71,7 +71,7 @@ class MatrixReader {
     } else if (first.text == "trigger") {
       read_trigger(first);
     } else if (first.text == "failure") {
-      if (counts_[kFailures].seen++ == 0) lines_.warning(first, "failures are not read from connection matrices");
+      if (counts_[kFailures].seen++ == 0) lines_.warning(first, "failures in connection matrices are not supported");
     } else {
       lines_.expected("`src->dst`, `trigger`, `failure` or a count of the header", first,
                       did_you_mean(first.text, {"Nodes", "Connections", "Triggers", "Failures", "trigger", "failure"}));
@@ -130,7 +130,7 @@ class MatrixReader {
     const Word value = lines_.word();
     if (key.text == "size") {
       if (value.text == "0") {
-        lines_.error(value, "a flow of 0 bytes, which htsim sends without end, has no end to wait for here");
+        lines_.error(value, "a flow of 0 bytes (endless in htsim) is not supported");
         return false;
       }
       const auto bytes = lines_.integer(value, "the size in bytes", 1, kMaxFlowBytes);
@@ -212,14 +212,14 @@ class MatrixReader {
     const auto hosts = static_cast<std::int64_t>(network_.endpoints().size());
     if (nodes.declared > hosts) {
       return lines_.error(nodes.place,
-                          fmt::format("the file is for {} hosts, and the network has {}", nodes.declared, hosts));
+                          fmt::format("the file is for {} hosts but the network has {}", nodes.declared, hosts));
     }
     for (const Count& count : counts_) {
       if (count.name == "Nodes" || count.declared == count.seen) continue;
       const Word at = count.place.line > 0 ? count.place : Word{{}, 1, 1};
-      lines_.error(at, fmt::format("{} is {}, and there are {} in the file", count.name, count.declared, count.seen));
+      lines_.error(at, fmt::format("{} is {} but the file has {}", count.name, count.declared, count.seen));
     }
-    if (!lines_.failed() && graph_.size() == 0) lines_.error({{}, 1, 1}, "there are no flows in this file");
+    if (!lines_.failed() && graph_.size() == 0) lines_.error({{}, 1, 1}, "the file has no flows");
   }
 
   // Which trigger a use means, and how many use each.
@@ -242,7 +242,7 @@ class MatrixReader {
 
   std::uint32_t find_trigger(Use& use) {
     const std::uint32_t row = triggers_.find(use.id);
-    if (row == kNoRow) lines_.error(place_of(use), fmt::format("there is no `trigger id {}` in this file", use.id));
+    if (row == kNoRow) lines_.error(place_of(use), fmt::format("the file has no `trigger id {}`", use.id));
     use.id = row;  // from here on the row
     return row;
   }
@@ -254,10 +254,10 @@ class MatrixReader {
     if (trigger.firers == 0) {
       lines_.error(at, "no flow fires this trigger, so the flows that wait for it would never start");
     } else if (trigger.kind == Kind::oneshot && trigger.firers > 1) {
-      lines_.error(at, fmt::format("{} flows fire this trigger, which is oneshot", trigger.firers),
-                   "a barrier with a count waits for several flows");
+      lines_.error(at, fmt::format("{} flows fire this oneshot trigger", trigger.firers),
+                   "use a barrier with a count to wait for several flows");
     } else if (trigger.kind == Kind::barrier && trigger.count != trigger.firers) {
-      lines_.error(at, fmt::format("this barrier waits for {} flows, and {} fire it", trigger.count, trigger.firers));
+      lines_.error(at, fmt::format("this barrier waits for {} flows but {} fire it", trigger.count, trigger.firers));
     } else if (trigger.kind == Kind::multishot && (trigger.firers > 1 || trigger.targets > 1)) {
       lines_.error(at, "a multishot trigger for several flows starts them in the order in which others end",
                    "give every flow a oneshot trigger of its own");
@@ -270,7 +270,7 @@ class MatrixReader {
     for (const Trigger& trigger : trigger_list_) check_trigger(trigger);
     if (lines_.failed()) return;
     if (dependencies_ > kMaxDependencies) {
-      return lines_.error({{}, 1, 1}, fmt::format("the triggers make more than {} dependencies", kMaxDependencies));
+      return lines_.error({{}, 1, 1}, fmt::format("the triggers create more than {} dependencies", kMaxDependencies));
     }
     std::vector<RowEdge> edges;
     edges.reserve(static_cast<std::size_t>(dependencies_));
@@ -284,7 +284,8 @@ class MatrixReader {
     }
     const std::uint32_t circle = find_circle(graph_.size(), edges);
     if (circle == kNoRow) return;
-    lines_.error({{}, flow_lines_[circle], 1}, "this flow waits for itself, directly or through others");
+    lines_.error({{}, flow_lines_[circle], 1},
+                 "dependency cycle: this flow waits for itself, directly or through others");
   }
 
   static constexpr std::size_t kNodes = 0;

@@ -95,7 +95,7 @@ class TopologyReader {
     }
     const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const TierKey& k) { return k.name == name; });
     if (found == kKeys.end()) return unknown(key);
-    if (tier_ == nullptr) return lines_.error(key, fmt::format("{} stands before the first `Tier`", quoted(key.text)));
+    if (tier_ == nullptr) return lines_.error(key, fmt::format("{} comes before the first `Tier`", quoted(key.text)));
     const auto index = static_cast<std::size_t>(found - kKeys.begin());
     if (!once(key, tier_->places[index])) return;
     const auto number = found->scale == 0 ? lines_.integer(value, found->what, found->least, found->most)
@@ -117,7 +117,7 @@ class TopologyReader {
 
   bool once(const Word& key, const Word& before) {
     if (before.line == 0) return true;
-    lines_.error(key, fmt::format("{} is given again; it was on line {}", quoted(key.text), before.line));
+    lines_.error(key, fmt::format("duplicate {}; first given on line {}", quoted(key.text), before.line));
     return false;
   }
 
@@ -130,8 +130,7 @@ class TopologyReader {
 
   void check() {
     for (const Header& header : headers_) {
-      if (header.place.line == 0)
-        lines_.error({{}, 1, 1}, fmt::format("there is no `{}`, {}", header.name, header.what));
+      if (header.place.line == 0) lines_.error({{}, 1, 1}, fmt::format("missing `{}`, {}", header.name, header.what));
     }
     if (lines_.failed()) return;
     count_ = static_cast<std::size_t>(headers_[kTiers].value);
@@ -142,14 +141,14 @@ class TopologyReader {
 
   void check_tier(std::size_t t) {
     const Tier& tier = tiers_[t];
-    if (tier.place.line == 0) return lines_.error({{}, 1, 1}, fmt::format("there is no `Tier {}`", t));
+    if (tier.place.line == 0) return lines_.error({{}, 1, 1}, fmt::format("missing `Tier {}`", t));
     const bool top = t + 1 == count_;
     for (const Key key : {kSpeed, kRadixDown, kRadixUp, kLatency}) {
       if (!tier.has(key) && !(top && key == kRadixUp)) {
         lines_.error(tier.place, fmt::format("tier {} has no `{}`, {}", t, kKeys[key].name, kKeys[key].what));
       }
     }
-    if (top && tier.has(kRadixUp)) lines_.error(tier.places[kRadixUp], "the top tier has no ports up");
+    if (top && tier.has(kRadixUp)) lines_.error(tier.places[kRadixUp], "the top tier cannot have uplinks");
   }
 
   // What the radices say, tier by tier; every number that contradicts them is an error where it stands.
@@ -178,8 +177,8 @@ class TopologyReader {
     const std::int64_t links =
         nodes_ + pods_ * tors_ * tor[kRadixUp] + pods_ * aggs_ * (count_ == 3 ? agg[kRadixUp] : 0);
     if (nodes_ + switches > kMaxNodes || links > kMaxLinks) {
-      wrong(headers_[kNodes].place, fmt::format("{} nodes and {} links are more than {} and {}", nodes_ + switches,
-                                                links, kMaxNodes, kMaxLinks));
+      wrong(headers_[kNodes].place, fmt::format("{} nodes and {} links exceed the maximum of {} and {}",
+                                                nodes_ + switches, links, kMaxNodes, kMaxLinks));
     }
   }
 

@@ -60,9 +60,10 @@ std::optional<TransferGraph> read_transfers(const Sources& sources, FileId file,
                                             Diagnostics& diagnostics) {
   const std::optional<FlowFormat> format = flow_format(sources, file);
   if (!format) {
-    diagnostics.error({file, 1, 1}, "this is no flow file",
-                      "known are `id src dst bytes start_ns after_id` (.flows), htsim's connection matrices (.cm) and "
-                      "HPCC's flow files");
+    diagnostics.error(
+        {file, 1, 1}, "unknown flow file format",
+        "supported are `id src dst bytes start_ns after_id` (.flows), htsim's connection matrices (.cm) and "
+        "HPCC's flow files");
     return std::nullopt;
   }
   switch (*format) {
@@ -79,8 +80,8 @@ std::optional<TransferGraph> read_transfers(const Sources& sources, FileId file,
 std::optional<Network> read_topology(const Sources& sources, FileId file, Diagnostics& diagnostics) {
   const std::optional<TopologyFormat> format = topology_format(sources, file);
   if (!format) {
-    diagnostics.error({file, 1, 1}, "this is no topology file",
-                      "known are htsim's topologies (.topo) and the topology files of HPCC and SimAI");
+    diagnostics.error({file, 1, 1}, "unknown topology file format",
+                      "supported are htsim's topologies (.topo) and the topology files of HPCC and SimAI");
     return std::nullopt;
   }
   return *format == TopologyFormat::htsim ? read_htsim_topology(sources, file, diagnostics)

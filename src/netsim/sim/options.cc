@@ -36,30 +36,35 @@ std::string_view to_text(Transport transport) {
 
 namespace {
 
-Error bad(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
+Error invalid_options(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
 Status validate_class(const TrafficClassOptions& c) {
-  if (c.priority > 7) return bad(fmt::format("class {}: priority {} is not 0 to 7", c.name, c.priority));
-  if (c.weight == 0) return bad(fmt::format("class {}: weight 0 would never be served", c.name));
+  if (c.priority > 7)
+    return invalid_options(fmt::format("class {}: priority {} is not between 0 and 7", c.name, c.priority));
+  if (c.weight == 0) return invalid_options(fmt::format("class {}: weight 0 is never served; use 1 or more", c.name));
   if (c.ecn && !(c.ecn_min.count() >= 0 && c.ecn_min <= c.ecn_max)) {
-    return bad(fmt::format("class {}: ECN minimum {} is above the maximum {}", c.name, to_text(c.ecn_min),
-                           to_text(c.ecn_max)));
+    return invalid_options(fmt::format("class {}: ECN minimum {} is above the maximum {}", c.name, to_text(c.ecn_min),
+                                       to_text(c.ecn_max)));
   }
   if (!(c.ecn_probability >= 0 && c.ecn_probability <= 1)) {
-    return bad(fmt::format("class {}: ECN probability {} is not 0 to 1", c.name, c.ecn_probability));
+    return invalid_options(
+        fmt::format("class {}: ECN probability {} is not between 0 and 1", c.name, c.ecn_probability));
   }
   const TransportOptions& t = c.transport;
   if (t.payload.count() < 64 || t.payload.count() > 64'000) {
-    return bad(fmt::format("class {}: a payload of {} bytes is not 64 to 64000", c.name, t.payload.count()));
+    return invalid_options(
+        fmt::format("class {}: payload of {} bytes is not between 64 and 64000", c.name, t.payload.count()));
   }
   if (t.header.count() < 0 || t.header.count() > 1024 || t.control.count() < 1 || t.control.count() > 9216) {
-    return bad(fmt::format("class {}: header or control packet size makes no sense", c.name));
+    return invalid_options(fmt::format(
+        "class {}: header of {} bytes (0 to 1024) or control packet of {} bytes (1 to 9216) is out of range", c.name,
+        t.header.count(), t.control.count()));
   }
-  if (t.ack_every == 0) return bad(fmt::format("class {}: ACKs must come at least once in a while", c.name));
+  if (t.ack_every == 0) return invalid_options(fmt::format("class {}: packets per ACK is 0; use 1 or more", c.name));
   if (t.host_limit.count() < 0 || t.host_overhead.count() < 0) {
-    return bad(fmt::format("class {}: what a host's software costs cannot be negative", c.name));
+    return invalid_options(fmt::format("class {}: host limit and host overhead must not be negative", c.name));
   }
-  if (t.timeout.count() <= 0) return bad(fmt::format("class {}: a timeout must be positive", c.name));
+  if (t.timeout.count() <= 0) return invalid_options(fmt::format("class {}: timeout must be positive", c.name));
   return {};
 }
 
@@ -89,24 +94,27 @@ void use_tcp(TrafficClassOptions& traffic) {
 }
 
 Status validate(const SimOptions& options, const Network& network) {
-  if (options.threads < 1 || options.threads > 64) return bad("threads must be 1 to 64");
-  if (options.classes.empty() || options.classes.size() > 8) return bad("there must be 1 to 8 traffic classes");
+  if (options.threads < 1 || options.threads > 64)
+    return invalid_options(fmt::format("{} threads; expected 1 to 64", options.threads));
+  if (options.classes.empty() || options.classes.size() > 8)
+    return invalid_options(fmt::format("{} traffic classes; expected 1 to 8", options.classes.size()));
   unsigned seen = 0;
   for (const TrafficClassOptions& c : options.classes) {
     if (Status status = validate_class(c); !status) return status;
-    if ((seen & (1U << c.priority)) != 0) return bad(fmt::format("two classes use priority {}", c.priority));
+    if ((seen & (1U << c.priority)) != 0)
+      return invalid_options(fmt::format("two classes use priority {}", c.priority));
     seen |= 1U << c.priority;
   }
-  if (!(options.switches.alpha > 0)) return bad("the dynamic threshold's alpha must be positive");
+  if (!(options.switches.alpha > 0)) return invalid_options("the alpha of the dynamic threshold must be positive");
   for (const LinkEvent& event : options.link_events) {
     if (model::index_of(event.link) >= network.links().size())
-      return bad("a link event names a link that does not exist");
-    if (!(event.loss >= 0 && event.loss <= 1)) return bad("a loss probability must be 0 to 1");
+      return invalid_options("a link event names a link that does not exist");
+    if (!(event.loss >= 0 && event.loss <= 1)) return invalid_options("a loss probability must be between 0 and 1");
   }
   for (const PauseStorm& storm : options.pause_storms) {
     if (model::index_of(storm.endpoint) >= network.nodes().size() ||
         network.node(storm.endpoint).kind != NodeKind::endpoint) {
-      return bad("a pause storm must come from an endpoint");
+      return invalid_options("a pause storm must come from an endpoint");
     }
   }
   return {};

@@ -15,7 +15,7 @@ Status reachable(Routes& routes, const TransferGraph& transfers) {
     if (!routes.next_links(t.source, t.destination).empty()) continue;
     const Network& network = routes.network();
     return Error{ErrorCode::invalid_input,
-                 fmt::format("transfer {}: there is no way from {} to {}", i, network.name_of(t.source),
+                 fmt::format("transfer {}: no route from {} to {}", i, network.name_of(t.source),
                              network.name_of(t.destination)),
                  {}};
   }
@@ -29,7 +29,7 @@ Result<SimResult> simulate(Routes& routes, const TransferGraph& transfers, const
   if (const Status status = validate(options, routes.network()); !status) return status.error();
   for (const Transfer& t : transfers.transfers()) {
     if (t.traffic_class >= options.classes.size()) {
-      return Error{ErrorCode::invalid_input, fmt::format("there is no traffic class {}", t.traffic_class), {}};
+      return Error{ErrorCode::invalid_input, fmt::format("traffic class {} does not exist", t.traffic_class), {}};
     }
   }
   if (const Status status = reachable(routes, transfers); !status) return status.error();
@@ -41,7 +41,7 @@ Result<SimResult> simulate(Routes& routes, const TransferGraph& transfers, const
     case Fidelity::packet:
       return run_packet_engine(routes, transfers, options, monitor);
   }
-  return Error{ErrorCode::internal, "no such fidelity", {}};
+  return Error{ErrorCode::internal, "unknown fidelity", {}};
 }
 
 }  // namespace weft::netsim

@@ -50,8 +50,8 @@ Status TransferGraph::check_fields(const Network& network) const {
         return bad(i, "its source or destination is not an endpoint of the network");
       }
     }
-    if (t.source == t.destination) return bad(i, "it goes from a node to itself");
-    if (t.bytes.count() <= 0) return bad(i, "it has no bytes");
+    if (t.source == t.destination) return bad(i, "its source is its destination");
+    if (t.bytes.count() <= 0) return bad(i, "its size is 0 bytes");
     if (t.rounds == 0) return bad(i, "it has no rounds");
     if (t.queue_pairs == 0) return bad(i, "it has no queue pairs");
     if (t.start.count() < 0) return bad(i, "it starts before the run");
@@ -101,13 +101,13 @@ Status TransferGraph::check_circles() const {
   if (ready.size() == transfers_.size() && (!follow || edges_.empty())) return {};
   const std::vector<CircleStep> circle = find_circle(*this);
   if (circle.empty()) return {};
-  std::string text = "it waits for itself: it";
+  std::string text = "dependency cycle: it";
   for (std::size_t i = 0; i < std::min(circle.size(), kNamed); ++i) {
     text += fmt::format("{} {} transfer {}", i == 0 ? "" : ", which",
                         circle[i].by_rounds ? "has rounds that follow" : "depends on",
                         model::index_of(circle[(i + 1) % circle.size()].transfer));
   }
-  if (circle.size() > kNamed) text += fmt::format(", and so on over {} transfers", circle.size());
+  if (circle.size() > kNamed) text += fmt::format(", and so on: {} transfers in all", circle.size());
   return bad(model::index_of(circle.front().transfer), text);
 }
 

@@ -82,7 +82,7 @@ TEST_F(TransferGraphTest, CirclesThroughRoundsAreRefused) {
   const Status status = graph.finish(network_);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message,
-            "transfer 0: it waits for itself: it has rounds that follow transfer 1, which depends on transfer 0");
+            "transfer 0: dependency cycle: it has rounds that follow transfer 1, which depends on transfer 0");
 }
 
 // Round 3 of the first needs round 2 of the second and that round 1 of the third; two rounds need no third.
@@ -102,7 +102,7 @@ TEST_F(TransferGraphTest, CirclesThroughLeadersOfLeaders) {
   const Status status = finish(3);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message,
-            "transfer 0: it waits for itself: it has rounds that follow transfer 2, which depends on transfer 0");
+            "transfer 0: dependency cycle: it has rounds that follow transfer 2, which depends on transfer 0");
 }
 
 // A ring whose members begin one after the other, in both directions; and one whose first member waits for the ring.

@@ -88,38 +88,37 @@ class AnswerFinder {
 
   void deadlock() {
     if (!result_.deadlock) return;
-    std::string circle;
+    std::string cycle;
     for (const LinkId link : result_.deadlock_cycle) {
-      circle += (circle.empty() ? "" : ", ") + network_.link_name(link);
-      if (circle.size() > 300) {
-        circle += ", ...";
+      cycle += (cycle.empty() ? "" : ", ") + network_.link_name(link);
+      if (cycle.size() > 300) {
+        cycle += ", ...";
         break;
       }
     }
-    say("deadlock: buffers wait for each other in a circle ({}); routing that never goes up again after it went down "
-        "cannot form one, and --watchdog drop would clear it",
-        circle.empty() ? "not recorded" : circle);
+    say("deadlock: buffers wait for each other in a cycle ({}); up-down routing prevents this, and --watchdog drop "
+        "would clear it",
+        cycle.empty() ? "not recorded" : cycle);
   }
 
   void storm() {
     for (const PauseStorm& storm : in_.options.pause_storms) {
-      const std::string end = result_.totals.watchdog_trips > 0
-                                  ? fmt::format("the PFC watchdog cut it off after {}",
-                                                format_fine_time(in_.options.switches.watchdog_detection))
-                              : in_.options.switches.watchdog == Watchdog::off
-                                  ? std::string("a PFC watchdog (--watchdog drop) would cut it off")
-                                  : std::string("the PFC watchdog did not act within the run");
-      say("{} sends pause frames from {} on, as asked for; {}", network_.name_of(storm.endpoint),
-          format_fine_time(storm.from), end);
+      const std::string end =
+          result_.totals.watchdog_trips > 0
+              ? fmt::format("the PFC watchdog stopped it after {}", format_fine_time(in_.options.switches.watchdog_detection))
+          : in_.options.switches.watchdog == Watchdog::off
+              ? std::string("a PFC watchdog (--watchdog drop) would stop it")
+              : std::string("the PFC watchdog did not trigger within the run");
+      say("{} sends pause frames from {} on (--storm); {}", network_.name_of(storm.endpoint), format_fine_time(storm.from),
+          end);
     }
   }
 
   void failures() {
     for (const LinkEvent& event : in_.options.link_events) {
       if (event.kind != LinkEvent::Kind::down || event.at >= result_.end) continue;
-      say("{} is lost at {}: its ends route around it {} later, the rest of the fabric after another {}",
-          link_name(event.link), format_fine_time(event.at), format_fine_time(in_.routing.detection),
-          format_fine_time(in_.routing.propagation));
+      say("{} fails at {}: its ends reroute {} later, the rest of the fabric after another {}", link_name(event.link),
+          format_fine_time(event.at), format_fine_time(in_.routing.detection), format_fine_time(in_.routing.propagation));
     }
   }
 
@@ -144,27 +143,26 @@ class AnswerFinder {
       case Bound::Reason::pauses:  // said by pauses()
         break;
       case Bound::Reason::phases:
-        say("NVLink and the fabric work in turn ({}, NVLink {}): more channels, so that one part is inside the hosts "
-            "while another is between them, would overlap them",
+        say("NVLink and the fabric are used in turn ({}, NVLink {}): more channels would overlap traffic inside the "
+            "hosts with traffic between them",
             busiest, format_short_percent(bound_.scale_up));
         break;
       case Bound::Reason::losses:
-        say("no link was busy for long ({}): senders waited for {} to run out", busiest,
+        say("no link was busy for long ({}): senders waited for {}", busiest,
             grouped_plural(result_.totals.timeouts, "timeout", "timeouts"));
         break;
       case Bound::Reason::control:
-        say("no link was busy for long ({}): {} slowed senders down, and they had not recovered; fewer collisions "
-            "(more "
+        say("no link was busy for long ({}): {} slowed senders down, and they did not recover; fewer collisions (more "
             "queue pairs, adaptive routing), higher ECN thresholds or a transport that recovers faster would help",
             busiest, grouped_plural(result_.totals.notifications, "notification", "notifications"));
         break;
       case Bound::Reason::hosts:
-        say("bounded by the hosts: their software moves {} on a connection ({}); RDMA does without it, and more "
+        say("bounded by the hosts: their software moves {} per connection ({}); RDMA avoids it, and more "
             "connections (--queue-pairs) use more cores",
             to_text(bound_.host_limit), busiest);
         break;
       case Bound::Reason::latency:
-        say("no link was busy for long ({}): latency and transfers that wait for each other set the time; larger "
+        say("no link was busy for long ({}): latency and dependencies between transfers determine the time; larger "
             "messages or fewer dependent steps would change it, faster links would not",
             busiest);
         break;
@@ -177,8 +175,8 @@ class AnswerFinder {
     const bool all_busy = load.mean_utilisation > 0.75 * load.max_utilisation;
     if (!all_busy && bound_.kind == LinkClass::nic_receive) {
       const std::uint64_t senders = senders_to(network_.link(bound_.link).to);
-      say("bounded by what {} can receive ({} busy, {}): only fewer senders at a time or more receivers would shorten "
-          "it",
+      say("incast: bounded by the receiver {} ({} busy, {}); fewer senders at a time or more receivers would "
+          "shorten it",
           network_.name_of(network_.link(bound_.link).to), format_short_percent(bound_.utilisation),
           grouped_plural(senders, "sender", "senders"));
       return;
@@ -232,7 +230,7 @@ class AnswerFinder {
     if (in_.routing.seeds != HashSeeds::shared || decides_by_packet(in_.routing.mode)) return;
     const ClassLoad load = load_of(LinkClass::spine_up);
     if (load.links == 0 || load.used == 0 || load.used * 2 > load.links) return;
-    say("polarised: only {} of {} spine uplinks carry traffic, because leaves and spines share a hash seed; "
+    say("polarized: only {} of {} spine uplinks carry traffic, because leaves and spines share a hash seed; "
         "--hash-seeds per-tier would use the rest",
         load.used, load.links);
   }
@@ -246,13 +244,13 @@ class AnswerFinder {
     if (!in_.options.link_events.empty()) {
       advice = "links fail in this run";
     } else if (!in_.options.switches.pfc && lossless) {
-      advice = "PFC is off: with it, none of a lossless class is lost";
+      advice = "PFC is off: with PFC, a lossless class loses no packets";
     } else if (lossless && in_.options.switches.watchdog != Watchdog::off && totals.watchdog_trips > 0) {
-      advice = fmt::format("the PFC watchdog cut in {}", grouped_plural(totals.watchdog_trips, "time", "times"));
+      advice = fmt::format("the PFC watchdog triggered {}", grouped_plural(totals.watchdog_trips, "time", "times"));
     } else if (lossless && in_.options.switches.headroom.count() > 0) {
-      advice = "the headroom is too small for what is on the way when a pause is sent";
+      advice = "the headroom is too small for the packets in flight when a pause is sent";
     }
-    say("{} lost and {} sent again; {}", grouped_plural(totals.dropped, "packet was", "packets were"),
+    say("{} lost and {} retransmitted; {}", grouped_plural(totals.dropped, "packet was", "packets were"),
         group_digits(totals.retransmitted), advice);
   }
 
@@ -263,7 +261,7 @@ class AnswerFinder {
     const bool resends = std::any_of(in_.options.classes.begin(), in_.options.classes.end(),
                                      [](const auto& each) { return each.transport.recovery == Recovery::go_back_n; });
     if (part < kNoteworthy || !resends) return;
-    say("{} of the packets arrived out of order, which go-back-N takes for loss; --recovery selective keeps them",
+    say("{} of the packets arrived out of order, which go-back-N treats as loss; --recovery selective keeps them",
         format_short_percent(part));
   }
 
@@ -275,7 +273,7 @@ class AnswerFinder {
     const double busiest =
         static_cast<double>(longest_pause(result_).count()) / static_cast<double>(result_.end.count());
     if (busiest < kNoteworthy) return;
-    say("PFC stopped links for up to {} of the run; most of it ({} over {}, {} deep) began at {}{}",
+    say("PFC paused links for up to {} of the run; most of it ({} over {}, {} deep) began at {}{}",
         format_short_percent(busiest), format_fine_time(root.paused), grouped_plural(root.links, "link", "links"),
         grouped_plural(root.deepest, "hop", "hops"), root_name(network_, root), pause_advice(root));
   }
@@ -285,8 +283,9 @@ class AnswerFinder {
     const bool controlled = std::any_of(in_.options.classes.begin(), in_.options.classes.end(), [](const auto& each) {
       return each.ecn && each.transport.kind != Transport::pfc_only;
     });
-    return controlled ? "; lower ECN thresholds make senders slow down before it comes to that"
-                      : "; end-to-end control (--transport dcqcn with ECN) would keep queues below it";
+    return controlled ? "; lower ECN thresholds make senders slow down before PFC triggers"
+                      : "; end-to-end congestion control (--transport dcqcn with ECN) would keep queues below the PFC "
+                        "threshold";
   }
 
   [[nodiscard]] double share(LinkId link) const {
@@ -362,7 +361,7 @@ std::string to_text(const Bound& bound) {
     case Bound::Reason::control:
       return fmt::format("congestion control ({})", busiest);
     case Bound::Reason::hosts:
-      return fmt::format("host software at {} a connection ({})", to_text(bound.host_limit), busiest);
+      return fmt::format("host software at {} per connection ({})", to_text(bound.host_limit), busiest);
     case Bound::Reason::latency:
       return fmt::format("latency and waiting ({})", busiest);
   }

@@ -59,7 +59,7 @@ class DiagramPainter {
 
   double paint(double y) {
     svg_.text({kMargin, y + 14}, "Cables between switches", {.size = 14, .fill = kPictureInk, .bold = true});
-    svg_.text({kMargin, y + 30}, "two lines a cable: up on the left, down on the right",
+    svg_.text({kMargin, y + 30}, "two lines per cable: up on the left, down on the right",
               {.size = 11, .fill = kPictureSoftInk});
     place(y + 44);
     const auto share_of = [&](LinkId id) { return utilisation(network_.link(id), stats(id), result_.end); };

@@ -316,7 +316,7 @@ class HeatPainter {
     svg_.rect({right, y, 18, 14}, {.fill = kPictureIdle});
     svg_.text({right + 24, y + 11}, "idle", {.size = 12, .fill = kPictureInk});
     svg_.rect({right + 74, y + 1, 16, 12}, {.fill = "#ffffff", .stroke = kPicturePaused, .stroke_width = 2});
-    svg_.text({right + 98, y + 11}, "stopped by PFC at least once", {.size = 12, .fill = kPictureInk});
+    svg_.text({right + 98, y + 11}, "paused by PFC at least once", {.size = 12, .fill = kPictureInk});
     return y + 48;
   }
 

@@ -76,7 +76,7 @@ FactsSection summary(const ResultContext& context, const SimResult& result) {
   }
   const double rate = goodput(context.transfers, result);
   const bool any = unfinished_of(result) < result.finished.size();
-  add("goodput_bps", "Goodput, all together", any ? Cell(std::round(rate), format_bit_rate(rate)) : Cell());
+  add("goodput_bps", "Goodput, total", any ? Cell(std::round(rate), format_bit_rate(rate)) : Cell());
   add("bound", "Bounded by", Cell(to_text(bound_of(context.network, context.transfers, context.options, result))));
   add("trace_hash", "Trace hash", fmt::format("{:016x}", result.trace_hash));
   return facts;
@@ -102,7 +102,7 @@ FactsSection totals(const SimResult& result) {
   add("notifications", "Notifications", all.notifications);
   add("pauses", "Pauses", all.pauses);
   add("dropped", "Dropped", all.dropped);
-  add("retransmitted", "Sent again", all.retransmitted);
+  add("retransmitted", "Retransmitted", all.retransmitted);
   add("out_of_order", "Out of order", all.out_of_order);
   add("timeouts", "Timeouts", all.timeouts);
   if (all.watchdog_trips > 0) add("watchdog_trips", "Watchdog trips", all.watchdog_trips);
@@ -114,7 +114,7 @@ TableSection classes_table(const ResultContext& context, const SimResult& result
   table.key = "link_classes";
   table.title = "Links by class";
   table.columns = {left_column("class", "Class"),          right_column("links", "Links"),
-                   right_column("used", "Used"),           right_column("mean_percent", "Mean use"),
+                   right_column("used", "Used"),           right_column("mean_percent", "Utilization"),
                    right_column("max_percent", "Hottest"), right_column("max_queue_bytes", "Max queue"),
                    right_column("marked", "Marked"),       right_column("paused_us", "Paused (us)"),
                    right_column("dropped", "Dropped"),     wide_column("pauses", "Pauses")};
@@ -225,7 +225,7 @@ TableSection slowest_table(const ResultContext& context, const SimResult& result
                    right_column("start_us", "Start (us)"),
                    right_column("time_us", "Time (us)"),
                    right_column("goodput_bps", "Goodput"),
-                   right_column("line_rate_percent", "Of line rate"),
+                   right_column("line_rate_percent", "Share of line rate"),
                    wide_column("transfer", "Transfer")};
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < context.transfers.size(); ++i) {
@@ -260,7 +260,7 @@ TableSection slowest_table(const ResultContext& context, const SimResult& result
 TableSection series_table(const SimResult& result) {
   TableSection table;
   table.key = "series";
-  table.title = "Over time";
+  table.title = "Time series";
   table.columns = {right_column("at_us", "At (us)"),
                    right_column("goodput_bps", "Goodput"),
                    right_column("queued_bytes", "Queued"),
@@ -296,10 +296,10 @@ void append_details(Document& document, const ResultContext& context, const SimR
                           result,          context.connections};
   for (std::string& answer : answers(input)) document.notes.push_back(std::move(answer));
   if (tree.branches.size() > context.storm_rows) {
-    document.notes.push_back(
-        fmt::format("the storm tree has {} branches, of which {} are shown; --storm-tree FILE.svg draws it, machine "
-                    "formats have more",
-                    group_digits(tree.branches.size()), context.storm_rows));
+    document.notes.push_back(fmt::format(
+        "the storm tree has {} branches, {} of them shown; --storm-tree FILE.svg draws all, machine formats "
+        "contain more",
+        group_digits(tree.branches.size()), context.storm_rows));
   }
   for (const std::string& warning : result.warnings) document.notes.push_back("warning: " + warning);
 }
@@ -360,7 +360,7 @@ std::string transport_words(const SimOptions& options) {
     if (heeds_marks(each.transport.kind)) words += each.ecn ? ", ECN" : ", no ECN";
     words += fmt::format(", {} payload", to_text(each.transport.payload));
     if (each.transport.host_limit.count() > 0) {
-      words += fmt::format(", hosts move {} a connection", to_text(each.transport.host_limit));
+      words += fmt::format(", hosts move {} per connection", to_text(each.transport.host_limit));
     }
   }
   return words;
@@ -387,7 +387,7 @@ FidelityError fidelity_error(const SimResult& coarse, const SimResult& fine) {
 
 std::string state_text(const SimResult& result, std::size_t transfers) {
   if (result.complete) return "complete";
-  const std::string left = fmt::format("{} of {} had not ended", group_digits(unfinished_of(result)),
+  const std::string left = fmt::format("{} of {} did not finish", group_digits(unfinished_of(result)),
                                        grouped_plural(transfers, "transfer", "transfers"));
   if (result.deadlock) return fmt::format("deadlock at {}: {}", format_fine_time(result.end), left);
   return fmt::format("{} at {}: {}", result.interrupted ? "interrupted" : "cut", format_fine_time(result.end), left);

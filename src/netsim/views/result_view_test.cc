@@ -123,11 +123,11 @@ TEST_F(ViewTest, StatesOfARunThatDidNotEnd) {
   result_.complete = false;
   result_.unfinished = 77;  // rounds
   result_.finished[1] = kNever;
-  EXPECT_EQ(state_text(result_, 2), "cut at 100 us: 1 of 2 transfers had not ended");
+  EXPECT_EQ(state_text(result_, 2), "cut at 100 us: 1 of 2 transfers did not finish");
   result_.interrupted = true;
-  EXPECT_EQ(state_text(result_, 2), "interrupted at 100 us: 1 of 2 transfers had not ended");
+  EXPECT_EQ(state_text(result_, 2), "interrupted at 100 us: 1 of 2 transfers did not finish");
   result_.deadlock = true;
-  EXPECT_EQ(state_text(result_, 2), "deadlock at 100 us: 1 of 2 transfers had not ended");
+  EXPECT_EQ(state_text(result_, 2), "deadlock at 100 us: 1 of 2 transfers did not finish");
 }
 
 TEST_F(ViewTest, UnfinishedTransfersHaveNoTime) {
@@ -204,7 +204,7 @@ TEST_F(ViewTest, NicsLatencyAndIncast) {
   EXPECT_EQ(to_text(bound_of(network_, result_)), "pauses (sending NICs at 10 %)");
   load(5, 99);  // leaf1 > host2
   load(7, 1);
-  EXPECT_THAT(said().front(), HasSubstr("bounded by what host2 can receive (99 % busy, 1 sender)"));
+  EXPECT_THAT(said().front(), HasSubstr("bounded by the receiver host2 (99 % busy, 1 sender)"));
 }
 
 // 10 MB at 42 Gb/s are 1905 us: one that took 2000 was held back by its host, one that took 1500 was not.
@@ -227,9 +227,9 @@ TEST(BoundTest, HostSoftware) {
   result.links.resize(network.links().size());
   result.links[0].bytes = Bytes(10'156'250);
   EXPECT_EQ(to_text(bound_of(network, graph, options, result)),
-            "host software at 42G a connection (sending NICs at 41 %)");
+            "host software at 42G per connection (sending NICs at 41 %)");
   EXPECT_THAT(answers({network, graph, options, routing, result, {}}).front(),
-              HasSubstr("bounded by the hosts: their software moves 42G on a connection"));
+              HasSubstr("bounded by the hosts: their software moves 42G per connection"));
   result.finished = {microseconds(1500)};
   EXPECT_EQ(bound_of(network, graph, options, result).reason, Bound::Reason::latency);
   result.finished = {microseconds(2000)};
@@ -268,7 +268,7 @@ TEST(BoundTest, NvlinkAndFabricInTurn) {
 TEST_F(ViewTest, LostLinksAreNamed) {
   options_.link_events.push_back({microseconds(10), static_cast<LinkId>(8), LinkEvent::Kind::down, 0, Bytes(0)});
   options_.link_events.push_back({microseconds(500), static_cast<LinkId>(10), LinkEvent::Kind::down, 0, Bytes(0)});
-  EXPECT_THAT(said(), Contains(HasSubstr("leaf0 > spine0 is lost at 10 us: its ends route around it 150 ms later")));
+  EXPECT_THAT(said(), Contains(HasSubstr("leaf0 > spine0 fails at 10 us: its ends reroute 150 ms later")));
   EXPECT_THAT(said(), Not(Contains(HasSubstr("spine1"))));  // after the end of the run
 }
 
@@ -276,7 +276,7 @@ TEST_F(ViewTest, LossPausesAndOrder) {
   options_.switches.pfc = false;
   result_.totals.dropped = 5;
   result_.totals.retransmitted = 50;
-  EXPECT_THAT(said(), Contains(HasSubstr("5 packets were lost and 50 sent again; PFC is off")));
+  EXPECT_THAT(said(), Contains(HasSubstr("5 packets were lost and 50 retransmitted; PFC is off")));
   result_.totals.data_packets = 100;
   result_.totals.out_of_order = 10;
   EXPECT_THAT(said(), Contains(HasSubstr("10 % of the packets arrived out of order")));
@@ -285,7 +285,7 @@ TEST_F(ViewTest, LossPausesAndOrder) {
   result_.totals.pauses = 1;
   result_.links[0].paused = microseconds(40);
   result_.pauses.push_back({microseconds(10), static_cast<LinkId>(0), static_cast<LinkId>(8), 3, true});
-  EXPECT_THAT(said(), Contains(HasSubstr("PFC stopped links for up to 40 % of the run")));
+  EXPECT_THAT(said(), Contains(HasSubstr("PFC paused links for up to 40 % of the run")));
   EXPECT_THAT(said(), Contains(HasSubstr("began at leaf0 > spine0 (full egress)")));
 }
 
@@ -297,7 +297,7 @@ TEST_F(ViewTest, PolarisationIsSeenOnSpineUplinks) {
     if (class_of(network_, id) == LinkClass::spine_up && i % 8 == 0) load(static_cast<std::uint32_t>(i), 10);
   }
   routing_.seeds = HashSeeds::shared;
-  EXPECT_THAT(said(), Contains(HasSubstr("polarised: only 32 of 128 spine uplinks")));
+  EXPECT_THAT(said(), Contains(HasSubstr("polarized: only 32 of 128 spine uplinks")));
   routing_.seeds = HashSeeds::per_tier;
   EXPECT_THAT(said(), Not(Contains(HasSubstr("polarised"))));
 }

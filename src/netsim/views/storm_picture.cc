@@ -42,7 +42,7 @@ class StormPainter {
   std::string paint(std::string_view title, std::string_view where) && {
     double y = draw_picture_heading(svg_, width_, title, {where, subtitle()});
     if (tree_.empty()) {
-      svg_.text({kMargin, y + 20}, "No link was stopped.", {.size = 13, .fill = kPictureInk});
+      svg_.text({kMargin, y + 20}, "No link was paused.", {.size = 13, .fill = kPictureInk});
       return svg_.finish(width_, y + 50, title);
     }
     y = headings(y + 6);
@@ -58,7 +58,7 @@ class StormPainter {
   }
 
   [[nodiscard]] std::string label_of(const StormBranch& branch) const {
-    return network_.link_name(branch.link) + (branch.closes_cycle ? " (closes a circle)" : "");
+    return network_.link_name(branch.link) + (branch.closes_cycle ? " (closes a cycle)" : "");
   }
 
   [[nodiscard]] std::string subtitle() const {
@@ -68,11 +68,11 @@ class StormPainter {
       links.insert(model::index_of(branch.link));
       paused += branch.paused;
     }
-    std::string text = fmt::format(
-        "{} stopped {} from {}, {} of pause in all, over a run of {}", grouped_plural(links.size(), "link", "links"),
-        grouped_plural(tree_.stops, "time", "times"), grouped_plural(tree_.roots.size(), "cause", "causes"),
-        format_fine_time(paused), format_fine_time(end_));
-    if (tree_.not_kept > 0) text += fmt::format("; {} later stops were not recorded", group_digits(tree_.not_kept));
+    std::string text =
+        fmt::format("{} paused {} from {}, {} of pause in total, over a run of {}",
+                    grouped_plural(links.size(), "link", "links"), grouped_plural(tree_.stops, "time", "times"),
+                    grouped_plural(tree_.roots.size(), "cause", "causes"), format_fine_time(paused), format_fine_time(end_));
+    if (tree_.not_kept > 0) text += fmt::format("; {} later pauses were not recorded", group_digits(tree_.not_kept));
     return text;
   }
 
@@ -85,8 +85,8 @@ class StormPainter {
     const picture::TextStyle style{.size = 12, .fill = kPictureSoftInk};
     picture::TextStyle numbers = style;
     numbers.anchor = Anchor::end;
-    svg_.text({kMargin, y + 12}, "where it began, what it stopped", style);
-    svg_.text({kMargin + name_width_ + 60, y + 12}, "stops", numbers);
+    svg_.text({kMargin, y + 12}, "where it began, which links it paused", style);
+    svg_.text({kMargin + name_width_ + 60, y + 12}, "pauses", numbers);
     svg_.text({kMargin + name_width_ + kNumbers, y + 12}, "paused", numbers);
     svg_.text({timeline_x_, y + 12}, fmt::format("when, in {}", axis_.unit), style);
     return y + 22;
@@ -134,7 +134,7 @@ class StormPainter {
     numbers(y, root.stops, root.paused, true);
     const double x = x_of(root.first);
     svg_.line({x, y + 2}, {x, y + kRow - 2}, {.stroke = kRootColor, .stroke_width = 2},
-              fmt::format("first stop at {}", format_fine_time(root.first)));
+              fmt::format("first pause at {}", format_fine_time(root.first)));
     const std::string words =
         fmt::format("from {}: {}, {} deep", format_fine_time(root.first), grouped_plural(root.links, "link", "links"),
                     grouped_plural(root.deepest, "hop", "hops"));
@@ -204,7 +204,7 @@ class StormPainter {
     svg_.rect({kMargin, y, 12, 12}, {.fill = kRootColor, .radius = 6});
     svg_.text({kMargin + 18, y + 10.5}, "where the pauses began", {.size = 12, .fill = kPictureInk});
     svg_.rect({kMargin + 190, y + 1, 18, 11}, {.fill = heat_color(0.85)});
-    svg_.text({kMargin + 214, y + 10.5}, "link stood still (lighter: further from the cause)",
+    svg_.text({kMargin + 214, y + 10.5}, "link paused (lighter: further from the cause)",
               {.size = 12, .fill = kPictureInk});
     return y + 20;
   }

@@ -228,21 +228,21 @@ std::string root_name(const Network& network, const StormRoot& root) {
 TableSection storm_table(const Network& network, const StormTree& tree, std::size_t limit) {
   TableSection table;
   table.key = "storm";
-  table.title = "Pauses by where they began";
-  table.columns = {left_column("link", "Stopped link"),
-                   left_column("root", "Because of"),
+  table.title = "Pauses by origin";
+  table.columns = {left_column("link", "Paused link"),
+                   left_column("root", "Origin"),
                    right_column("depth", "Hops"),
                    right_column("first_us", "First at (us)"),
-                   right_column("stops", "Stops"),
+                   right_column("stops", "Pauses"),
                    right_column("paused_us", "Paused (us)"),
-                   {.key = "parent", .title = "Stopped by", .wide = true},
-                   {.key = "cycle", .title = "Closes a circle", .wide = true}};
+                   {.key = "parent", .title = "Paused by", .wide = true},
+                   {.key = "cycle", .title = "Closes a cycle", .wide = true}};
   for (const StormBranch& branch : tree.branches) {
     if (table.rows.size() == limit) break;
     const std::string name = network.link_name(branch.link);
     std::string shown(std::size_t{2} * std::min<std::uint32_t>(branch.depth, 20), ' ');
     shown += name;
-    if (branch.closes_cycle) shown += " (circle)";
+    if (branch.closes_cycle) shown += " (cycle)";
     const bool top = branch.parent == kNothing;
     table.rows.push_back(
         {Cell(name, std::move(shown)), root_name(network, tree.roots[branch.root]), Cell(branch.depth + 1),

@@ -180,7 +180,7 @@ TEST(StormTreeTest, TableAndPicture) {
   EXPECT_THAT(svg, HasSubstr("host3 (endpoint)"));
   EXPECT_THAT(svg, HasSubstr("simulated time (us)"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
-  EXPECT_THAT(storm_svg(network, {}, {}, "nothing"), HasSubstr("No link was stopped"));
+  EXPECT_THAT(storm_svg(network, {}, {}, "nothing"), HasSubstr("No link was paused"));
 }
 
 }  // namespace

@@ -103,8 +103,9 @@ class Findings {
       if (each.reason == Reason::order) remedy = "backfill (--policy easy, weft)";
       if (each.reason == Reason::nodes_down) remedy = "spare nodes, or faster repair";
       if (remedy == nullptr) continue;
-      notes_.push_back(fmt::format("{}: {} of the GPU-hours waited are due to `{}`; {} would reduce them.", m.policy,
-                                   format_percent(each.waited_gpu_hours / sum, 0), to_text(each.reason), remedy));
+      notes_.push_back(
+          fmt::format("{}: {} of the GPU-hours waited are of jobs first blocked by `{}`; {} would reduce them.",
+                      m.policy, format_percent(each.waited_gpu_hours / sum, 0), to_text(each.reason), remedy));
     }
   }
 

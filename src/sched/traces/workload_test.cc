@@ -311,7 +311,7 @@ TEST(TraceNames, AreMadeUnique) {
   std::vector<std::string> names;
   for (const Job& job : read.workload->jobs) names.push_back(job.name);
   EXPECT_THAT(names, ElementsAre("a", "a#3", "a#2", "a#4", "\xC3\xA9"));
-  EXPECT_THAT(read.workload->notes, ElementsAre(HasSubstr("2 jobs have the name of an earlier one")));
+  EXPECT_THAT(read.workload->notes, ElementsAre(HasSubstr("2 jobs have a duplicate name")));
 }
 
 TEST(TraceRows, BadOnesAreAllReportedAndTheListIsCut) {

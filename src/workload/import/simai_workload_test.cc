@@ -157,7 +157,7 @@ TEST(ReadSimai, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors(kHeader + "\n2\n" + row), ElementsAre("2:1 the file says 2 layers, and there are 1"));
   EXPECT_THAT(errors(kHeader + "\n99999999999\n"), ElementsAre(HasSubstr("2:1 the number of layers is")));
   EXPECT_THAT(errors(kHeader + "\n1\na -1 x NONE 0 1 NONE 0 1 NONE 0 1\n"),
-              ElementsAre("3:6 expected the forward time in ns, a decimal number from 0, not `x`"));
+              ElementsAre("3:6 expected the forward time in ns, a decimal number of at least 0, not `x`"));
   EXPECT_THAT(errors(kHeader + "\n1\na -1 1 ALLSHUFFLE 0 1 NONE 0 1 NONE 0 1\n"),
               ElementsAre("3:8 expected the forward communication, not `ALLSHUFFLE`"));
   EXPECT_THAT(errors(kHeader + "\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0\n"),
