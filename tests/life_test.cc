@@ -205,9 +205,9 @@ TEST_F(LifeTest, JobsThatCannotRunSayWhatWould) {
                  "nodes: 4 or 8 would fit");
   expect_refused(pod(), job_with("interleave.yaml", {{"interleave: 5", "interleave: 7"}}),
                  "7 does not divide 20 layers of a stage", "these do: 1, 2, 4, 5, 10, 20");
-  expect_refused(pod(), job_with("model.yaml", {{"llama-3.1-70b\n", "lama-3.1-70b\n"}}), "no model `lama-3.1-70b`",
+  expect_refused(pod(), job_with("model.yaml", {{"llama-3.1-70b\n", "lama-3.1-70b\n"}}), "unknown model `lama-3.1-70b`",
                  "did you mean `llama-3.1-70b`?");
-  expect_refused(pod(), job_with("family.yaml", {{"llama-3.1-70b\n", "gpt3-9000b\n"}}), "no model `gpt3-9000b`",
+  expect_refused(pod(), job_with("family.yaml", {{"llama-3.1-70b\n", "gpt3-9000b\n"}}), "unknown model `gpt3-9000b`",
                  "gpt3-");
   expect_refused(pod(), job_with("many.yaml", {{"nodes: 8", "nodes: 40"}}), "40 servers asked for", "at most 31");
   expect_refused(pod(), job_with("batch.yaml", {{"global_batch: 128", "global_batch: 127"}}),

@@ -183,7 +183,7 @@ TEST_F(WorkloadTest, WhatIsWrongIsSaid) {
           "depend on each other in a circle");
   refused({file("d.et", "\x07\x0a\x05"), file("e.et", "x")}, "of which rank is");
   refused({file("f.0.et", trace_of({kernel(1, 1)})), file("f2.0.et", trace_of({kernel(1, 1)}))},
-          "there are two traces of rank 0");
+          "duplicate trace of rank 0");
   refused({file("g.et", trace_of({kernel(1, 1)})), "--ranks", "0"}, "--ranks");
   EXPECT_NE(run({example("pod32.yaml"), (folder_ / "not-there").string()}).code, 0);
   EXPECT_EQ(run({example("pod32.yaml")}).code, 2);

@@ -74,7 +74,7 @@ void add_communicator(const BootstrapGroup& group, const NcclMachine& machine, s
   state.then({fmt::format("{}: queue pairs", group.name),
               connections.queue_pairs == 0 ? "NVLink" : (machine.infiniband ? "InfiniBand verbs" : "RoCEv2 verbs"),
               connections.queue_pairs == 0 ? Medium::nvlink : Medium::backend, std::max(cost.connections, 1e-3), 0,
-              fmt::format("{} queue pairs and {} peers a rank", connections.queue_pairs, connections.peers)});
+              fmt::format("{} queue pairs and {} peers per rank", connections.queue_pairs, connections.peers)});
 }
 
 // An all-reduce of 1 MiB over the largest communicator.

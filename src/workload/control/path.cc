@@ -88,10 +88,10 @@ void add_admission(const Submit& submit, StateBuilder& state) {
               fmt::format("{:.0f} members, a majority has it on disk", members)});
   // The operator makes a pod and a headless service for each replica; each is an API write.
   const double requests = 2 * submit.nodes + 1;
-  state.then(
-      {"operator creates pods and services", "HTTPS/TCP", Medium::frontend,
-       kApiWork + commit + beyond(requests, kOperatorBurst, kOperatorRate), requests * (1 + members) * kObject,
-       fmt::format("{:.0f} requests; {:.0f} at once, then {:.0f} a second", requests, kOperatorBurst, kOperatorRate)});
+  state.then({"operator creates pods and services", "HTTPS/TCP", Medium::frontend,
+              kApiWork + commit + beyond(requests, kOperatorBurst, kOperatorRate), requests * (1 + members) * kObject,
+              fmt::format("{:.0f} requests; a burst of {:.0f}, then {:.0f} per second", requests, kOperatorBurst,
+                          kOperatorRate)});
 }
 
 void add_scheduling(const Submit& submit, StateBuilder& state) {
@@ -107,7 +107,7 @@ void add_scheduling(const Submit& submit, StateBuilder& state) {
 void add_pull(const Submit& submit, StateBuilder& state) {
   const ImagePull pull = image_pull(submit.cluster, submit.job, submit.hosts, submit.options, kContainerdDownloads);
   if (pull.servers == 0) {
-    state.then({"image is on the servers already", "containerd", Medium::host, 0.01, 0, *submit.job.image});
+    state.then({"image is already on the servers", "containerd", Medium::host, 0.01, 0, *submit.job.image});
     return;
   }
   state.then({"image pull", "HTTPS/TCP", Medium::frontend, pull.download, pull.bytes,
@@ -121,11 +121,11 @@ void add_pull(const Submit& submit, StateBuilder& state) {
 void add_kubernetes(const Submit& submit, StateBuilder& state) {
   add_admission(submit, state);
   add_scheduling(submit, state);
-  state.then({"kubelets see their pods", "HTTPS/TCP watch", Medium::frontend, kKubelet, submit.nodes * kObject,
+  state.then({"kubelets receive their pods", "HTTPS/TCP watch", Medium::frontend, kKubelet, submit.nodes * kObject,
               "pod specification to each server"});
   add_pull(submit, state);
   state.then({"volumes and pod networks", "CSI, CNI", Medium::host, kPodSetup, 0,
-              "mounts, primary network, a virtual function of each RDMA NIC"});
+              "mounts, primary network, one virtual function per RDMA NIC"});
   state.then({"device plugins", "gRPC on a local socket", Medium::host, kDevicePlugin, 0,
               fmt::format("/dev/nvidia0..{0:.0f} and /dev/infiniband/uverbs into the container", submit.gpus - 1)});
   state.then({"containers start", "OCI runtime", Medium::host, kContainerStart, 0, "pods running"});
@@ -134,14 +134,14 @@ void add_kubernetes(const Submit& submit, StateBuilder& state) {
 void add_import(const Submit& submit, StateBuilder& state) {
   const ImagePull pull = image_pull(submit.cluster, submit.job, submit.hosts, submit.options, kEnrootDownloads);
   if (pull.servers == 0) {
-    state.then({"image is on the servers already", "enroot", Medium::host, 0.01, 0, *submit.job.image});
+    state.then({"image is already on the servers", "enroot", Medium::host, 0.01, 0, *submit.job.image});
     return;
   }
   state.then({"image import (pyxis, enroot)", "HTTPS/TCP", Medium::frontend, pull.download, pull.bytes,
               pull_detail(pull, submit.options.image)});
   const double unpacked = static_cast<double>(submit.options.image.count()) * kUnpackedSize;
   state.then({"image unpack and squashfs", "enroot", Medium::host, kLargestLayer * pull.unpack + 2 * unpacked / kSquash,
-              0, "layers side by side, then squashed and laid out on local drives"});
+              0, "layers in parallel, then squashed and written to local drives"});
 }
 
 void add_slurm(const Submit& submit, StateBuilder& state) {

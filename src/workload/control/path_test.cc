@@ -45,7 +45,7 @@ TEST(SubmitState, KubernetesEventsInOrder) {
   EXPECT_THAT(names(state),
               ElementsAre("kubectl apply", "admission: quota and policy webhooks", "job written to etcd",
                           "operator creates pods and services", "gang scheduling: all pods or none",
-                          "topology-aware placement", "kubelets see their pods", "image pull", "image unpack",
+                          "topology-aware placement", "kubelets receive their pods", "image pull", "image unpack",
                           "volumes and pod networks", "device plugins", "containers start"));
   SimTime last;
   for (const LifeEvent& event : state.events) {

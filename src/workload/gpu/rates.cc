@@ -124,7 +124,7 @@ Result<GpuRates> GpuRates::of(const model::GpuModel& gpu) {
   rates.peak_bf16_ = rate_of(gpu, "bf16");
   rates.peak_fp8_ = rate_of(gpu, "fp8");
   if (rates.peak_bf16_ <= 0)
-    return Error{ErrorCode::not_found, fmt::format("the catalogue has no bf16 rate of {}", gpu.id->text), {}};
+    return Error{ErrorCode::not_found, fmt::format("the catalog has no bf16 rate for {}", gpu.id->text), {}};
   ArchitectureScale scale{"hopper", 1, kPowerCap};
   for (const ArchitectureScale& known : kScales) {
     if (known.architecture == gpu.architecture.value) scale = known;

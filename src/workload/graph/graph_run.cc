@@ -226,7 +226,7 @@ TableSection communication_table(const GraphRun& run) {
                    netsim::right_column("bytes", "bytes"),
                    netsim::right_column("busy_us", "busy (us)"),
                    netsim::right_column("exposed_us", "exposed (us)"),
-                   netsim::right_column("share_percent", "of the total")};
+                   netsim::right_column("share_percent", "share of total")};
   for (const CommunicationUse& use : run.communication) {
     table.rows.push_back({use.group, use.operation, netsim::count_cell(use.ranks), netsim::count_cell(use.calls),
                           netsim::size_cell(use.bytes), netsim::microseconds_cell(use.busy),
@@ -241,7 +241,7 @@ TableSection chain_table(const GraphRun& run) {
   table.title = "Slowest chain";
   table.columns = {netsim::left_column("name", "operation"), netsim::left_column("kind", "kind"),
                    netsim::right_column("operations", "count"), netsim::right_column("time_us", "time (us)"),
-                   netsim::right_column("share_percent", "of the total")};
+                   netsim::right_column("share_percent", "share of total")};
   for (std::size_t i = 0; i < std::min(run.chain.size(), kShownParts); ++i) {
     const ChainPart& part = run.chain[i];
     table.rows.push_back({part.name, Cell(to_text(part.kind)), netsim::count_cell(part.operations),
@@ -290,7 +290,7 @@ FactsSection facts_of(const GraphRunContext& context, const GraphRun& run) {
   add("communication_us", "Communication", netsim::time_cell(slowest.communication));
   add("exposed_us", "Not hidden", netsim::time_cell(slowest.exposed));
   if (run.bubble.count() > 0) add("bubble_us", "Pipeline bubble", netsim::time_cell(run.bubble));
-  add("compute_percent", "Share computing", netsim::percent_cell(ratio(slowest.compute, run.total)));
+  add("compute_percent", "Time computing", netsim::percent_cell(ratio(slowest.compute, run.total)));
   return facts;
 }
 
@@ -298,7 +298,7 @@ FactsSection facts_of(const GraphRunContext& context, const GraphRun& run) {
 
 Result<GraphRun> run_graph(const OpGraph& graph, CommunicationTimer& timer, StreamOrder order,
                            const Pipeline& pipeline) {
-  if (graph.size() == 0) return Error{ErrorCode::invalid_input, "the workload has no operation", {}};
+  if (graph.size() == 0) return Error{ErrorCode::invalid_input, "the workload has no operations", {}};
   const Result<Execution> execution = execute(graph, timer, order);
   if (!execution.ok()) return execution.error();
   GraphRun run;
@@ -323,11 +323,11 @@ Document graph_run_document(const GraphRunContext& context, const GraphRun& run)
   if (run.classes.size() > 1) document.sections.emplace_back(class_table(run));
   if (run.classes.size() > kShownClasses) {
     document.notes.push_back(
-        fmt::format("the first {} of {} classes of ranks are shown", kShownClasses, run.classes.size()));
+        fmt::format("the first {} of {} rank classes are shown", kShownClasses, run.classes.size()));
   }
   if (run.chain.size() > kShownParts) {
-    document.notes.push_back(
-        fmt::format("the {} of {} names that take most of the slowest chain are shown", kShownParts, run.chain.size()));
+    document.notes.push_back(fmt::format("the {} of {} names with the most time in the slowest chain are shown",
+                                         kShownParts, run.chain.size()));
   }
   return document;
 }

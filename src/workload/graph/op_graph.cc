@@ -81,7 +81,7 @@ std::string OpGraph::describe(OpId id) const {
 
 Status OpGraph::finish() {
   CHECK(dependent_offsets_.empty(), "a graph is finished once");
-  if (edges_.size() >= UINT32_MAX) return misfit(fmt::format("{} dependencies are too many", edges_.size()));
+  if (edges_.size() >= UINT32_MAX) return misfit(fmt::format("too many dependencies: {}", edges_.size()));
   if (Status status = check_ids(); !status.ok()) return status;
   if (Status status = check_matches(); !status.ok()) return status;
   index_edges();
@@ -92,16 +92,16 @@ Status OpGraph::check_ids() const {
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = ops_[i];
     if (static_cast<std::uint32_t>(class_of_[i]) >= classes_.size()) {
-      return misfit(fmt::format("operation {} belongs to class {} of {}", i, static_cast<std::uint32_t>(class_of_[i]),
-                                classes_.size()));
+      return misfit(fmt::format("operation {}: class {} does not exist, there are {}", i,
+                                static_cast<std::uint32_t>(class_of_[i]), classes_.size()));
     }
     if (op.name >= names_.size()) {
-      return misfit(fmt::format("operation {} has name {} of {}", i, op.name, names_.size()));
+      return misfit(fmt::format("operation {}: name {} does not exist, there are {}", i, op.name, names_.size()));
     }
     const auto id = static_cast<OpId>(i);
     if (communicates(op.kind) && static_cast<std::uint32_t>(op.group) >= groups_.size()) {
-      return misfit(
-          fmt::format("{} uses group {} of {}", describe(id), static_cast<std::uint32_t>(op.group), groups_.size()));
+      return misfit(fmt::format("{}: group {} does not exist, there are {}", describe(id),
+                                static_cast<std::uint32_t>(op.group), groups_.size()));
     }
     if (op.duration < SimTime(0) || op.bytes < Bytes(0)) {
       return misfit(fmt::format("{} has a negative duration or size", describe(id)));
@@ -109,8 +109,8 @@ Status OpGraph::check_ids() const {
   }
   for (const Edge& edge : edges_) {
     if (index(edge.earlier) < ops_.size() && index(edge.later) < ops_.size()) continue;
-    return misfit(fmt::format("operation {} depends on operation {}, of {}", index(edge.later), index(edge.earlier),
-                              ops_.size()));
+    return misfit(fmt::format("operation {} depends on operation {}, which does not exist; there are {}",
+                              index(edge.later), index(edge.earlier), ops_.size()));
   }
   return {};
 }
@@ -128,7 +128,8 @@ Status OpGraph::check_matches() const {
     while (end < matched.size() && ops_[matched[end]].match == ops_[matched[first]].match) ++end;
     const Op& lead = ops_[matched[first]];
     const auto lead_id = static_cast<OpId>(matched[first]);
-    if (!communicates(lead.kind)) return misfit(fmt::format("{} is matched but sends nothing", describe(lead_id)));
+    if (!communicates(lead.kind))
+      return misfit(fmt::format("{} has a match but is not communication", describe(lead_id)));
     const bool collective = lead.kind == OpKind::collective;
     for (std::size_t i = first + 1; i < end; ++i) {
       const Op& op = ops_[matched[i]];
@@ -143,7 +144,7 @@ Status OpGraph::check_matches() const {
       }
     }
     if (!collective && end - first != 2) {
-      return misfit(fmt::format("{} has {} ends, not a send and a receive", describe(lead_id), end - first));
+      return misfit(fmt::format("{} has {} ends; expected a send and a receive", describe(lead_id), end - first));
     }
     first = end;
   }
@@ -185,7 +186,7 @@ Status OpGraph::check_cycles() const {
     if (from == kNoOp) from = static_cast<OpId>(i);
     for (const OpId later : dependents(static_cast<OpId>(i))) waits_for[index(later)] = static_cast<OpId>(i);
   }
-  return misfit("operations depend on each other in a circle: " + circle_text(*this, find_circle(waits_for, from)));
+  return misfit("dependency cycle of operations: " + circle_text(*this, find_circle(waits_for, from)));
 }
 
 std::vector<OpId> find_circle(std::span<const OpId> waits_for, OpId from) {
@@ -194,7 +195,7 @@ std::vector<OpId> find_circle(std::span<const OpId> waits_for, OpId from) {
   while (!seen[index(at)]) {
     seen[index(at)] = true;
     at = waits_for[index(at)];
-    CHECK(at != kNoOp, "an operation on the way to a circle waits for another");
+    CHECK(at != kNoOp, "an operation on the path to a cycle waits for another");
   }
   std::vector<OpId> circle;
   for (OpId op = at; circle.empty() || op != at; op = waits_for[index(op)]) circle.push_back(op);

@@ -32,7 +32,7 @@ std::uint32_t ChakraBuilder::intern(std::unordered_map<std::string, std::uint32_
 
 Status ChakraBuilder::set_type(ChakraDraft& draft, std::int64_t value) const {
   if (value < 0 || value > static_cast<std::int64_t>(ChakraType::collective)) {
-    return bad_node(draft.node.id, fmt::format("type {} is not known", value));
+    return bad_node(draft.node.id, fmt::format("unknown type {}", value));
   }
   draft.node.type = static_cast<ChakraType>(value);
   return {};
@@ -42,7 +42,7 @@ Status ChakraBuilder::set(ChakraDraft& draft, std::string_view name, std::int64_
   ChakraNode& node = draft.node;
   const auto within = [&](std::uint64_t most) -> Status {
     if (value >= 0 && static_cast<std::uint64_t>(value) <= most) return {};
-    return bad_node(node.id, fmt::format("{} is {}, not in 0 to {}", name, value, most));
+    return bad_node(node.id, fmt::format("{} is {}; expected 0 to {}", name, value, most));
   };
   Status status;
   const auto number = static_cast<std::uint64_t>(value);
@@ -130,13 +130,13 @@ Status ChakraBuilder::resolve(std::span<const std::pair<std::uint64_t, std::uint
 }
 
 Result<ChakraTrace> ChakraBuilder::finish() && {
-  if (trace_.nodes.empty()) return bad("there is no node in this trace");
+  if (trace_.nodes.empty()) return bad("the trace has no nodes");
   std::vector<std::pair<std::uint64_t, std::uint32_t>> places;
   places.reserve(trace_.nodes.size());
   for (std::uint32_t n = 0; n < trace_.nodes.size(); ++n) places.emplace_back(trace_.nodes[n].id, n);
   std::sort(places.begin(), places.end());
   for (std::size_t i = 1; i < places.size(); ++i) {
-    if (places[i].first == places[i - 1].first) return bad_node(places[i].first, "there are two nodes of this id");
+    if (places[i].first == places[i - 1].first) return bad_node(places[i].first, "duplicate node id");
   }
   if (Status status = resolve(places, true); !status.ok()) return status.error();
   if (in_order(trace_).size() < trace_.nodes.size()) {

@@ -29,9 +29,8 @@ Result<ChakraClasses> ChakraFolder::fold() {
     group.classes.erase(std::unique(group.classes.begin(), group.classes.end()), group.classes.end());
   }
   for (const auto& [name, users] : unknown_) {
-    result_.warnings.push_back(
-        fmt::format("process group `{}` ({} ranks use it) is described nowhere: it is taken to be all {} ranks", name,
-                    users, result_.ranks));
+    result_.warnings.push_back(fmt::format("process group `{}` ({} ranks use it) is not defined; assuming all {} ranks",
+                                           name, users, result_.ranks));
   }
   return std::move(result_);
 }
@@ -79,7 +78,7 @@ Result<std::uint32_t> ChakraFolder::group_of(std::uint32_t rank, const ChakraSet
   all.erase(std::unique(all.begin(), all.end()), all.end());
   if (!std::binary_search(all.begin(), all.end(), rank)) {
     return Error{ErrorCode::invalid_input,
-                 fmt::format("rank {} uses process group `{}`, which it is not in", rank, name),
+                 fmt::format("rank {} uses process group `{}` but is not a member of it", rank, name),
                  set_.shapes_[member.shape].path};
   }
   return intern(name, std::move(all));

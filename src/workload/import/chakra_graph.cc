@@ -87,13 +87,13 @@ std::string ranks_text(const std::vector<std::uint32_t>& ranks) {
 
 Status ChakraSet::add(std::uint32_t rank, ChakraTrace trace, const std::string& path) {
   const auto fail = [&](std::string why) { return Error{ErrorCode::invalid_input, std::move(why), path}; };
-  if (rank >= ranks_) return fail(fmt::format("this is the trace of rank {}, and the job has {} ranks", rank, ranks_));
-  if (members_.contains(rank)) return fail(fmt::format("there are two traces of rank {}", rank));
+  if (rank >= ranks_) return fail(fmt::format("this is the trace of rank {} but the job has {} ranks", rank, ranks_));
+  if (members_.contains(rank)) return fail(fmt::format("duplicate trace of rank {}", rank));
   Shape shape;
   for (ChakraNode& node : trace.nodes) {
     if (node.peer == kUnknownPeer) continue;
     if (node.peer >= ranks_) {
-      return fail(fmt::format("node {}: its partner is rank {}, and the job has {} ranks", node.id, node.peer, ranks_));
+      return fail(fmt::format("node {}: its peer is rank {} but the job has {} ranks", node.id, node.peer, ranks_));
     }
     node.peer = static_cast<std::uint32_t>((std::uint64_t{node.peer} + ranks_ - rank) % ranks_);
     shape.offsets.push_back(node.peer);
@@ -143,7 +143,7 @@ class ChakraPlayer {
   Result<ChakraWorkload> make() {
     std::size_t size = 0;
     for (const auto& members : classes_.members) size += shape_of(members.front()).trace.nodes.size();
-    if (size > kMaxOps) return fail(fmt::format("{} operations are more than {}", size, kMaxOps), "");
+    if (size > kMaxOps) return fail(fmt::format("{} operations exceed the maximum of {}", size, kMaxOps), "");
     for (std::uint32_t c = 0; c < classes_.members.size(); ++c) {
       if (Status status = add_class(c); !status.ok()) return status.error();
     }
@@ -151,7 +151,7 @@ class ChakraPlayer {
     warn();
     if (Status status = workload_.graph.finish(); !status.ok()) {
       Error error = status.error();
-      error.message += " (traces converted from PyTorch have had such circles: mlcommons/chakra 160 and 185)";
+      error.message += " (traces converted from PyTorch have had such cycles: mlcommons/chakra 160 and 185)";
       return error;
     }
     workload_.ranks = classes_.ranks;
@@ -211,7 +211,7 @@ class ChakraPlayer {
     Op op;
     op.name = names_[node.name];
     if (node.duration_us > kLongestMicroseconds) {
-      return fail(fmt::format("node {}: it lasts {} us", node.id, node.duration_us), shape_->path);
+      return fail(fmt::format("node {}: its duration of {} us is too long", node.id, node.duration_us), shape_->path);
     }
     op.duration = netsim::microseconds(static_cast<std::int64_t>(node.duration_us));
     if (communicates(node)) {
@@ -354,8 +354,8 @@ class ChakraPlayer {
     for (const auto& [key, matched] : matches_) {
       if (matched.present == matched.wanted) continue;
       const std::string what =
-          key[0] == 1 ? "this message has one end: its partner's trace has none like it"
-                      : fmt::format("this collective is in the traces of {} of {} kinds of ranks of its group",
+          key[0] == 1 ? "unmatched message: the trace of its peer has no counterpart"
+                      : fmt::format("this collective is in the traces of only {} of {} rank classes of its group",
                                     matched.present, matched.wanted);
       return fail(fmt::format("node {}: {}", matched.node, what), matched.shape->path);
     }
@@ -387,9 +387,9 @@ class ChakraPlayer {
     }
     if (!host || device < 2 || loose * 2 < device) return;
     workload_.warnings.push_back(fmt::format(
-        "{}: nothing waits for {} of {} GPU kernels (mlcommons/chakra issue 215): {}", shape_->path, loose, device,
-        cuda_.empty() ? "they run as soon as their launch allows, so that the total may be far too short"
-                      : "they are put in order by their CUDA streams, as recorded"));
+        "{}: {} of {} GPU kernels have no dependents (mlcommons/chakra issue 215): {}", shape_->path, loose, device,
+        cuda_.empty() ? "they run as soon as they are launched, so the total may be far too short"
+                      : "they are ordered by their recorded CUDA streams"));
   }
 
   void warn() {
@@ -400,24 +400,25 @@ class ChakraPlayer {
     for (const ChakraSet::Shape& shape : set_.shapes_) {
       if (!shape.trace.control_circle) continue;
       warnings.push_back(
-          fmt::format("{}: its control dependencies make a circle with the others, and are passed over", shape.path));
+          fmt::format("{}: its control dependencies form a cycle with the others and are ignored", shape.path));
     }
     if (dropped > 0) {
       warnings.push_back(fmt::format(
-          "{} control dependencies are passed over: on nodes that are not in the traces, or in a circle", dropped));
+          "{} control dependencies are ignored: they refer to nodes that are not in the traces, or form a cycle",
+          dropped));
     }
     if (untimed_ > 0) {
-      warnings.push_back(fmt::format("{} kernels have neither a duration nor a size: they take no time", untimed_));
+      warnings.push_back(fmt::format("{} kernels have neither a duration nor a size: they count as 0 s", untimed_));
     }
-    if (unsized_ > 0) warnings.push_back(fmt::format("{} communication nodes say no size", unsized_));
+    if (unsized_ > 0) warnings.push_back(fmt::format("{} communication nodes have no size", unsized_));
     if (classes_.ranks == 1 && alone_ > 0) {
       warnings.push_back(
-          "one trace, and no word of other ranks: its collectives take no time (how many ranks are there?)");
+          "only one trace and no number of ranks: its collectives take no time; set the number of ranks");
     }
     const std::size_t given = set_.members_.size();
     if (given > 1 && given < classes_.ranks) {
       warnings.push_back(
-          fmt::format("{} of {} ranks have a trace: the others are taken to be always ready", given, classes_.ranks));
+          fmt::format("{} of {} ranks have a trace; the others are assumed to be always ready", given, classes_.ranks));
     }
   }
 
@@ -443,7 +444,7 @@ class ChakraPlayer {
 
 Result<ChakraWorkload> ChakraSet::finish(const ChakraOptions& options) && {
   CHECK(options.node_gpus > 0, "an NVLink domain has a GPU");
-  if (members_.empty()) return Error{ErrorCode::invalid_input, "there is no trace", {}};
+  if (members_.empty()) return Error{ErrorCode::invalid_input, "no traces given", {}};
   Result<ChakraClasses> classes = ChakraFolder(*this, options).fold();
   if (!classes.ok()) return classes.error();
   return ChakraPlayer(*this, *classes, options).make();

@@ -219,23 +219,23 @@ TEST_F(Chakra, ACircleOfDataDependenciesIsNamed) {
 
 TEST_F(Chakra, TracesThatDoNotFit) {
   make({trace_of({send(1, 1, 3)}), trace_of({kernel(1, 1)})});
-  EXPECT_EQ(problem, "t.0.et: node 1: this message has one end: its partner's trace has none like it");
+  EXPECT_EQ(problem, "t.0.et: node 1: unmatched message: the trace of its peer has no counterpart");
 }
 
 TEST_F(Chakra, CollectivesThatSomeTracesLack) {
   make({trace_of({kernel(1, 1), collective(2, ChakraCollective::all_reduce, 4)}), trace_of({kernel(1, 1)})});
-  EXPECT_EQ(problem, "t.0.et: node 2: this collective is in the traces of 1 of 2 kinds of ranks of its group");
+  EXPECT_EQ(problem, "t.0.et: node 2: this collective is in the traces of only 1 of 2 rank classes of its group");
 }
 
 TEST_F(Chakra, PartnersOutsideTheJob) {
   make({trace_of({send(1, 9, 3)})});
-  EXPECT_EQ(problem, "t.0.et: node 1: its partner is rank 9, and the job has 1 ranks");
+  EXPECT_EQ(problem, "t.0.et: node 1: its peer is rank 9 but the job has 1 ranks");
 }
 
 TEST_F(Chakra, AGroupWithoutItsOwnRank) {
   options.groups = {{"1", {1, 2}}};
   make({trace_of({collective(1, ChakraCollective::all_reduce, 4).attribute("pg_name", "1"sv)})});
-  EXPECT_EQ(problem, "t.0.et: rank 0 uses process group `1`, which it is not in");
+  EXPECT_EQ(problem, "t.0.et: rank 0 uses process group `1` but is not a member of it");
 }
 
 TEST_F(Chakra, AGroupThatNobodyDescribes) {

@@ -18,7 +18,7 @@ Error first_error(const Diagnostics& diagnostics, const Sources& sources, const 
     const std::string place = sources.describe(diagnostic.place);
     return {ErrorCode::invalid_input, diagnostic.message, place.empty() ? path : place};
   }
-  return {ErrorCode::invalid_input, "this is no JSON", path};
+  return {ErrorCode::invalid_input, "invalid JSON", path};
 }
 
 std::optional<std::int64_t> number_of(const YamlNode& node) {

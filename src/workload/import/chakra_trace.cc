@@ -73,8 +73,8 @@ class Reader {
       const std::uint64_t start = file_.offset();
       const auto size = file_.varint();
       if (size && *size > kMaxChakraMessage) {
-        return builder_.bad(fmt::format("byte {}: a message of {} bytes is more than {}: this is no Chakra trace",
-                                        start, *size, kMaxChakraMessage));
+        return builder_.bad(fmt::format("byte {}: a message of {} bytes exceeds {}: not a Chakra trace", start, *size,
+                                        kMaxChakraMessage));
       }
       const std::uint64_t offset = file_.offset();
       const auto message = size ? file_.take(*size) : std::nullopt;
@@ -198,7 +198,7 @@ class Reader {
 
 Result<ChakraTrace> read_chakra(std::string_view bytes, const std::string& path) {
   if (bytes.starts_with("\x1f\x8b")) {
-    return Error{ErrorCode::invalid_input, "this trace is compressed: unpack it with gunzip first", path};
+    return Error{ErrorCode::invalid_input, "the trace is compressed: decompress it with gunzip first", path};
   }
   const std::size_t start = bytes.find_first_not_of(" \t\r\n");
   // A message of 123 bytes begins with '{' too, but not with a quote behind.

@@ -102,18 +102,18 @@ TEST(ReadChakra, ControlDependenciesThatMakeNoSenseArePassedOver) {
 }
 
 TEST(ReadChakra, WhatIsWrongHasItsPlace) {
-  EXPECT_EQ(problem(""), "t.0.et: there is no node in this trace");
-  EXPECT_EQ(problem(trace_of({})), "t.0.et: there is no node in this trace");
-  EXPECT_EQ(problem(kAstraSim.substr(0, 40)), "t.0.et: byte 9: 72 bytes are announced, and 31 are left");
+  EXPECT_EQ(problem(""), "t.0.et: the trace has no nodes");
+  EXPECT_EQ(problem(trace_of({})), "t.0.et: the trace has no nodes");
+  EXPECT_EQ(problem(kAstraSim.substr(0, 40)), "t.0.et: byte 9: 72 bytes announced but only 31 left");
   EXPECT_THAT(problem("\xff\xff\xff\xff\xff\x0f"sv), HasSubstr("byte 0: a message of"));
-  EXPECT_EQ(problem("\x1f\x8b\x08"sv), "t.0.et: this trace is compressed: unpack it with gunzip first");
-  EXPECT_EQ(problem(trace_of({kernel(1, 1), kernel(1, 2)})), "t.0.et: node 1: there are two nodes of this id");
+  EXPECT_EQ(problem("\x1f\x8b\x08"sv), "t.0.et: the trace is compressed: decompress it with gunzip first");
+  EXPECT_EQ(problem(trace_of({kernel(1, 1), kernel(1, 2)})), "t.0.et: node 1: duplicate node id");
   EXPECT_EQ(problem(trace_of({kernel(1, 1).after({1})})), "t.0.et: node 1: `kernel 1` waits for itself");
   EXPECT_EQ(problem(trace_of({kernel(1, 1).after({7})})),
             "t.0.et: node 1: `kernel 1` waits for node 7, which is not in the file");
-  EXPECT_EQ(problem(trace_of({NodeWriter(3, "x", static_cast<ChakraType>(9))})), "t.0.et: node 3: type 9 is not known");
+  EXPECT_EQ(problem(trace_of({NodeWriter(3, "x", static_cast<ChakraType>(9))})), "t.0.et: node 3: unknown type 9");
   EXPECT_THAT(problem(trace_of({kernel(3, 1).attribute("comm_size", UINT64_MAX)})),
-              HasSubstr("node 3: comm_size is -1, not in 0 to"));
+              HasSubstr("node 3: comm_size is -1; expected 0 to"));
   EXPECT_THAT(problem(trace_of({kernel(3, 1).attribute("comm_type", 10)})), HasSubstr("node 3: comm_type is 10"));
   EXPECT_THAT(problem(trace_of({NodeWriter(4, "x", ChakraType::metadata).inputs(R"([{"pg_name": 1, "ranks": 3}])")})),
               HasSubstr("node 4: group `1`: expected a list of ranks"));
@@ -164,7 +164,7 @@ TEST(ReadChakraJson, WhatIsWrongHasItsLine) {
   EXPECT_EQ(problem("{\"workload_graph\": [\n {\"Id\": 1, \"data_deps\": 3}]}"),
             "t.0.et:2:25: expected a list of node ids");
   EXPECT_THAT(problem("{\"workload_graph\": [\n {\"Id\": 1, \"NodeType\": 12}]}"),
-              HasSubstr("t.0.et:2:12: node 1: type 12 is not known"));
+              HasSubstr("t.0.et:2:12: node 1: unknown type 12"));
   EXPECT_THAT(problem("{\"workload_graph\": ["), HasSubstr("t.0.et:1:"));
 }
 

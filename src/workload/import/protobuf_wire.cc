@@ -13,7 +13,7 @@ std::optional<std::uint64_t> WireReader::varint() {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
     if (at_ == bytes_.size()) {
-      fail(from, "a number is cut off at the end");
+      fail(from, "truncated number at the end");
       return std::nullopt;
     }
     const auto byte = static_cast<std::uint8_t>(bytes_[at_++]);
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> WireReader::varint() {
 
 std::optional<std::string_view> WireReader::take(std::uint64_t count) {
   if (count > bytes_.size() - at_) {
-    fail(offset(), fmt::format("{} bytes are announced, and {} are left", count, bytes_.size() - at_));
+    fail(offset(), fmt::format("{} bytes announced but only {} left", count, bytes_.size() - at_));
     return std::nullopt;
   }
   const std::string_view taken = bytes_.substr(at_, static_cast<std::size_t>(count));
@@ -50,7 +50,7 @@ std::optional<WireField> WireReader::next() {
   const auto tag = varint();
   if (!tag) return std::nullopt;
   if (*tag >> 3U == 0 || *tag >> 3U > 0x1FFFFFFFU) {
-    fail(field.offset, "a field has a number that none can have");
+    fail(field.offset, "invalid field number");
     return std::nullopt;
   }
   field.number = static_cast<std::uint32_t>(*tag >> 3U);
@@ -79,7 +79,7 @@ std::optional<WireField> WireReader::next() {
       value = fixed(4);
       break;
     default:
-      fail(field.offset, fmt::format("a field has type {}, which is not known", *tag & 7U));
+      fail(field.offset, fmt::format("unknown field type {}", *tag & 7U));
   }
   if (!value) return std::nullopt;
   field.value = *value;

@@ -69,14 +69,14 @@ std::string problem_of(std::string_view bytes) {
 }
 
 TEST(WireReader, WhatIsWrongHasItsByte) {
-  EXPECT_EQ(problem_of("\x08\x96"sv), "byte 11: a number is cut off at the end");
+  EXPECT_EQ(problem_of("\x08\x96"sv), "byte 11: truncated number at the end");
   EXPECT_EQ(problem_of("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"sv), "byte 11: a number is longer than 64 bits");
-  EXPECT_EQ(problem_of("\x12\x07\x74"sv), "byte 12: 7 bytes are announced, and 1 are left");
+  EXPECT_EQ(problem_of("\x12\x07\x74"sv), "byte 12: 7 bytes announced but only 1 left");
   EXPECT_EQ(problem_of("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"sv),
-            "byte 21: 18446744073709551615 bytes are announced, and 0 are left");
-  EXPECT_EQ(problem_of("\x08\x01\x0b"sv), "byte 12: a field has type 3, which is not known");
-  EXPECT_EQ(problem_of("\x00\x01"sv), "byte 10: a field has a number that none can have");
-  EXPECT_EQ(problem_of("\x0d\x01\x02"sv), "byte 11: 4 bytes are announced, and 2 are left");
+            "byte 21: 18446744073709551615 bytes announced but only 0 left");
+  EXPECT_EQ(problem_of("\x08\x01\x0b"sv), "byte 12: unknown field type 3");
+  EXPECT_EQ(problem_of("\x00\x01"sv), "byte 10: invalid field number");
+  EXPECT_EQ(problem_of("\x0d\x01\x02"sv), "byte 11: 4 bytes announced but only 2 left");
 }
 
 TEST(WireReader, PackedNumbersThatAreCut) {

@@ -59,7 +59,7 @@ class Reader {
 
   bool read() {
     if (!lines_.next_line()) {
-      if (!lines_.failed()) lines_.error({{}, 1, 1}, "there is no workload in this file");
+      if (!lines_.failed()) lines_.error({{}, 1, 1}, "the file has no workload");
       return false;
     }
     read_header();
@@ -76,7 +76,7 @@ class Reader {
     first_ = lines_.word();
     const auto* const policy = std::find(kPolicies.begin(), kPolicies.end(), first_.text);
     if (policy == kPolicies.end()) {
-      lines_.expected("a parallelism", first_, fmt::format("known are {}", fmt::join(kPolicies, ", ")));
+      lines_.expected("a parallelism", first_, fmt::format("expected one of {}", fmt::join(kPolicies, ", ")));
       return;
     }
     header_.policy = first_.text == "DATA"    ? Policy::data
@@ -92,7 +92,7 @@ class Reader {
       // AICB divides in floating point: "25165824.0".
       const Word word = lines_.word();
       const auto read = lines_.decimal(word, fmt::format("`{}`", name), 0, most);
-      if (read && *read < least) lines_.error(word, fmt::format("`{}` is at least {}", name, least));
+      if (read && *read < least) lines_.error(word, fmt::format("`{}` must be at least {}", name, least));
       value = read.value_or(value);
     };
     if (name == "model_parallel_NPU_group") return number(header_.tensor, 1, kMaxSimaiGpus);
@@ -118,20 +118,20 @@ class Reader {
   bool check_header() {
     if (header_.gpus == 0) header_.gpus = options_.gpus;
     if (header_.gpus == 0) {
-      fail("the file does not say `all_gpus:`, nor is it known otherwise");
+      fail("the file has no `all_gpus:`; set the number of GPUs");
       return false;
     }
     // A microbenchmark and plain data parallelism go over all ranks.
     if (header_.policy != Policy::transformer) header_.tensor = 1;
     const auto model = static_cast<Uint128>(header_.tensor) * static_cast<Uint128>(header_.stages);
     if (static_cast<Uint128>(header_.gpus) % model != 0) {
-      fail(fmt::format("{} GPUs are not a whole number of tensor {} x pipeline {}", header_.gpus, header_.tensor,
+      fail(fmt::format("{} GPUs are not a multiple of tensor {} x pipeline {}", header_.gpus, header_.tensor,
                        header_.stages));
       return false;
     }
     const std::int64_t data = header_.gpus / static_cast<std::int64_t>(model);
     if (data % header_.expert != 0) {
-      fail(fmt::format("{} data-parallel ranks are not a whole number of expert groups of {}", data, header_.expert));
+      fail(fmt::format("{} data-parallel ranks are not a multiple of the expert group size {}", data, header_.expert));
       return false;
     }
     return true;
@@ -148,11 +148,11 @@ class Reader {
     while (static_cast<std::int64_t>(rows_.size()) < *count && lines_.next_line()) read_row();
     if (lines_.failed()) return false;
     if (static_cast<std::int64_t>(rows_.size()) < *count) {
-      lines_.error(count_word, fmt::format("the file says {} layers, and there are {}", *count, rows_.size()));
+      lines_.error(count_word, fmt::format("the file announces {} layers but has {}", *count, rows_.size()));
       return false;
     }
     if (lines_.next_line()) {
-      lines_.warning(lines_.peek(), fmt::format("not read: the file says it has {} layers", *count));
+      lines_.warning(lines_.peek(), fmt::format("ignored: the file announces only {} layers", *count));
     }
     return true;
   }
@@ -177,8 +177,8 @@ class Reader {
     pass.bytes = bytes.value_or(0);
     if (!read_collective(kind.text, plain, pass)) {
       lines_.expected(fmt::format("the {} communication", which), kind,
-                      "known are NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL and BROADCAST, alone or with _EP "
-                      "or _DP_EP behind");
+                      "expected NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, optionally with the "
+                      "suffix _EP or _DP_EP");
     }
   }
 
@@ -213,7 +213,7 @@ class Reader {
       const bool known = row < static_cast<std::int64_t>(rows_.size());
       if (known && !header_.checkpoints.empty() && header_.checkpoints.front() <= row) continue;
       fail(fmt::format("recomputation begins at row {}, which {}", row,
-                       known ? "has no checkpoint before it" : "is not there"));
+                       known ? "has no checkpoint before it" : "does not exist"));
       return false;
     }
     return true;

@@ -111,7 +111,7 @@ TEST(ReadSimai, RecomputationFromTheCheckpoint) {
   EXPECT_THAT(read(header + "checkpoints: 1 2 checkpoint_initiates: 1 1" + rows).errors,
               ElementsAre("1:1 recomputation begins at row 1, which has no checkpoint before it"));
   EXPECT_THAT(read(header + "checkpoints: 1 0 checkpoint_initiates: 1 3" + rows).errors,
-              ElementsAre("1:1 recomputation begins at row 3, which is not there"));
+              ElementsAre("1:1 recomputation begins at row 3, which does not exist"));
 }
 
 // (4 - 1) / (2 x 3) of 60 ns, and six messages of 5 ns.
@@ -131,8 +131,7 @@ TEST(ReadSimai, OlderFilesAndMicrobenchmarks) {
   EXPECT_EQ(total(micro), ns(1 + 50 + 1 + 70));
   ASSERT_TRUE(micro.value);
   EXPECT_EQ(micro.value->data, 16U);
-  EXPECT_THAT(read("MICRO" + rows).errors,
-              ElementsAre("1:1 the file does not say `all_gpus:`, nor is it known otherwise"));
+  EXPECT_THAT(read("MICRO" + rows).errors, ElementsAre("1:1 the file has no `all_gpus:`; set the number of GPUs"));
   // In data parallelism weight gradients come before input gradients, and go out first.
   EXPECT_EQ(total(read("DATA\n1\na -1 10 NONE 0 20 NONE 0 30 ALLREDUCE 15 1\n", 8)), ns(10 + 30 + 20 + 1));
 }
@@ -151,10 +150,10 @@ TEST(ReadSimai, TheExamples) {
 TEST(ReadSimai, EveryErrorHasItsPlace) {
   const auto errors = [](const std::string& text) { return read(text).errors; };
   const std::string row = "a -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";
-  EXPECT_THAT(errors(""), ElementsAre("1:1 there is no workload in this file"));
+  EXPECT_THAT(errors(""), ElementsAre("1:1 the file has no workload"));
   EXPECT_THAT(errors("HYBRID_DLRM\n"), ElementsAre("1:1 expected a parallelism, not `HYBRID_DLRM`"));
   EXPECT_THAT(errors(kHeader), ElementsAre(fmt::format("1:{} the number of layers is missing", kHeader.size() + 1)));
-  EXPECT_THAT(errors(kHeader + "\n2\n" + row), ElementsAre("2:1 the file says 2 layers, and there are 1"));
+  EXPECT_THAT(errors(kHeader + "\n2\n" + row), ElementsAre("2:1 the file announces 2 layers but has 1"));
   EXPECT_THAT(errors(kHeader + "\n99999999999\n"), ElementsAre(HasSubstr("2:1 the number of layers is")));
   EXPECT_THAT(errors(kHeader + "\n1\na -1 x NONE 0 1 NONE 0 1 NONE 0 1\n"),
               ElementsAre("3:6 expected the forward time in ns, a decimal number of at least 0, not `x`"));
@@ -167,12 +166,13 @@ TEST(ReadSimai, EveryErrorHasItsPlace) {
   EXPECT_THAT(errors(kHeader + "\n1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1 1\n"),
               ElementsAre("3:35 expected the line to end here, not `1`"));
   EXPECT_THAT(errors("HYBRID_TRANSFORMER model_parallel_NPU_group: 3 all_gpus: 8\n1\n" + row),
-              ElementsAre("1:1 8 GPUs are not a whole number of tensor 3 x pipeline 1"));
+              ElementsAre("1:1 8 GPUs are not a multiple of tensor 3 x pipeline 1"));
   EXPECT_THAT(errors("HYBRID_TRANSFORMER ep: 3 all_gpus: 8\n1\n" + row),
-              ElementsAre("1:1 8 data-parallel ranks are not a whole number of expert groups of 3"));
-  EXPECT_THAT(errors("HYBRID_TRANSFORMER pp: 0 all_gpus: 8\n1\n" + row), ElementsAre("1:24 `pp` is at least 1"));
+              ElementsAre("1:1 8 data-parallel ranks are not a multiple of the expert group size 3"));
+  EXPECT_THAT(errors("HYBRID_TRANSFORMER pp: 0 all_gpus: 8\n1\n" + row), ElementsAre("1:24 `pp` must be at least 1"));
   EXPECT_THAT(errors("HYBRID_TRANSFORMER speed: 8\n1\n" + row), ElementsAre("1:20 unknown key `speed:`"));
-  EXPECT_THAT(read(kHeader + "\n1\n" + row + row).warnings, ElementsAre("4:1 not read: the file says it has 1 layers"));
+  EXPECT_THAT(read(kHeader + "\n1\n" + row + row).warnings,
+              ElementsAre("4:1 ignored: the file announces only 1 layers"));
 }
 
 TEST(ReadSimai, WhichFilesAreSimai) {

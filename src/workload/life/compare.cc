@@ -80,16 +80,16 @@ TableSection figures_table(const LifeResult& a, const LifeResult& b) {
   };
   time("step_s", "Step", a.step, b.step);
   real("tokens_per_s", "Tokens/s", a.tokens_per_second, b.tokens_per_second);
-  real("tokens_per_s_gpu", "Tokens/s a GPU", a.tokens_per_second / std::max(a.gpus, 1U),
+  real("tokens_per_s_gpu", "Tokens/s per GPU", a.tokens_per_second / std::max(a.gpus, 1U),
        b.tokens_per_second / std::max(b.gpus, 1U));
-  real("tflops_per_gpu", "TFLOP/s a GPU", a.tflops_per_gpu, b.tflops_per_gpu);
+  real("tflops_per_gpu", "TFLOP/s per GPU", a.tflops_per_gpu, b.tflops_per_gpu);
   share("mfu_percent", "MFU", a.mfu, b.mfu);
   share("hfu_percent", "HFU", a.hfu, b.hfu);
-  share("gpu_utilisation_percent", "GPU computes", a.gpu_utilisation, b.gpu_utilisation);
+  share("gpu_utilisation_percent", "GPU utilization", a.gpu_utilisation, b.gpu_utilisation);
   share("backend_dark_percent", "Backend dark", a.backend_dark, b.backend_dark);
-  time("p99_s", "p99 of a step", a.tail.p99, b.tail.p99);
-  time("checkpoint_stall_s", "Stall of a checkpoint", a.checkpoint_stall, b.checkpoint_stall);
-  share("checkpoint_overhead_percent", "Checkpoints, of the run", a.checkpoint_overhead, b.checkpoint_overhead);
+  time("p99_s", "Step, p99", a.tail.p99, b.tail.p99);
+  time("checkpoint_stall_s", "Checkpoint stall", a.checkpoint_stall, b.checkpoint_stall);
+  share("checkpoint_overhead_percent", "Checkpoint overhead", a.checkpoint_overhead, b.checkpoint_overhead);
   add("run_time_s", "Run", seconds_cell(a.run_time), seconds_cell(b.run_time), seconds(a.run_time),
       seconds(b.run_time));
   real("gpus", "GPUs", a.gpus, b.gpus);
@@ -102,13 +102,13 @@ TableSection figures_table(const LifeResult& a, const LifeResult& b) {
 TableSection parts_table(const LifeResult& a, const LifeResult& b) {
   TableSection table;
   table.key = "step_parts";
-  table.title = "Parts of a step, what moved most first";
+  table.title = "Parts of a step, largest change first";
   table.columns = {left_column("part", "Part"),
                    right_column("a_s", "A"),
                    right_column("b_s", "B"),
                    right_column("difference_s", "Difference"),
-                   right_column("a_share_percent", "Of A"),
-                   right_column("b_share_percent", "Of B")};
+                   right_column("a_share_percent", "Share of A"),
+                   right_column("b_share_percent", "Share of B")};
   const std::vector<StepPart> x = step_parts(a.parts);
   const std::vector<StepPart> y = step_parts(b.parts);
   std::vector<std::size_t> order;
@@ -223,14 +223,14 @@ TableSection memory_table(const LifeResult& a, const LifeResult& b) {
 void add_notes(Document& document, const LifeResult& a, const LifeResult& b) {
   if (a.fidelity != b.fidelity) {
     document.notes.push_back(
-        fmt::format("A was played at fidelity {}, B at {}: part of the difference may come from that",
+        fmt::format("A was simulated at fidelity {}, B at {}: this may cause part of the difference",
                     to_text(a.fidelity), to_text(b.fidelity)));
   }
   const auto only = [&](const LifeResult& one, const LifeResult& other, char name) {
     for (const std::string& text : one.assumptions) {
       const auto found = std::find(other.assumptions.begin(), other.assumptions.end(), text);
       if (found == other.assumptions.end())
-        document.notes.push_back(fmt::format("assumed of {} alone: {}", name, text));
+        document.notes.push_back(fmt::format("assumed for {} only: {}", name, text));
     }
   };
   only(a, b, 'A');

@@ -127,15 +127,15 @@ class Explanation {
     if (best->ranks != other->ranks) add(fmt::format("{} ranks instead of {}", best->ranks, other->ranks));
     if (best->calls != other->calls) add(fmt::format("{} calls instead of {}", best->calls, other->calls));
     if (best->bytes != other->bytes)
-      add(fmt::format("{} a call instead of {}", format_bytes(best->bytes), format_bytes(other->bytes)));
+      add(fmt::format("{} per call instead of {}", format_bytes(best->bytes), format_bytes(other->bytes)));
     if (differ(best->bus_bandwidth, other->bus_bandwidth)) {
       add(fmt::format("{}/s bus bandwidth instead of {}/s", format_bytes(best->bus_bandwidth),
                       format_bytes(other->bus_bandwidth)));
     }
     if (differ(best->slowdown, other->slowdown)) {
-      add(fmt::format("slowed {:.2f} times by congestion instead of {:.2f}", best->slowdown, other->slowdown));
+      add(fmt::format("congestion slowdown x{:.2f} instead of x{:.2f}", best->slowdown, other->slowdown));
     }
-    if (out.empty() && best->total == other->total) out = "more of it is hidden behind compute";
+    if (out.empty() && best->total == other->total) out = "more of it overlaps with compute";
     return out.empty() ? out : fmt::format(" Most of it: {} ({}).", best->what, out);
   }
 
@@ -149,8 +149,8 @@ class Explanation {
     if (f.layout != s.layout) out += fmt::format(" Layout: {} instead of {}.", f.layout, s.layout);
     if (f.gpus != s.gpus && f.gpus > 0 && s.gpus > 0) {
       const double each = (f.tokens_per_second / f.gpus) / (s.tokens_per_second / s.gpus);
-      out += fmt::format(" It has {} GPUs instead of {}; each of them gives {:.2f} times the tokens.",
-                         group_digits(f.gpus), group_digits(s.gpus), each);
+      out += fmt::format("It has {} GPUs instead of {}; the throughput per GPU is {:.2f} times as high.",
+                         netsim::group_digits(f.gpus), netsim::group_digits(s.gpus), each);
     }
     if (f.model != s.model) out += fmt::format(" The models differ ({} and {}).", f.model, s.model);
     return out;
@@ -167,7 +167,7 @@ class Explanation {
 }  // namespace
 
 std::string why_faster(const LifeResult& a, const LifeResult& b) {
-  if (a.tokens_per_second <= 0 || b.tokens_per_second <= 0) return "one of them has no throughput to compare";
+  if (a.tokens_per_second <= 0 || b.tokens_per_second <= 0) return "cannot compare: one of the two has no throughput";
   const double ratio = b.tokens_per_second / a.tokens_per_second;
   if (std::abs(ratio - 1) < 0.001) {
     return fmt::format("A and B are equally fast: {} and {} tokens/s.", format_number(a.tokens_per_second),

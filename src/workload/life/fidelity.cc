@@ -46,7 +46,7 @@ void add_fidelities(const std::vector<LifeResult>& lives, Document& document) {
     const double difference = seconds(life.step) / seconds(finest.step) - 1;
     table.rows.push_back({std::string(to_text(life.fidelity)), fine_seconds_cell(life.step), fine_seconds_cell(exposed),
                           Cell(100 * difference, format_signed_percent(difference)),
-                          &life == &finest ? std::string("finest asked for") : explanation(life, finest)});
+                          &life == &finest ? std::string("highest fidelity") : explanation(life, finest)});
   }
   document.sections.emplace_back(std::move(table));
 }
@@ -56,7 +56,7 @@ Document models_document() {
   document.kind = "models";
   TableSection table;
   table.key = "models";
-  table.title = "Known models";
+  table.title = "Built-in models";
   table.columns = {left("model", "Model"),        right("parameters", "Parameters"),
                    right("active", "Active"),     right("layers", "Layers"),
                    right("hidden", "Hidden"),     right("heads", "Heads"),
@@ -73,7 +73,7 @@ Document models_document() {
                           experts, model.sequence});
   }
   document.sections.emplace_back(std::move(table));
-  document.notes.emplace_back("a job's `dimensions` may change any of them, or describe another model whole");
+  document.notes.emplace_back("`dimensions` in a job file overrides any of them, or describes another model");
   return document;
 }
 

@@ -22,7 +22,7 @@ const model::DeviceGroup* gpu_pool(const model::Cluster& cluster, const std::str
 TableSection empty_table() {
   TableSection table;
   table.key = "collective";
-  table.title = "As nccl-tests prints it";
+  table.title = "Results (as in nccl-tests)";
   const auto right = Column::Align::right;
   table.columns = {{"size_bytes", "size (B)", right, false},
                    {"time_us", "time (us)", right, false},
@@ -50,7 +50,7 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
   const std::uint32_t most = pool->count * node;
   const std::uint32_t ranks = request.ranks > 0 ? request.ranks : most;
   if (ranks > most || ranks < 2) {
-    return Error{ErrorCode::invalid_input, fmt::format("{} ranks asked for; the pool has 2 to {}", ranks, most), {}};
+    return Error{ErrorCode::invalid_input, fmt::format("{} ranks requested; the pool allows 2 to {}", ranks, most), {}};
   }
   const NcclMachine machine = machine_of(cluster, *pool->server);
   OpGroup group;
@@ -81,7 +81,7 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
   facts.facts = {{"cluster", "Cluster", cluster.name()},
                  {"operation", "Collective", std::string(to_text(request.operation))},
                  {"ranks", "Ranks", ranks},
-                 {"node_ranks", "Of them in one NVLink domain", group.node_ranks},
+                 {"node_ranks", "Ranks per NVLink domain", group.node_ranks},
                  {"fidelity", "Fidelity", std::string(to_text(request.fabric.fidelity))}};
   document.sections.emplace_back(std::move(facts));
   TableSection table = empty_table();
@@ -99,9 +99,8 @@ Result<Document> nccl_sweep(const model::Cluster& cluster, const NcclSweepReques
   }
   document.sections.emplace_back(std::move(table));
   document.notes.emplace_back(
-      "launch and protocol latencies, NCCL's own choice of algorithm and protocol; `fabric` is what the backend as "
-      "built "
-      "takes against perfect wires");
+      "launch and protocol latencies, NCCL's own choice of algorithm and protocol; `fabric` is the slowdown of the "
+      "backend as built against an ideal network");
   if (timer.problem()) document.notes.push_back("not simulated: " + timer.problem()->text());
   return document;
 }

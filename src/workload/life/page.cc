@@ -76,7 +76,7 @@ std::string heat_maps(const LifeResult& life) {
     const std::size_t start = heat.svg.find("<svg");
     if (start == std::string::npos) continue;
     if (bytes + heat.svg.size() > kHeatBytes) {
-      out += fmt::format("<p class=\"note\">The heat map of the {} fabric is left out: it has {}.</p>\n",
+      out += fmt::format("<p class=\"note\">The heat map of the {} fabric is omitted: it has {}.</p>\n",
                          model::to_text(heat.fabric), format_bytes(static_cast<double>(heat.svg.size())));
       continue;
     }
@@ -163,21 +163,21 @@ class PageWriter {
   }
 
   void header() {
-    add("<header>\n<p class=\"kind\">Life of a job</p>\n<h1>{} <span>on</span> {}</h1>\n<p class=\"sub\">{}, {} "
+    add("<header>\n<p class=\"kind\">Timeline of a job</p>\n<h1>{} <span>on</span> {}</h1>\n<p class=\"sub\">{}, {} "
         "parameters "
-        "&middot; {} GPUs in {} servers &middot; {} &middot; {} sequences of {} tokens a step</p>\n<ul "
+        "&middot; {} GPUs in {} servers &middot; {} &middot; {} sequences of {} tokens per step</p>\n<ul "
         "class=\"tiles\">\n",
         escaped(life_.job), escaped(life_.cluster), escaped(life_.model), escaped(format_count(life_.parameters)),
-        group_digits(life_.gpus), group_digits(life_.servers), escaped(life_.layout), group_digits(life_.global_batch),
-        group_digits(life_.sequence));
-    tile(format_time(life_.step), "a step", fmt::format("{} micro-batches", group_digits(life_.micro_batches)));
+        netsim::group_digits(life_.gpus), netsim::group_digits(life_.servers), escaped(life_.layout),
+        netsim::group_digits(life_.global_batch), netsim::group_digits(life_.sequence));
+    tile(format_time(life_.step), "a step", fmt::format("{} micro-batches", netsim::group_digits(life_.micro_batches)));
     tile(format_number(life_.tokens_per_second), "tokens/s",
-         life_.gpus > 0 ? format_number(life_.tokens_per_second / life_.gpus) + " a GPU" : std::string());
-    tile(format_percent(life_.mfu), "MFU", fmt::format("{:.0f} TFLOP/s a GPU", life_.tflops_per_gpu));
-    tile(format_percent(life_.gpu_utilisation), "of the time GPUs compute", "checkpoints included");
+         life_.gpus > 0 ? format_number(life_.tokens_per_second / life_.gpus) + " per GPU" : std::string());
+    tile(format_percent(life_.mfu), "MFU", fmt::format("{:.0f} TFLOP/s per GPU", life_.tflops_per_gpu));
+    tile(format_percent(life_.gpu_utilisation), "GPU utilization", "checkpoints included");
     tile(format_percent(life_.backend_dark), "of a step the backend is dark", "it carries nothing");
     tile(format_time(life_.run_time), "the run",
-         fmt::format("{} of it checkpoints", format_percent(life_.checkpoint_overhead)));
+         fmt::format("{} of it for checkpoints", format_percent(life_.checkpoint_overhead)));
     out_ += "</ul>\n";
     verdict();
     out_ +=
@@ -189,8 +189,7 @@ class PageWriter {
 
   void verdict() {
     add("<section class=\"verdict\" aria-label=\"Verdict\">\n<h2>Bounded by {}</h2>\n<p>{}</p>\n",
-        escaped(life_.verdict.bound_by.empty() ? "nothing known" : life_.verdict.bound_by),
-        escaped(life_.verdict.because));
+        escaped(life_.verdict.bound_by.empty() ? "unknown" : life_.verdict.bound_by), escaped(life_.verdict.because));
     if (!life_.verdict.changes.empty()) {
       out_ += "<ol>\n";
       for (const Change& change : life_.verdict.changes) {

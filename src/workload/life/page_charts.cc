@@ -160,7 +160,7 @@ class Histogram {
           "text-anchor=\"middle\">{3:.{4}f}</text>\n",
           x_of(at), kBase, kBase + 18, at, digits);
     }
-    add("<text class=\"s\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">time of an iteration (ms)</text>\n",
+    add("<text class=\"s\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">iteration time (ms)</text>\n",
         (kLeft + kWidth - kRight) / 2, kBase + 38);
   }
 
@@ -207,7 +207,7 @@ std::string memory_bar(const MemoryUse& memory) {
   std::string note = fmt::format("<p>{} of {} in the fullest GPU (stage {}).", format_bytes(memory.total),
                                  format_bytes(memory.capacity), memory.stage);
   if (left.count() < 0) {
-    note += fmt::format(" <b>It does not fit: {} too much.</b>", format_bytes(Bytes(-left.count())));
+    note += fmt::format(" <b>Out of memory: exceeds the capacity by {}.</b>", format_bytes(Bytes(-left.count())));
   } else {
     segments.push_back({12, "Free", share_of(left, whole), format_bytes(left)});
   }
@@ -223,7 +223,7 @@ std::string change_bars(const Verdict& verdict) {
   if (verdict.changes.empty()) return {};
   double most = 0;
   for (const Change& change : verdict.changes) most = std::max(most, change.gain);
-  std::string out = "<p>Each change played again by itself; more tokens/s than without it.</p>\n<ul class=\"gains\">\n";
+  std::string out = "<p>Gain in tokens/s of each change, simulated separately.</p>\n<ul class=\"gains\">\n";
   for (const Change& change : verdict.changes) {
     const double width = most > 0 ? std::clamp(change.gain / most, 0.0, 1.0) * 100 : 0;
     out += fmt::format(

@@ -160,7 +160,7 @@ std::string tracks_table(const DrawnTimeline& drawn) {
   TableSection table;
   table.title = "Tracks of the timeline";
   table.columns = {netsim::left_column("process", "Process"), netsim::left_column("thread", "Track"),
-                   netsim::right_column("busy", "Busy"), netsim::right_column("share", "Of the iteration")};
+                   netsim::right_column("busy", "Busy"), netsim::right_column("share", "Share of the iteration")};
   for (const DrawnTrack& track : drawn.tracks) {
     const SimTime busy(track.busy_ns * 1000);
     table.rows.push_back({track.process, track.thread, seconds_cell(busy),
@@ -173,10 +173,10 @@ std::string notes_of(const DrawnTimeline& drawn) {
   std::string out;
   if (drawn.resolution_ns > 0) {
     out += fmt::format(
-        "<p class=\"note\">The iteration has {} spans; {} are drawn: neighbours that together take less than {} are "
-        "one. "
-        "The Perfetto trace has them all.</p>\n",
-        group_digits(drawn.spans), group_digits(drawn.drawn), format_time(SimTime(drawn.resolution_ns * 1000)));
+        "<p class=\"note\">The iteration has {} spans; {} are drawn: adjacent spans that together take less than {} "
+        "are merged. The Perfetto trace has all of them.</p>\n",
+        netsim::group_digits(drawn.spans), netsim::group_digits(drawn.drawn),
+        format_time(SimTime(drawn.resolution_ns * 1000)));
   }
   if (drawn.left_out > 0) {
     out += fmt::format("<p class=\"note\">{} further tracks are not drawn; the Perfetto trace has them.</p>\n",
@@ -247,10 +247,11 @@ std::string timeline_html(const LifeResult& life) {
       "<button type=\"button\" data-do=\"right\" aria-label=\"Later\">&rarr;</button><button type=\"button\" "
       "data-do=\"all\">All</button>"
       "<small>drag to move, Ctrl + wheel or + and - to zoom</small></div>\n"
-      "<div id=\"tl\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline of one iteration; the table below says "
-      "the same\">"
+      "<div id=\"tl\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline of one iteration; the table below has "
+      "the "
+      "same data\">"
       "<canvas></canvas><div id=\"tip\" role=\"status\" hidden></div></div>\n"
-      "<noscript><p class=\"note\">The timeline is drawn by a script, and scripts are off. The table has its figures."
+      "<noscript><p class=\"note\">The timeline needs JavaScript, which is disabled. The table has its figures."
       "</p></noscript>\n",
       format_time(SimTime(drawn.length_ns * 1000)), format_moment(life.timeline.iteration_start));
   out += notes_of(drawn);

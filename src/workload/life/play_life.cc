@@ -104,7 +104,7 @@ bool Life::find_servers() {
     return false;
   }
   parts_.gpu = cluster.catalog().gpu(parts_.server->gpu.value);
-  if (parts_.gpu == nullptr) return fail({ErrorCode::not_found, "the catalogue lacks the pool's GPU", {}});
+  if (parts_.gpu == nullptr) return fail({ErrorCode::not_found, "the GPU of the pool is not in the catalog", {}});
   Result<GpuRates> rates = GpuRates::of(*parts_.gpu);
   if (!rates.ok()) return fail(rates.error());
   rates_ = rates.value();
@@ -159,7 +159,8 @@ bool Life::prepare_fabric() {
                                          unit * static_cast<std::uint32_t>(parts_.job.gpus_per_node.value));
   const bool several = parts_.hosts.size() > 1;
   if (several && !backend.present) {
-    diagnostics_.error(parts_.job.nodes.place, "the cluster has no backend fabric to join several servers", "nodes: 1");
+    diagnostics_.error(parts_.job.nodes.place, "the cluster has no backend fabric to connect several servers",
+                       "nodes: 1");
     return false;
   }
   if (options.fidelity == netsim::Fidelity::analytic || !several) return true;
@@ -326,14 +327,15 @@ void Life::assumptions() {
   notes.push_back(fmt::format("kernel times: surfaces measured on an H200, scaled to {} by its datasheet's peak rates",
                               parts_.gpu->name.value));
   notes.push_back("the slowest of all GPUs sets the pace: clocks differ by 1.2 % (one standard deviation)");
-  if (parts_.plan.shape.mixture()) notes.emplace_back("tokens are spread evenly over experts");
+  if (parts_.plan.shape.mixture()) notes.emplace_back("tokens are spread evenly over the experts");
   if (parts_.options.fidelity == netsim::Fidelity::analytic && parts_.hosts.size() > 1) {
     notes.emplace_back(
-        "analytic: no congestion but the oversubscription of leaves; --fidelity flow simulates the fabric");
+        "analytic: leaf oversubscription is the only congestion modeled; --fidelity flow simulates the fabric");
   }
   for (const FabricFinding& finding : timer_->findings()) {
-    notes.push_back(fmt::format("{}: {} transfers at once take {:.2f} times as long on the backend as on a perfect one",
-                                finding.what, finding.transfers, finding.slowdown));
+    notes.push_back(
+        fmt::format("{}: {} concurrent transfers take {:.2f} times as long on the backend as on an ideal network",
+                    finding.what, finding.transfers, finding.slowdown));
   }
   if (timer_->problem()) notes.push_back("not simulated: " + timer_->problem()->text());
 }
@@ -344,7 +346,7 @@ std::optional<LifeResult> Life::play() {
   if (!plan) return std::nullopt;
   parts_.plan = *plan;
   if (!find_servers() || !fits() || !prepare_fabric()) return std::nullopt;
-  say("playing a step");
+  say("simulating a step");
   parts_.step = play_step(parts_.plan, *rates_, *timer_);
   say("storage");
   if (!storage()) return std::nullopt;

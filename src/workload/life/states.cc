@@ -120,12 +120,12 @@ class Iteration {
     const double capacity = plan.utilisation > 0 ? rate / plan.utilisation : rate;
     use(3, medium, bytes, capacity, std::min(busy, state(3).duration), plan.utilisation);
     event(3, "read of samples", plan.protocol, medium, SimTime(0), std::max(busy, parts_.reads.step_time), bytes,
-          fmt::format("volume {}, prefetched beside the step{}", plan.volume,
-                      plan.limits.empty() ? "" : "; slowest link of the chain: " + plan.limits.front().what));
+          fmt::format("volume {}, prefetched during the step{}", plan.volume,
+                      plan.limits.empty() ? "" : "; bottleneck: " + plan.limits.front().what));
     const double host = bytes / static_cast<double>(parts_.hosts.size());
-    event(3, "copy to GPU memory", "PCIe DMA", Medium::host, SimTime(0), time_from(host / 50e9), bytes,
-          parts_.job.training->data->gpudirect.value ? "GPUDirect: not through host memory"
-                                                     : "through pinned host memory");
+    event(
+        3, "copy to GPU memory", "PCIe DMA", Medium::host, SimTime(0), time_from(host / 50e9), bytes,
+        parts_.job.training->data->gpudirect.value ? "GPUDirect: bypasses host memory" : "through pinned host memory");
   }
 
   void calls() {
@@ -139,7 +139,7 @@ class Iteration {
     for (const auto& [key, total] : totals_) {
       event(key.first, key.second, total.protocol, total.medium, SimTime(0),
             std::min(state(key.first).duration, total.busy), total.bytes,
-            fmt::format("{} call{} of a rank in groups of {} GPUs", total.calls, total.calls == 1 ? "" : "s",
+            fmt::format("{} call{} per rank in groups of {} GPUs", total.calls, total.calls == 1 ? "" : "s",
                         total.ranks));
     }
   }
@@ -170,9 +170,9 @@ class Iteration {
           fmt::format("{} micro-batches through {} stage{}", parts_.plan.micro_batches, parts_.plan.pipeline,
                       parts_.plan.pipeline == 1 ? "" : "s"));
     event(4, "backward kernels", "CUDA", Medium::host, SimTime(0), compute - forward, 0,
-          parts.recompute > SimTime(0) ? "activations are computed again" : "");
+          parts.recompute > SimTime(0) ? "activations are recomputed" : "");
     event(5, "optimizer", "CUDA", Medium::host, SimTime(0), parts.optimizer, 0,
-          "Adam on the GPU's share of the states");
+          "Adam on the GPU's shard of the optimizer state");
   }
 
   void checkpoint() {
@@ -191,10 +191,10 @@ class Iteration {
           fmt::format("{:.1f} GiB, every {} steps", gib, parts_.checkpoint_steps));
     event(5, "checkpoint: write", plan.protocol, medium, at + plan.copy_time, plan.write_time - plan.rename_time, bytes,
           fmt::format("{} files to volume {}{}", plan.files, plan.volume,
-                      plan.limits.empty() ? "" : "; slowest link of the chain: " + plan.limits.front().what));
+                      plan.limits.empty() ? "" : "; bottleneck: " + plan.limits.front().what));
     event(5, "checkpoint: flush and rename", plan.protocol, medium,
           at + plan.copy_time + plan.write_time - plan.rename_time, plan.rename_time, 0,
-          "the old one stays until the new one is whole");
+          "the old one is kept until the new one is complete");
   }
 
   void finish() {

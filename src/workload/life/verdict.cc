@@ -114,7 +114,7 @@ void Adviser::say_what_bounds() {
                                 100 * share(worst->time, life_), seconds_of(p.step), worst->name, 100 * compute);
   if (p.input == worst->time && !parts_.reads.limits.empty()) {
     verdict.because += fmt::format(
-        ": {} GPUs want {:.1f} GB/s, and {} give {:.1f} GB/s, so GPUs compute {:.0f} % of the time", life_.gpus,
+        ": {} GPUs need {:.1f} GB/s, but {} deliver {:.1f} GB/s, so GPU utilization is {:.0f} %", life_.gpus,
         static_cast<double>(parts_.reads.step_bytes.count()) / std::max(1e-9, seconds_of(parts_.step.parts.step)) / 1e9,
         parts_.reads.limits.front().what, static_cast<double>(parts_.reads.available.per_second.count()) / 1e9,
         100 * life_.gpu_utilisation);
@@ -131,7 +131,7 @@ void Adviser::parallel_changes() {
                t.parallel.value.data = {};
              });
     if (!plan.overlap_tensor) {
-      with_job("tensor collectives beside the products", "training.overlap.tensor: true",
+      with_job("overlap tensor collectives with matrix products", "training.overlap.tensor: true",
                [](model::TrainingSpec& t) { t.overlap.value.tensor = model::Sourced<bool>(true); });
     }
   }
@@ -155,7 +155,7 @@ void Adviser::parallel_changes() {
 void Adviser::job_changes() {
   const TrainingPlan& plan = parts_.plan;
   if (plan.precision == model::Precision::bf16) {
-    with_job("FP8 products", "training.precision: fp8",
+    with_job("FP8 matrix products", "training.precision: fp8",
              [](model::TrainingSpec& t) { t.precision.value = model::Precision::fp8; });
   }
   if (plan.recompute != model::Recompute::none) {
@@ -173,7 +173,7 @@ void Adviser::job_changes() {
              [&](model::TrainingSpec& t) { t.micro_batch.value = plan.micro_batch * 2; });
   }
   if (plan.data > 1 && !plan.overlap_data) {
-    with_job("gradients beside the backward pass", "training.overlap.data: true",
+    with_job("overlap gradient reduction with the backward pass", "training.overlap.data: true",
              [](model::TrainingSpec& t) { t.overlap.value.data = model::Sourced<bool>(true); });
   }
   if (plan.framework == model::Framework::eager) {
@@ -183,15 +183,15 @@ void Adviser::job_changes() {
   if (share(life_.parts.checkpoint, life_) > kMinGain) {
     with_job("asynchronous checkpoints", "training.checkpoint.mode: asynchronous",
              [](model::TrainingSpec& t) { t.checkpoint.value.mode.value = model::CheckpointMode::asynchronous; });
-    with_job("every rank writes its part of a checkpoint", "training.checkpoint.layout: sharded",
+    with_job("sharded checkpoints: every rank writes its part", "training.checkpoint.layout: sharded",
              [](model::TrainingSpec& t) { t.checkpoint.value.layout.value = model::CheckpointLayout::sharded; });
   }
   if (share(life_.parts.input, life_) > kMinGain) {
-    with_job("samples kept on the servers' NVMe after the first epoch", "training.data.cache: local",
+    with_job("cache samples on local NVMe after the first epoch", "training.data.cache: local",
              [](model::TrainingSpec& t) { t.data.value.cache.value = model::DataCache::local; });
-    with_job("samples straight into GPU memory", "training.data.gpudirect: true",
+    with_job("read samples directly into GPU memory (GPUDirect)", "training.data.gpudirect: true",
              [](model::TrainingSpec& t) { t.data.value.gpudirect.value = true; });
-    with_job(fmt::format("{} loader processes a GPU", parts_.job.training->data->workers.value * 4),
+    with_job(fmt::format("{} loader processes per GPU", parts_.job.training->data->workers.value * 4),
              fmt::format("training.data.workers: {}", parts_.job.training->data->workers.value * 4),
              [](model::TrainingSpec& t) { t.data.value.workers.value *= 4; });
   }

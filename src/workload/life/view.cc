@@ -46,7 +46,7 @@ FactsSection job_facts(const LifeResult& life) {
   facts.add("model", "Model", life.model);
   facts.add("parameters", "Parameters", Cell(life.parameters, format_count(life.parameters)));
   if (life.active_parameters > 0 && life.active_parameters != life.parameters) {
-    facts.add("active_parameters", "Active for a token",
+    facts.add("active_parameters", "Active per token",
               Cell(life.active_parameters, format_count(life.active_parameters)));
   }
   facts.add("gpus", "GPUs", count_cell(life.gpus));
@@ -54,7 +54,7 @@ FactsSection job_facts(const LifeResult& life) {
   facts.add("layout", "Layout", life.layout);
   facts.add("global_batch", "Global batch (sequences)", count_cell(life.global_batch));
   facts.add("sequence_tokens", "Sequence (tokens)", count_cell(life.sequence));
-  facts.add("micro_batches", "Micro-batches a step", count_cell(life.micro_batches));
+  facts.add("micro_batches", "Micro-batches per step", count_cell(life.micro_batches));
   facts.add("fidelity", "Fidelity", Cell(to_text(life.fidelity)));
   return facts.take();
 }
@@ -83,16 +83,16 @@ FactsSection figures(const LifeResult& life) {
   facts.add("step_s", "Step", fine_seconds_cell(life.step));
   facts.add("tokens_per_s", "Throughput",
             Cell(life.tokens_per_second, format_number(life.tokens_per_second) + " tokens/s"));
-  facts.add("tflops_per_gpu", "Of each GPU", real_cell(life.tflops_per_gpu, 0, "TFLOP/s"));
+  facts.add("tflops_per_gpu", "Throughput per GPU", real_cell(life.tflops_per_gpu, 0, "TFLOP/s"));
   facts.add("mfu_percent", "MFU", percent_cell(life.mfu));
   facts.add("hfu_percent", "HFU", percent_cell(life.hfu));
-  facts.add("gpu_utilisation_percent", "GPU computes", percent_cell(life.gpu_utilisation));
+  facts.add("gpu_utilisation_percent", "GPU utilization", percent_cell(life.gpu_utilisation));
   facts.add("backend_dark_percent", "Backend dark", percent_cell(life.backend_dark));
-  facts.add("flops_per_step", "Model FLOPs a step",
+  facts.add("flops_per_step", "Model FLOPs per step",
             Cell(life.flops_per_step, format_number(life.flops_per_step / 1e15) + " PFLOP"));
-  facts.add("checkpoint_stall_s", "Stall of a checkpoint", seconds_cell(life.checkpoint_stall));
+  facts.add("checkpoint_stall_s", "Checkpoint stall", seconds_cell(life.checkpoint_stall));
   facts.add("checkpoint_steps", "Steps between checkpoints", count_cell(life.checkpoint_steps));
-  facts.add("checkpoint_overhead_percent", "Checkpoints, of the run", percent_cell(life.checkpoint_overhead));
+  facts.add("checkpoint_overhead_percent", "Checkpoint overhead", percent_cell(life.checkpoint_overhead));
   facts.add("run_time_s", "Run", seconds_cell(life.run_time));
   facts.add("trace_hash", "Trace hash", fmt::format("{:016x}", life.trace_hash));
   return facts.take();
@@ -151,7 +151,7 @@ TableSection states_table(const LifeResult& life) {
 
 TableSection events_table(const LifeResult& life) {
   TableSection table =
-      table_of("events", "What happens in them",
+      table_of("events", "Events of the states",
                {right_column("state", ""), left_column("event", "Event"), left_column("protocol", "Protocol"),
                 left_column("network", "Network"), right_column("start_s", "At"), right_column("duration_s", "Takes"),
                 right_column("bytes", "Bytes"), left_column("detail", "Detail")});
@@ -180,14 +180,14 @@ TableSection parts_table(const LifeResult& life) {
   }
   Cell name{"step"};
   name.shown = "Step";
-  table.rows.push_back({std::move(name), seconds_cell(life.parts.step), percent_cell(1), "all of them together"});
+  table.rows.push_back({std::move(name), seconds_cell(life.parts.step), percent_cell(1), "total"});
   return table;
 }
 
 TableSection memory_table(const MemoryUse& memory) {
-  TableSection table = table_of(
-      "memory", fmt::format("Memory of the fullest GPU (stage {})", memory.stage),
-      {left_column("part", "Part"), right_column("bytes", "Bytes"), right_column("share_percent", "Of capacity")});
+  TableSection table = table_of("memory", fmt::format("Memory of the fullest GPU (stage {})", memory.stage),
+                                {left_column("part", "Part"), right_column("bytes", "Bytes"),
+                                 right_column("share_percent", "Share of capacity")});
   const auto add = [&](std::string_view key, std::string_view title, Bytes bytes) {
     Cell name{key};
     name.shown = title;
@@ -201,9 +201,9 @@ TableSection memory_table(const MemoryUse& memory) {
 
 TableSection communication_table(const LifeResult& life) {
   TableSection table =
-      table_of("communication", "Communication of a rank in a step",
+      table_of("communication", "Communication per rank and step",
                {left_column("what", "What"), left_column("network", "Network"), left_column("algorithm", "Algorithm"),
-                right_column("ranks", "Ranks"), right_column("calls", "Calls"), right_column("bytes", "Bytes a call"),
+                right_column("ranks", "Ranks"), right_column("calls", "Calls"), right_column("bytes", "Bytes per call"),
                 right_column("time_us", "Time (us)"), right_column("busbw_gb_per_s", "busbw (GB/s)"),
                 right_column("total_s", "Together"), right_column("exposed_s", "Exposed"),
                 right_column("slowdown", "Slowdown")});
@@ -217,13 +217,13 @@ TableSection communication_table(const LifeResult& life) {
 }
 
 FactsSection tail_facts(const Tail& tail) {
-  Facts facts("tail", "Tail of the iterations");
+  Facts facts("tail", "Tail latency of iterations");
   facts.add("iterations", "Iterations", count_cell(tail.iterations));
   facts.add("mean_s", "Mean", fine_seconds_cell(tail.mean));
   facts.add("p50_s", "p50", fine_seconds_cell(tail.p50));
   facts.add("p99_s", "p99", fine_seconds_cell(tail.p99));
   facts.add("max_s", "Slowest", fine_seconds_cell(tail.max));
-  facts.add("millisecond_over_run_s", "1 ms a step, over the run", seconds_cell(tail.millisecond_over_run));
+  facts.add("millisecond_over_run_s", "1 ms per step, over the run", seconds_cell(tail.millisecond_over_run));
   facts.add("tail_over_run_s", "The tail, over the run", seconds_cell(tail.tail_over_run));
   return facts.take();
 }

@@ -58,7 +58,7 @@ void add_host_limits(const model::Cluster& cluster, const Writers& writers, bool
                "training.checkpoint.layout: sharded");
     return;
   }
-  limits.add(fmt::format("serialising on {:.0f} rank{}", writers.ranks, writers.ranks > 1 ? "s" : ""),
+  limits.add(fmt::format("serialization on {:.0f} rank{}", writers.ranks, writers.ranks > 1 ? "s" : ""),
              of_all(writers, write ? kSaveStream : kLoadStream),
              writers.ranks > 1 ? "training.checkpoint.gpudirect: true" : "training.checkpoint.layout: sharded");
   double memory = 0;
@@ -155,7 +155,7 @@ class Planner {
   Result<std::optional<StoragePath>> path_of(const model::Sourced<std::string>& volume, std::string_view key) {
     auto path = storage_path(cluster_, job_, hosts_, volume, model::VolumePurpose::checkpoint, key, options_.tcp);
     if (path.ok() && path->has_value() && (*path)->volume != nullptr && *(*path)->volume->read_only) {
-      return Error{ErrorCode::invalid_input, fmt::format("volume `{}` can only be read", (*path)->volume->name->text),
+      return Error{ErrorCode::invalid_input, fmt::format("volume `{}` is read-only", (*path)->volume->name->text),
                    std::string(key)};
     }
     return path;

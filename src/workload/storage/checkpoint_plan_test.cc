@@ -80,7 +80,7 @@ TEST(CheckpointPlan, SecondVolumeIsWrittenAfterTheFirst) {
   const auto refused =
       plan_checkpoint(sealed.cluster(), *sealed.job, sealed.hosts, gigabytes(1), gigabytes(1), 1, {}, kAnalytic);
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().text(), "training.checkpoint.volume: volume `images` can only be read");
+  EXPECT_EQ(refused.error().text(), "training.checkpoint.volume: volume `images` is read-only");
   const Lab wrong = make_lab(LabOptions{}, "  checkpoint: {second: nowhere}\n");
   const auto plan =
       plan_checkpoint(wrong.cluster(), *wrong.job, wrong.hosts, gigabytes(1), gigabytes(1), 1, {}, kAnalytic);

@@ -107,9 +107,9 @@ void add_path_limits(const StoragePath& path, bool write, double copies, std::si
   }
   if (path.tcp) {
     const auto takers = static_cast<double>(path.gateways ? path.clients.size() : clients);
-    limits.add("kernel sockets (42 Gb/s a connection)",
+    limits.add("kernel sockets (42 Gb/s per connection)",
                takers * static_cast<double>(connections_of(path)) * kTcpConnection,
-               *path.system->kind == model::StorageKind::object ? "more connections a loader"
+               *path.system->kind == model::StorageKind::object ? "more connections per loader"
                                                                 : "RDMA instead of TCP on the storage fabric");
   }
 }
@@ -124,7 +124,7 @@ void add_stripe_limit(const StoragePath& path, bool write, double open_files, do
   const double busy = std::min(targets, -targets * std::expm1(open_files * stripes * std::log1p(-1 / targets)));
   if (busy > 0.995 * targets) return;
   limits.add(
-      fmt::format("stripes: {:.0f} files at once on {:.0f} of {} targets each", open_files, stripes, path.targets),
+      fmt::format("stripes: {:.0f} concurrent files on {:.0f} of {} targets each", open_files, stripes, path.targets),
       whole * busy / targets, key, value);
 }
 

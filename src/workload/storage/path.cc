@@ -183,8 +183,8 @@ Status choose_fabric(const model::Cluster& cluster, const std::vector<model::Dev
   const std::string pool = pool_name(cluster, hosts.front());
   return Error{
       ErrorCode::invalid_input,
-      fmt::format("servers of pool `{0}` do not reach storage system `{1}`: they share no fabric with its pool "
-                  "`{2}`, and there is no head node between (give them `pools.{0}.links.storage: 2`)",
+      fmt::format("servers of pool `{0}` cannot reach storage system `{1}`: they share no fabric with its pool "
+                  "`{2}`, and no head node connects them (set `pools.{0}.links.storage: 2`)",
                   pool, path.system->name->text, path.pool),
       cluster.name()};
 }
@@ -254,9 +254,8 @@ void find_remedies(const model::Cluster& cluster, StoragePath& path) {
   const Ratio& built = cluster.fabric(path.fabric).oversubscription;
   const std::string_view name = model::to_text(path.fabric);
   path.client_remedy = widen_links(cluster, path);
-  path.uplink_remedy = built.numerator > built.denominator
-                           ? fmt::format("fabrics.{}.oversubscription: 1:1", name)
-                           : fmt::format("fabrics.{}.uplinks: more for each leaf", name);
+  path.uplink_remedy = built.numerator > built.denominator ? fmt::format("fabrics.{}.oversubscription: 1:1", name)
+                                                           : fmt::format("fabrics.{}.uplinks: more per leaf", name);
   path.fabric_remedy = *fabric.load_balancing == model::LoadBalancing::ecmp
                            ? (one_path(path) ? fmt::format("storage.{}.multipath: queue-depth", path.system->name->text)
                                              : fmt::format("fabrics.{}.load_balancing: adaptive", name))

@@ -65,7 +65,7 @@ Reading reading_of(const model::JobSpec& job, const model::DataSpec& data, const
 void add_metadata(const StoragePath& path, const Reading& reading, Limits& limits) {
   if (path.local || path.opens <= 0 || reading.opens <= 0) return;
   const double rate = path.opens / reading.opens * reading.sample;
-  const std::string what = fmt::format("metadata service ({:.0f} opens a second)", path.opens);
+  const std::string what = fmt::format("metadata service ({:.0f} opens per second)", path.opens);
   if (reading.file_samples <= 1) {
     limits.add(what, rate, "training.data.file_samples: 1000");
   } else if (!*path.system->metadata_striping) {
@@ -86,7 +86,7 @@ void add_loaders(const StoragePath& path, const model::DataSpec& data, const Rea
   const double stream = path.tcp ? std::min(kTcpConnection, kCoreCopy) : kCoreCopy;
   const double busy = (reading.shuffle ? latency : 0.0) + reading.sample / stream + decode;
   const auto workers = static_cast<double>(*data.workers);
-  limits.add(reading.shuffle ? "loader processes, a sample at a time" : "loader processes",
+  limits.add(reading.shuffle ? "loader processes, one sample at a time" : "loader processes",
              reading.workers * reading.sample / busy, "training.data.workers", std::max(1.0, workers));
 }
 

@@ -84,7 +84,7 @@ TEST(ReadPlan, LoadersBoundShuffledTokens) {
   const Lab lab = make_lab(LabOptions{}, "  data: {workers: 1, samples: 1000000}\n");
   const ReadPlan plan = plan_or_fail(lab, 4096, Bytes(32'768));
   EXPECT_NEAR(rate(plan), 64 * 32'768 / (90e-6 + 32'768 / 6.5e9), 1);
-  EXPECT_EQ(plan.limits.front().what, "loader processes, a sample at a time");
+  EXPECT_EQ(plan.limits.front().what, "loader processes, one sample at a time");
   EXPECT_EQ(plan.limits.front().remedy, "training.data.workers: 4");
   // In order the client reads ahead: latency does not count, and links and drives bound.
   const Lab ordered = make_lab(LabOptions{}, "  data: {workers: 1, samples: 1000000, shuffle: false}\n");

@@ -195,7 +195,7 @@ Result<double> steady_rate(const netsim::SimResult& result, const Window& window
   std::vector<SimTime> ends = result.finished;
   std::sort(ends.begin(), ends.end());
   if (ends.empty() || ends.back() == netsim::kNever) {
-    return Error{ErrorCode::internal, "storage traffic did not end", path.system->name->text};
+    return Error{ErrorCode::internal, "storage traffic did not finish", path.system->name->text};
   }
   const SimTime from = ends[ends.size() / 5];
   const SimTime until = ends[ends.size() * 7 / 10];

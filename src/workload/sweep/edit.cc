@@ -96,7 +96,7 @@ Result<Value> read_value(const std::string& path, std::string_view text) {
   const std::optional<YamlNode> root = parse_yaml(sources, file, diagnostics);
   if (root.has_value()) return value_of(*root);
   const std::vector<Diagnostic> found = diagnostics.sorted();
-  if (found.empty()) return Error{ErrorCode::invalid_input, "is not YAML", path};
+  if (found.empty()) return Error{ErrorCode::invalid_input, "invalid YAML", path};
   return Error{ErrorCode::invalid_input, found.front().message, sources.describe(found.front().place)};
 }
 
@@ -112,7 +112,7 @@ Result<Path> find_path(const Value& root, std::span<const std::string> keys) {
       continue;
     }
     if (node != nullptr && !node->is_null() && !node->is_map()) {
-      return nowhere(keys, at, "what it is to be a key of is not a mapping");
+      return nowhere(keys, at, "its parent is not a mapping");
     }
     path.push_back({keys[at], std::nullopt});
     node = node != nullptr && node->is_map() ? node->find(keys[at]) : nullptr;

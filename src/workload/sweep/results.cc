@@ -30,13 +30,13 @@ constexpr std::array<SweepColumn, 12> kColumns = {
     SweepColumn{"tokens_per_s", "Tokens/s", Better::higher},
     SweepColumn{"step_s", "Step", Better::lower},
     SweepColumn{"mfu_percent", "MFU", Better::higher},
-    SweepColumn{"tokens_per_s_gpu", "Tokens/s a GPU", Better::higher},
-    SweepColumn{"tflops_per_gpu", "TFLOP/s a GPU", Better::higher},
+    SweepColumn{"tokens_per_s_gpu", "Tokens/s per GPU", Better::higher},
+    SweepColumn{"tflops_per_gpu", "TFLOP/s per GPU", Better::higher},
     SweepColumn{"hfu_percent", "HFU", Better::higher},
-    SweepColumn{"gpu_utilisation_percent", "GPU computes", Better::higher},
+    SweepColumn{"gpu_utilisation_percent", "GPU utilization", Better::higher},
     SweepColumn{"memory_percent", "Memory", Better::lower},
     SweepColumn{"gpus", "GPUs", Better::lower},
-    SweepColumn{"p99_s", "p99 of a step", Better::lower},
+    SweepColumn{"p99_s", "Step, p99", Better::lower},
     SweepColumn{"checkpoint_overhead_percent", "Checkpoints", Better::lower},
     SweepColumn{"run_time_s", "Run", Better::lower}};
 

@@ -42,7 +42,7 @@ std::string slurm_sweep_script(const SlurmSweep& sweep) {
   if (!sweep.partition.empty()) out += fmt::format("#SBATCH --partition={}\n", directive(sweep.partition));
   if (!sweep.log.empty()) out += fmt::format("#SBATCH --output={}\n", directive(sweep.log));
   out += fmt::format(
-      "# {} points. Those that are in the results file already are skipped: submit it again to go on.\n"
+      "# {} points. Points that are already in the results file are skipped: submit again to continue.\n"
       "set -euo pipefail\n",
       points);
   if (each == 1) return out + fmt::format("exec {}--point \"$SLURM_ARRAY_TASK_ID\"\n", command);

@@ -75,7 +75,7 @@ Status Sweep::add_track(const SweepAxis& axis) {
   std::vector<std::string> keys = split_key(axis.key);
   if (std::any_of(keys.begin(), keys.end(), [](const std::string& key) { return key.empty(); }) || keys.size() < 2 ||
       (keys[0] != "cluster" && keys[0] != "job")) {
-    return bad(fmt::format("`{}`: a key begins with `cluster.` or `job.`, which say the file", axis.key));
+    return bad(fmt::format("`{}`: a key begins with `cluster.` or `job.`, which selects the file", axis.key));
   }
   Track track;
   track.cluster = keys[0] == "cluster";

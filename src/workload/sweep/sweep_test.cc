@@ -129,7 +129,7 @@ TEST(Sweep, ListsByNameOrNumber) {
   EXPECT_EQ(changed({"pools", "0", "m"}), R"({"pools": [{"name": "a", "n": 1, "m": 9}, {"name": "b", "n": 2}]})");
   EXPECT_EQ(changed({"x", "y"}), R"({"pools": [{"name": "a", "n": 1}, {"name": "b", "n": 2}], "x": {"y": 9}})");
   EXPECT_EQ(changed({"pools", "c", "n"}), "`pools.c`: the list has a, b");
-  EXPECT_EQ(changed({"pools", "a", "n", "z"}), "`pools.a.n.z`: what it is to be a key of is not a mapping");
+  EXPECT_EQ(changed({"pools", "a", "n", "z"}), "`pools.a.n.z`: its parent is not a mapping");
 }
 
 TEST(Sweep, ErrorsSayWhatIsWrong) {

@@ -52,7 +52,7 @@ class SortKey {
     std::string list;
     for (const std::string_view one : known) list += fmt::format("{}{}", list.empty() ? "" : ", ", one);
     return Error{ErrorCode::invalid_input,
-                 fmt::format("no column `{}`; {}", name, hint.empty() ? "there are: " + list : hint),
+                 fmt::format("no column `{}`; {}", name, hint.empty() ? "columns: " + list : hint),
                  {}};
   }
 
@@ -164,7 +164,7 @@ std::vector<Cell> cells_of(const SweepRow& row, const std::vector<std::string>& 
     }
   }
   Cell bound = row.error.empty() ? Cell(row.bound_by) : Cell();
-  if (row.error.empty() && !row.fits) bound.shown = "does not fit into memory";
+  if (row.error.empty() && !row.fits) bound.shown = "out of memory";
   cells.push_back(std::move(bound));
   cells.push_back(row.error.empty() ? Cell() : Cell(row.error));
   cells.emplace_back(row.index);
@@ -203,9 +203,9 @@ Result<Document> sweep_document(std::vector<SweepRow> rows, std::string_view sor
     document.notes.push_back(
         fmt::format("* best by {}: {}", columns()[column].key, shown(columns()[column], best->figures[column])));
   }
-  if (failures > 0) document.notes.push_back(fmt::format("{} of {} points could not be played", failures, rows.size()));
-  if (too_large > 0)
-    document.notes.push_back(fmt::format("{} of {} points do not fit into memory", too_large, rows.size()));
+  if (failures > 0)
+    document.notes.push_back(fmt::format("{} of {} points could not be simulated", failures, rows.size()));
+  if (too_large > 0) document.notes.push_back(fmt::format("{} of {} points run out of memory", too_large, rows.size()));
   return document;
 }
 

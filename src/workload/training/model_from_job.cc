@@ -74,7 +74,7 @@ std::optional<ModelShape> shape_of(const model::TrainingSpec& training, Diagnost
   if (training.model.has_value()) {
     const ModelShape* known = find_model(training.model.value);
     if (known == nullptr) {
-      diagnostics.error(training.model.place, fmt::format("no model `{}`", training.model.value),
+      diagnostics.error(training.model.place, fmt::format("unknown model `{}`", training.model.value),
                         fmt::format("{}; or give `dimensions`", nearest_models(training.model.value)),
                         training.model.value.size());
       return std::nullopt;
@@ -101,15 +101,16 @@ std::optional<ModelShape> shape_of(const model::TrainingSpec& training, Diagnost
   if (diagnostics.error_count() != before) return std::nullopt;
   refuse(shape.head_dim <= 0, spec.heads.place, "a head has no width", "set `head_dim`");
   refuse(shape.heads % std::max<std::int64_t>(1, shape.kv_heads) != 0, spec.kv_heads.place,
-         fmt::format("{} heads cannot share {} key-value heads", shape.heads, shape.kv_heads),
+         fmt::format("{} heads are not a multiple of {} key-value heads", shape.heads, shape.kv_heads),
          "kv_heads must divide heads");
   refuse(shape.experts > 0 && (shape.active_experts < 1 || shape.active_experts > shape.experts),
-         spec.active_experts.place, fmt::format("a token passes {} of {} experts", shape.active_experts, shape.experts),
-         "active_experts is from 1 to experts");
+         spec.active_experts.place, fmt::format("a token uses {} of {} experts", shape.active_experts, shape.experts),
+         "active_experts must be between 1 and experts");
   refuse(shape.experts == 0 && (spec.active_experts.has_value() || spec.shared_experts.has_value()), spec.experts.place,
-         "experts are described, but there are none", "set `experts`");
+         "expert settings without experts", "set `experts`");
   refuse(shape.dense_layers > shape.layers, spec.dense_layers.place,
-         fmt::format("{} of {} layers are dense", shape.dense_layers, shape.layers), "dense_layers is at most layers");
+         fmt::format("{} of {} layers are dense", shape.dense_layers, shape.layers),
+         "dense_layers must be at most layers");
   refuse(shape.latent() && (shape.rope_dim <= 0 || shape.value_dim <= 0), spec.kv_rank.place,
          "latent attention needs rope_dim and value_dim", "DeepSeek-V3 has 64 and 128");
   if (diagnostics.error_count() != before) return std::nullopt;

@@ -117,14 +117,14 @@ class Planner {
             fmt::format("a global batch of {} sequences does not divide over data {} x micro_batch {}",
                         plan_.global_batch, plan_.data, plan_.micro_batch),
             below > 0 ? fmt::format("global_batch: {} or {} would", below, below + unit)
-                      : fmt::format("global_batch: {} is the least", unit));
+                      : fmt::format("global_batch: {} is the minimum", unit));
       return;
     }
     plan_.micro_batches = plan_.global_batch / unit;
     if (plan_.sequence % (plan_.context > 1 ? 2 * plan_.context : 1) != 0) {
       error(training_.parallel.value.context.place,
             fmt::format("a sequence of {} tokens does not divide into 2 x {} parts", plan_.sequence, plan_.context),
-            "context parallelism gives every GPU an early and a late part, for equal work");
+            "context parallelism gives every GPU an early and a late part, to balance the work");
     }
     if (plan_.interleave > 1 && plan_.pipeline < 2) {
       error(training_.parallel.value.interleave.place, "interleaving needs a pipeline", "pipeline: 2 or more");
@@ -173,8 +173,10 @@ class Planner {
     divides(tensor.value, shape.heads, tensor, "heads");
     if (shape.heads % tensor.value != 0) return;
     if (shape.kv_heads % tensor.value != 0 && tensor.value % shape.kv_heads != 0) {
-      error(tensor.place, fmt::format("tensor {} and {} key-value heads do not divide", tensor.value, shape.kv_heads),
-            fmt::format("tensor: up to {}, or a multiple of it", shape.kv_heads));
+      error(
+          tensor.place,
+          fmt::format("tensor {} and {} key-value heads are not multiples of each other", tensor.value, shape.kv_heads),
+          fmt::format("tensor: a divisor or a multiple of {}", shape.kv_heads));
     }
   }
 
@@ -184,14 +186,14 @@ class Planner {
     const std::int64_t chunks = plan_.pipeline * plan_.interleave;
     if (chunks > shape.layers) {
       error(p.pipeline.place, fmt::format("{} layers cannot fill {} chunks", shape.layers, chunks),
-            fmt::format("pipeline x interleave at most {}", shape.layers));
+            fmt::format("pipeline x interleave must be at most {}", shape.layers));
     }
     if (plan_.interleave > 1 && shape.layers % chunks != 0 && shape.layers % plan_.pipeline == 0) {
       divides(plan_.interleave, shape.layers / plan_.pipeline, p.interleave, "layers of a stage");
     }
     if (!shape.mixture()) {
       if (plan_.expert > 1) {
-        error(p.expert.place, fmt::format("`{}` has no experts to spread", shape.name), "expert: 1");
+        error(p.expert.place, fmt::format("`{}` has no experts to distribute", shape.name), "expert: 1");
       }
       return;
     }
@@ -201,7 +203,7 @@ class Planner {
       error(p.expert.place,
             fmt::format("expert {} x expert_tensor {} does not divide the {} GPUs of a stage", plan_.expert,
                         plan_.expert_tensor, replicas),
-            "experts are spread over data x context x tensor");
+            "experts are distributed over data x context x tensor");
     }
   }
 
