@@ -18,7 +18,7 @@ std::int64_t milliseconds(Duration duration) { return duration.count() / 1'000'0
 
 }  // namespace
 
-NodeFree Scheduler::RoomMaker::NodeRoom::with(std::uint64_t gone) const {
+NodeFree Scheduler::PreemptionPlanner::NodeCapacity::with(std::uint64_t gone) const {
   std::optional<NodeFree> least;
   for (const auto& [when, free_then] : free) {
     NodeFree here = free_then;
@@ -34,15 +34,16 @@ NodeFree Scheduler::RoomMaker::NodeRoom::with(std::uint64_t gone) const {
   return *least;
 }
 
-Scheduler::RoomMaker::RoomMaker(Scheduler& scheduler, JobId id, Moment now, Walk& walk, Decisions& decisions)
+Scheduler::PreemptionPlanner::PreemptionPlanner(Scheduler& scheduler, JobId id, Moment now, Walk& walk,
+                                                Decisions& decisions)
     : s_(scheduler), id_(id), record_(scheduler.jobs_[index_of(id)]), now_(now), walk_(walk), decisions_(decisions) {}
 
-bool Scheduler::RoomMaker::started_just_now(JobId job) const {
+bool Scheduler::PreemptionPlanner::started_just_now(JobId job) const {
   return std::any_of(decisions_.starts.begin(), decisions_.starts.end(),
                      [&](const Start& start) { return start.job == job; });
 }
 
-bool Scheduler::RoomMaker::may_be_evicted(JobId victim, Rank rank) {
+bool Scheduler::PreemptionPlanner::may_be_evicted(JobId victim, Rank rank) {
   const JobRecord& other = s_.jobs_[index_of(victim)];
   if (other.phase != JobPhase::running || other.job.inference || !other.job.preemptible) return false;
   if (!(other.rank() < rank)) return false;
@@ -60,9 +61,9 @@ bool Scheduler::RoomMaker::may_be_evicted(JobId victim, Rank rank) {
   return true;
 }
 
-void Scheduler::RoomMaker::add_whole(JobId victim) {
+void Scheduler::PreemptionPlanner::add_whole(JobId victim) {
   const JobRecord& other = s_.jobs_[index_of(victim)];
-  RoomProblem::Item item;
+  PreemptionProblem::Item item;
   item.loss = {std::llround(s_.lost_gpu_seconds(other, now_) * 1000), 1, milliseconds(now_ - other.started)};
   const auto number = static_cast<std::int32_t>(problem_.items.size());
   problem_.items.push_back(item);
@@ -73,7 +74,7 @@ void Scheduler::RoomMaker::add_whole(JobId victim) {
 }
 
 // Tasks (segments) that an elastic job can do without, one by one: going on without them costs what starting them cost.
-void Scheduler::RoomMaker::add_units(JobId victim) {
+void Scheduler::PreemptionPlanner::add_units(JobId victim) {
   const JobRecord& other = s_.jobs_[index_of(victim)];
   const std::int32_t spare = other.running_tasks() - other.job.fewest();
   const std::int32_t step = std::max(1, other.job.segment);
@@ -85,7 +86,7 @@ void Scheduler::RoomMaker::add_units(JobId victim) {
   const double gpus = static_cast<double>(other.job.task.gpu_total()) * step / kWholeGpu;
   for (std::int32_t task = 0; task < other.running_tasks(); ++task) {
     if (task % step == 0) {
-      RoomProblem::Item item;
+      PreemptionProblem::Item item;
       item.loss = {std::llround(gpus * seconds_of(other.job.restart_cost) * 1000), 1,
                    milliseconds(now_ - other.started)};
       item.pool = pool;
@@ -103,7 +104,7 @@ void Scheduler::RoomMaker::add_units(JobId victim) {
   }
 }
 
-void Scheduler::RoomMaker::add_items(Rank rank) {
+void Scheduler::PreemptionPlanner::add_items(Rank rank) {
   std::vector<JobId> running(s_.running_.begin(), s_.running_.end());
   std::sort(running.begin(), running.end());  // the order must not depend on the past
   for (const JobId other : running) {
@@ -121,8 +122,8 @@ void Scheduler::RoomMaker::add_items(Rank rank) {
 }
 
 // What is free on a node once the jobs on their way out are gone: now, and when a promise ahead begins.
-Scheduler::RoomMaker::NodeRoom Scheduler::RoomMaker::room_of(NodeId node) const {
-  NodeRoom room;
+Scheduler::PreemptionPlanner::NodeCapacity Scheduler::PreemptionPlanner::capacity_of(NodeId node) const {
+  NodeCapacity room;
   room.node = node;
   std::set<Moment> moments{now_};
   for (const JobId other : s_.promised_on_[index_of(node)]) {
@@ -149,7 +150,7 @@ Scheduler::RoomMaker::NodeRoom Scheduler::RoomMaker::room_of(NodeId node) const 
   return room;
 }
 
-void Scheduler::RoomMaker::add_nodes() {
+void Scheduler::PreemptionPlanner::add_nodes() {
   const Request& task = record_.job.task;
   std::sort(stands_.begin(), stands_.end(), [](const Stand& a, const Stand& b) {
     return a.node != b.node ? a.node < b.node : a.job != b.job ? a.job < b.job : a.task < b.task;
@@ -163,7 +164,7 @@ void Scheduler::RoomMaker::add_nodes() {
   for (const Promise* promise : walk_.active) {
     for (const Slot& slot : promise->reservation.placement.slots) others.insert(slot.node);
   }
-  const auto fit_in = [&](const NodeRoom& room, std::uint64_t gone) {
+  const auto fit_in = [&](const NodeCapacity& room, std::uint64_t gone) {
     return static_cast<std::uint16_t>(count_fits(task, room.with(gone), most_));
   };
   for (std::size_t first = 0; first < stands_.size();) {
@@ -176,8 +177,8 @@ void Scheduler::RoomMaker::add_nodes() {
       first = next;
       continue;
     }
-    NodeRoom room = room_of(node);
-    RoomProblem::Node entry;
+    NodeCapacity room = capacity_of(node);
+    PreemptionProblem::Node entry;
     entry.node = n;
     for (; first < next; ++first) {
       const Stand& stand = stands_[first];
@@ -185,7 +186,7 @@ void Scheduler::RoomMaker::add_nodes() {
       const bool same =
           !entry.locals.empty() && entry.locals.back().whole == stand.whole && entry.locals.back().unit == stand.unit;
       if (!same) {
-        if (entry.locals.size() == RoomProblem::kMaxLocals) continue;
+        if (entry.locals.size() == PreemptionProblem::kMaxLocals) continue;
         entry.locals.push_back({stand.whole, stand.unit, 0});
       }
       entry.locals.back().amount += amount_of(task, other.job.task);
@@ -194,19 +195,19 @@ void Scheduler::RoomMaker::add_nodes() {
     }
     problem_.fit[n] = fit_in(room, 0);
     problem_.nodes.push_back(std::move(entry));
-    rooms_.push_back(std::move(room));
+    capacities_.push_back(std::move(room));
   }
   for (const NodeId node : others) {
     if (!accepts(task, s_.machine().node(node))) continue;
-    others_.push_back(room_of(node));
+    others_.push_back(capacity_of(node));
     problem_.fit[index_of(node)] = fit_in(others_.back(), 0);
   }
   problem_.count = [this, fit_in](std::uint32_t index, std::uint64_t gone) {
-    return static_cast<std::int32_t>(fit_in(rooms_[index], gone));
+    return static_cast<std::int32_t>(fit_in(capacities_[index], gone));
   };
 }
 
-void Scheduler::RoomMaker::add_quota(Charge charge) {
+void Scheduler::PreemptionPlanner::add_quota(Charge charge) {
   const Tenants& tenants = s_.tenants_;
   const std::string& cohort = tenants.policy(record_.tenant).cohort;
   for (std::size_t i = 0; i < problem_.items.size(); ++i) {
@@ -247,12 +248,12 @@ void Scheduler::RoomMaker::add_quota(Charge charge) {
   if (!admits({})) problem_.admits = admits;
 }
 
-void Scheduler::RoomMaker::begin() {
+void Scheduler::PreemptionPlanner::begin() {
   const Job& job = record_.job;
   problem_ = {};
   sources_.clear();
   stands_.clear();
-  rooms_.clear();
+  capacities_.clear();
   others_.clear();
   const FitClass& fits = s_.index_.of(job.task, s_.state_);
   fits_ = &fits;
@@ -263,7 +264,7 @@ void Scheduler::RoomMaker::begin() {
   problem_.fit = fits.fit;
 }
 
-std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan(Charge charge) {
+std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::plan(Charge charge) {
   const Rank rank{charge, record_.job.priority};
   if (!walk_.preempting.empty()) s_.mind_preemptions(id_, rank, walk_);
   begin();
@@ -277,7 +278,8 @@ std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan(Charge char
   return solve(charge);
 }
 
-std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan_moves(const std::set<JobId>& fixed) {
+std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::plan_moves(
+    const std::set<JobId>& fixed) {
   if (!walk_.preempting.empty()) s_.mind_preemptions(id_, kLowestRank, walk_);
   waits_ = false;
   begin();
@@ -294,7 +296,7 @@ std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::plan_moves(const
   return solve(Charge::guaranteed);
 }
 
-std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::solve(Charge charge) {
+std::optional<Scheduler::PreemptionPlanner::Plan> Scheduler::PreemptionPlanner::solve(Charge charge) {
   Moment latest = now_;
   for (const Source& source : sources_) {
     if (source.tasks.empty()) latest = std::max(latest, now_ + s_.jobs_[index_of(source.job)].job.grace);
@@ -305,14 +307,14 @@ std::optional<Scheduler::RoomMaker::Plan> Scheduler::RoomMaker::solve(Charge cha
   }
   end_ = latest + record_.job.limit;
   add_nodes();
-  std::optional<RoomAnswer> answer = find_victims(problem_);
+  std::optional<VictimSet> answer = find_victims(problem_);
   if (!answer) return std::nullopt;
   CHECK(!problem_.admits || problem_.admits(answer->items), "room is made within quotas");
   return plan_of(std::move(*answer), charge);
 }
 
 // Who goes, and the slots of the job when they are gone.
-Scheduler::RoomMaker::Plan Scheduler::RoomMaker::plan_of(RoomAnswer answer, Charge charge) const {
+Scheduler::PreemptionPlanner::Plan Scheduler::PreemptionPlanner::plan_of(VictimSet answer, Charge charge) const {
   Plan plan;
   plan.charge = charge;
   std::vector<char> gone(problem_.items.size(), 0);
@@ -330,15 +332,15 @@ Scheduler::RoomMaker::Plan Scheduler::RoomMaker::plan_of(RoomAnswer answer, Char
   FitView view(s_.machine(), *fits_);
   std::vector<NodeLimit> limits;
   const auto is_gone = [&](std::int32_t item) { return item >= 0 && gone[static_cast<std::size_t>(item)] != 0; };
-  for (std::size_t i = 0; i < rooms_.size(); ++i) {
+  for (std::size_t i = 0; i < capacities_.size(); ++i) {
     std::uint64_t mask = 0;
-    const std::vector<RoomProblem::Local>& locals = problem_.nodes[i].locals;
+    const std::vector<PreemptionProblem::Local>& locals = problem_.nodes[i].locals;
     for (std::size_t l = 0; l < locals.size(); ++l) {
       if (is_gone(locals[l].whole) || is_gone(locals[l].unit)) mask |= std::uint64_t{1} << l;
     }
-    limits.push_back({rooms_[i].node, rooms_[i].with(mask)});
+    limits.push_back({capacities_[i].node, capacities_[i].with(mask)});
   }
-  for (const NodeRoom& room : others_) limits.push_back({room.node, room.with(0)});
+  for (const NodeCapacity& room : others_) limits.push_back({room.node, room.with(0)});
   std::sort(limits.begin(), limits.end(), [](const NodeLimit& a, const NodeLimit& b) { return a.node < b.node; });
   for (const NodeLimit& limit : limits) {
     view.set(limit.node, static_cast<std::uint16_t>(count_fits(record_.job.task, limit.free, most_)));
@@ -350,7 +352,7 @@ Scheduler::RoomMaker::Plan Scheduler::RoomMaker::plan_of(RoomAnswer answer, Char
   return plan;
 }
 
-void Scheduler::RoomMaker::tell(JobId victim) {
+void Scheduler::PreemptionPlanner::tell(JobId victim) {
   JobRecord& other = s_.jobs_[index_of(victim)];
   Preempt preempt;
   preempt.victim = victim;
@@ -368,7 +370,7 @@ void Scheduler::RoomMaker::tell(JobId victim) {
   decisions_.preempts.push_back(preempt);
 }
 
-bool Scheduler::RoomMaker::start_now(const Plan& plan) {
+bool Scheduler::PreemptionPlanner::start_now(const Plan& plan) {
   const auto tasks = static_cast<std::int64_t>(plan.placement.slots.size());
   const std::optional<Charge> charge = s_.admits(record_, tasks, walk_);
   if (!charge) return false;
@@ -383,7 +385,7 @@ bool Scheduler::RoomMaker::start_now(const Plan& plan) {
   return true;
 }
 
-void Scheduler::RoomMaker::carry_out(const Plan& plan) {
+void Scheduler::PreemptionPlanner::carry_out(const Plan& plan) {
   for (const JobId victim : plan.evicted) tell(victim);
   std::optional<Moment> deadline;  // of the last to go from where the job will stand, or from the quota it needs
   const std::optional<Charge> at_once =

@@ -1,5 +1,5 @@
-// Inside of the scheduler: states the question "whom to send away for this job" as a RoomProblem and carries out the
-// answer. Not for others.
+// Preemption planner of the scheduler: formulates "which jobs to preempt for this job" as a PreemptionProblem and
+// carries out the solution. Internal to sched/core.
 #pragma once
 
 #include <map>
@@ -13,29 +13,30 @@
 
 namespace weft::sched {
 
-class Scheduler::RoomMaker {
+class Scheduler::PreemptionPlanner {
  public:
-  RoomMaker(Scheduler& scheduler, JobId id, Moment now, Walk& walk, Decisions& decisions);
+  PreemptionPlanner(Scheduler& scheduler, JobId id, Moment now, Walk& walk, Decisions& decisions);
 
-  // The cheapest way to make room, for the rank the job would then have. None: there is none.
+  // The preemptions that lose least, for the rank the job would then have. None: there are none.
   struct Plan {
-    RoomAnswer answer;
+    VictimSet answer;
     Charge charge = Charge::guaranteed;
     std::vector<JobId> evicted;
-    std::map<JobId, std::vector<std::uint32_t>> shed;  // tasks that elastic jobs do without
+    std::map<JobId, std::vector<std::uint32_t>> shed;  // tasks that elastic jobs give up
     Placement placement;
   };
   [[nodiscard]] std::optional<Plan> plan(Charge charge);
-  // Victims are told, elastic jobs shrink; the job starts where nobody has to be waited for, else it gets a promise.
+  // Notifies victims and shrinks elastic jobs; the job starts if no victim has to be waited for, else it gets a
+  // reservation.
   void carry_out(const Plan& plan);
 
-  // The cheapest set of jobs to move away, whatever their rank, other than the fixed ones.
+  // The cheapest set of jobs to move elsewhere, of any rank, except the fixed ones (defragmentation).
   [[nodiscard]] std::optional<Plan> plan_moves(const std::set<JobId>& fixed);
   void carry_out_moves(const Plan& plan, const std::vector<JobId>& movers, const std::vector<Placement>& places);
 
  private:
   // One node with what runs there, at the moments when something else than a victim changes it.
-  struct NodeRoom {
+  struct NodeCapacity {
     NodeId node{};
     std::vector<std::pair<Moment, NodeFree>> free;  // with what has ended by then given back
     struct Owed {
@@ -44,14 +45,14 @@ class Scheduler::RoomMaker {
       const Request* request = nullptr;
       Slot slot;
     };
-    std::vector<Owed> owed;  // to promises ahead
+    std::vector<Owed> owed;  // to reservations ahead
     struct Guest {
       const Request* request = nullptr;
       Slot slot;
       Moment ends{};
       std::uint32_t local = 0;
     };
-    std::vector<Guest> guests;  // that may go
+    std::vector<Guest> guests;  // that may be evicted
     [[nodiscard]] NodeFree with(std::uint64_t gone) const;
   };
   struct Source {  // of an item
@@ -64,9 +65,9 @@ class Scheduler::RoomMaker {
   void add_units(JobId victim);
   void add_nodes();
   void add_quota(Charge charge);
-  [[nodiscard]] NodeRoom room_of(NodeId node) const;
+  [[nodiscard]] NodeCapacity capacity_of(NodeId node) const;
   [[nodiscard]] bool started_just_now(JobId job) const;
-  [[nodiscard]] Plan plan_of(RoomAnswer answer, Charge charge) const;
+  [[nodiscard]] Plan plan_of(VictimSet answer, Charge charge) const;
   void tell(JobId victim);
   bool start_now(const Plan& plan);
   void begin();
@@ -80,9 +81,9 @@ class Scheduler::RoomMaker {
   Decisions& decisions_;
   const FitClass* fits_ = nullptr;
   std::int32_t most_ = 0;
-  Moment end_{};       // it is gone by then, even if the last victim takes all its grace
-  bool waits_ = true;  // for jobs on their way out; else what they hold is taken
-  RoomProblem problem_;
+  Moment end_{};       // the job has ended by then, even if the last victim uses its whole grace period
+  bool waits_ = true;  // for jobs that are stopping; else what they hold counts as free
+  PreemptionProblem problem_;
   std::vector<Source> sources_;  // by item
   struct Stand {
     NodeId node{};
@@ -91,9 +92,9 @@ class Scheduler::RoomMaker {
     std::int32_t whole = -1;
     std::int32_t unit = -1;
   };
-  std::vector<Stand> stands_;     // tasks that can go
-  std::vector<NodeRoom> rooms_;   // as problem_.nodes
-  std::vector<NodeRoom> others_;  // nodes where nothing can go, but something changes
+  std::vector<Stand> stands_;             // tasks that can be evicted
+  std::vector<NodeCapacity> capacities_;  // as problem_.nodes
+  std::vector<NodeCapacity> others_;      // nodes with nothing to evict, but whose free resources change
 };
 
 }  // namespace weft::sched

@@ -296,8 +296,8 @@ class Scheduler {
   [[nodiscard]] std::vector<NodeLimit> limits_against(JobId id, Moment from, Moment until, Moment now) const;
 
   // core/scheduler_preempt.cc, core/scheduler_elastic.cc, core/scheduler_defragment.cc
-  class RoomMaker;
-  [[nodiscard]] bool make_room(JobId id, Moment now, Walk& walk, Decisions& decisions);
+  class PreemptionPlanner;
+  [[nodiscard]] bool preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisions);
   void make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
   bool mind_preemptions(JobId next, Rank rank, Walk& walk);
   [[nodiscard]] Rank rank_now(JobId id) const;

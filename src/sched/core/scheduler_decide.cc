@@ -233,7 +233,7 @@ bool Scheduler::blocked(JobId id, Reason reason, Moment now, Walk& walk, Decisio
     walk.blocked = true;
     return true;
   }
-  if ((policy_.preemption || policy_.elastic) && make_room(id, now, walk, decisions)) {
+  if ((policy_.preemption || policy_.elastic) && preempt_for(id, now, walk, decisions)) {
     walk.blocked = true;
     return true;
   }

@@ -63,10 +63,10 @@ bool Scheduler::consolidate(JobId id, Moment now, Walk& walk, Decisions& decisio
   if (!planned) return false;
   const double saved =
       static_cast<double>(needed) / kWholeGpu * seconds_of(planned->reservation.start - now);  // GPU-seconds
-  RoomMaker maker(*this, id, now, walk, decisions);
+  PreemptionPlanner maker(*this, id, now, walk, decisions);
   std::set<JobId> fixed;
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    const std::optional<RoomMaker::Plan> plan = maker.plan_moves(fixed);
+    const std::optional<PreemptionPlanner::Plan> plan = maker.plan_moves(fixed);
     if (!plan || plan->evicted.empty()) return false;
     if (policy_.defragment_gain * static_cast<double>(plan->answer.loss.lost) / 1000 > saved) return false;
     JobId stuck{};
@@ -86,8 +86,8 @@ bool Scheduler::consolidate(JobId id, Moment now, Walk& walk, Decisions& decisio
   return false;
 }
 
-void Scheduler::RoomMaker::carry_out_moves(const Plan& plan, const std::vector<JobId>& movers,
-                                           const std::vector<Placement>& places) {
+void Scheduler::PreemptionPlanner::carry_out_moves(const Plan& plan, const std::vector<JobId>& movers,
+                                                   const std::vector<Placement>& places) {
   for (std::size_t i = 0; i < movers.size(); ++i) {
     JobRecord& other = s_.jobs_[index_of(movers[i])];
     Move move;

@@ -83,7 +83,7 @@ Rank Scheduler::rank_now(JobId id) const {
   return {charge.value_or(Charge::borrowed), record.job.priority};
 }
 
-bool Scheduler::make_room(JobId id, Moment now, Walk& walk, Decisions& decisions) {
+bool Scheduler::preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisions) {
   JobRecord& record = jobs_[index_of(id)];
   const Job& job = record.job;
   if (record.barred == events_) return false;
@@ -103,11 +103,11 @@ bool Scheduler::make_room(JobId id, Moment now, Walk& walk, Decisions& decisions
   const bool waits = awaited_.count(id) > 0;
   if (!outranks && !walk.prey->elastic && !waits) return false;
 
-  RoomMaker maker(*this, id, now, walk, decisions);
-  std::optional<RoomMaker::Plan> plan = maker.plan(Charge::guaranteed);
+  PreemptionPlanner maker(*this, id, now, walk, decisions);
+  std::optional<PreemptionPlanner::Plan> plan = maker.plan(Charge::guaranteed);
   const bool owner = tenants_.admits(record.tenant, amounts_of(job.task, job.fewest())) == Charge::guaranteed;
   if (!owner && (!plan || plan->answer.loss.victims > 0)) {
-    std::optional<RoomMaker::Plan> borrowing = maker.plan(Charge::borrowed);
+    std::optional<PreemptionPlanner::Plan> borrowing = maker.plan(Charge::borrowed);
     if (borrowing && (!plan || borrowing->answer.loss < plan->answer.loss)) plan = std::move(borrowing);
   }
   if (!plan) return false;
@@ -133,7 +133,7 @@ void Scheduler::make_room_for_borrowers(Moment now, Walk& walk, Decisions& decis
     if (jobs_[index_of(id)].phase != JobPhase::waiting) continue;
     const auto promised = promises_.find(id);
     if (promised != promises_.end() && promised->second.active) walk.deactivate(promised->second);
-    if (!make_room(id, now, walk, decisions) && promised != promises_.end()) walk.activate(promised->second);
+    if (!preempt_for(id, now, walk, decisions) && promised != promises_.end()) walk.activate(promised->second);
   }
 }
 

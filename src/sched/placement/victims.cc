@@ -6,15 +6,15 @@
 #include <limits>
 
 #include "base/check.h"
-#include "sched/placement/victims_room.h"
+#include "sched/placement/victims_internal.h"
 
 namespace weft::sched {
 namespace {
 
 using victims::Board;
 using victims::kMaxListed;
-using victims::Place;
 using victims::Room;
+using victims::VictimSlot;
 
 // Some locals of a node, and what they bring.
 struct Option {
@@ -31,9 +31,9 @@ struct Option {
 
 class DomainSearch {
  public:
-  DomainSearch(Board& board, const RoomEffort& effort) : board_(board), effort_(effort), room_(board) {}
+  DomainSearch(Board& board, const PreemptionEffort& effort) : board_(board), effort_(effort), room_(board) {}
 
-  std::optional<RoomAnswer> run();
+  std::optional<VictimSet> run();
 
  private:
   struct Region {
@@ -45,7 +45,7 @@ class DomainSearch {
   [[nodiscard]] std::vector<Region> regions();
   void share_costs(const Region& region);
   [[nodiscard]] double bound_of(const Region& region);
-  [[nodiscard]] double price(const RoomProblem::Local& local) const;
+  [[nodiscard]] double price(const PreemptionProblem::Local& local) const;
   template <class Visit>
   void each_option(std::uint32_t index, const Visit& visit);
   [[nodiscard]] Option best_option(std::uint32_t index, std::int64_t need);
@@ -62,7 +62,7 @@ class DomainSearch {
   struct Tree;
 
   Board& board_;
-  const RoomEffort& effort_;
+  const PreemptionEffort& effort_;
   Room room_;
   std::vector<std::vector<double>> share_;  // of the cost of a whole item, by node index and local
   std::vector<char> banned_;
@@ -79,7 +79,7 @@ void DomainSearch::clear() {
 
 // The domains in which the gang fits once everything has gone, with what can go there.
 std::vector<DomainSearch::Region> DomainSearch::regions() {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   for (std::uint32_t item = 0; item < problem.items.size(); ++item) room_.set(item, true);
   std::vector<Region> regions;
   std::vector<std::uint32_t> region_of(board_.domains(), UINT32_MAX);
@@ -94,7 +94,7 @@ std::vector<DomainSearch::Region> DomainSearch::regions() {
     const std::uint32_t r = region_of[board_.domain_of(problem.nodes[n].node)];
     if (r == UINT32_MAX) continue;
     regions[r].nodes.push_back(n);
-    for (const RoomProblem::Local& local : problem.nodes[n].locals) {
+    for (const PreemptionProblem::Local& local : problem.nodes[n].locals) {
       if (local.whole >= 0) regions[r].items.push_back(static_cast<std::uint32_t>(local.whole));
       if (local.unit >= 0) regions[r].items.push_back(static_cast<std::uint32_t>(local.unit));
     }
@@ -109,17 +109,17 @@ std::vector<DomainSearch::Region> DomainSearch::regions() {
 // The cost of what stands on several nodes is shared out over its nodes in the region, by amount. Any division of it
 // gives a valid lower bound (the costs of a set are then the sums of what its nodes pay), and this one a fair price.
 void DomainSearch::share_costs(const Region& region) {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   share_.resize(problem.nodes.size());
   std::vector<double> total(problem.items.size(), 0.0);
   for (const std::uint32_t n : region.nodes) {
-    for (const RoomProblem::Local& local : problem.nodes[n].locals) {
+    for (const PreemptionProblem::Local& local : problem.nodes[n].locals) {
       if (local.whole >= 0) total[static_cast<std::size_t>(local.whole)] += static_cast<double>(local.amount) + 1;
     }
   }
   for (const std::uint32_t n : region.nodes) {
     share_[n].clear();
-    for (const RoomProblem::Local& local : problem.nodes[n].locals) {
+    for (const PreemptionProblem::Local& local : problem.nodes[n].locals) {
       double share = std::numeric_limits<double>::infinity();
       if (local.whole >= 0) {
         const auto whole = static_cast<std::size_t>(local.whole);
@@ -138,7 +138,7 @@ void DomainSearch::share_costs(const Region& region) {
 // convex hull of those, and the flattest pieces of all hulls until the need is met (a fractional multiple-choice
 // knapsack). Segments count as their tasks, which only lowers the bound.
 double DomainSearch::bound_of(const Region& region) {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   std::int64_t need = problem.gang.tasks;
   if (!board_.segmented()) {
     need -= room_.value(region.domain);
@@ -202,11 +202,11 @@ double DomainSearch::bound_of(const Region& region) {
 // Subsets of what is still there on a node: all of them where they are few, else the cheapest first, one after another.
 template <class Visit>
 void DomainSearch::each_option(std::uint32_t index, const Visit& visit) {
-  const RoomProblem::Node& node = board_.problem().nodes[index];
+  const PreemptionProblem::Node& node = board_.problem().nodes[index];
   std::vector<std::uint32_t> open;
   for (std::uint32_t l = 0; l < node.locals.size(); ++l) {
     if (((room_.mask(index) >> l) & 1U) != 0) continue;
-    const RoomProblem::Local& local = node.locals[l];
+    const PreemptionProblem::Local& local = node.locals[l];
     const bool whole = local.whole >= 0 && banned_[static_cast<std::size_t>(local.whole)] == 0;
     const auto unit_item = static_cast<std::uint32_t>(std::max(0, local.unit));
     const bool unit = local.unit >= 0 && banned_[unit_item] == 0 && room_.may_go(unit_item);
@@ -258,10 +258,10 @@ Option DomainSearch::best_option(std::uint32_t index, std::int64_t need) {
 
 // Sends the locals away, each in its cheaper way.
 void DomainSearch::apply(std::uint32_t index, std::uint64_t mask) {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   for (std::size_t l = 0; l < problem.nodes[index].locals.size(); ++l) {
     if (((mask >> l) & 1U) == 0) continue;
-    const RoomProblem::Local& local = problem.nodes[index].locals[l];
+    const PreemptionProblem::Local& local = problem.nodes[index].locals[l];
     const auto unit = static_cast<std::uint32_t>(std::max(0, local.unit));
     const bool unit_goes = local.unit >= 0 && banned_[unit] == 0 && room_.may_go(unit);
     const bool whole_goes = local.whole >= 0 && banned_[static_cast<std::size_t>(local.whole)] == 0;
@@ -275,7 +275,7 @@ void DomainSearch::apply(std::uint32_t index, std::uint64_t mask) {
 }
 
 bool DomainSearch::satisfy_quota(const Region& region) {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   if (room_.admitted()) return true;
   struct Choice {
     double dear = 0;
@@ -287,7 +287,7 @@ bool DomainSearch::satisfy_quota(const Region& region) {
   for (std::uint32_t item = 0; item < problem.items.size(); ++item) {
     if (!problem.items[item].helps_quota || room_.gone(item) || banned_[item] != 0) continue;
     double amount = 1;
-    for (const Place& place : board_.places(item)) {
+    for (const VictimSlot& place : board_.places(item)) {
       amount += static_cast<double>(problem.nodes[place.node].locals[place.local].amount);
     }
     const bool inside = std::binary_search(region.items.begin(), region.items.end(), item);
@@ -384,7 +384,7 @@ bool DomainSearch::greedy(const Region& region) {
 
 // Lets every item stay that can, the dearest first. Afterwards none can be spared.
 void DomainSearch::spare() {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   std::vector<std::uint32_t> items = room_.chosen();
   std::stable_sort(items.begin(), items.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return problem.items[b].loss < problem.items[a].loss; });
@@ -404,7 +404,7 @@ void DomainSearch::consider() {
 
 // Does without one of the items in turn, the dearest first, and finds others in its place.
 void DomainSearch::improve(const Region& region) {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   for (std::int32_t tries = 0; tries < effort_.improvements;) {
     std::vector<std::uint32_t> items = *best_;
     std::stable_sort(items.begin(), items.end(),
@@ -466,7 +466,7 @@ struct DomainSearch::Tree {
 };
 
 void DomainSearch::exact(const Region& region, const std::vector<std::uint32_t>& items) {
-  const RoomProblem& problem = board_.problem();
+  const PreemptionProblem& problem = board_.problem();
   clear();
   Tree tree{*this, region.domain, items, {}, Room(board_)};
   for (const std::uint32_t item : items) tree.all.set(item, true);
@@ -474,7 +474,7 @@ void DomainSearch::exact(const Region& region, const std::vector<std::uint32_t>&
   const auto gain = [&](std::uint32_t item) {
     std::int64_t most = 0;
     std::uint32_t last = UINT32_MAX;
-    for (const Place& place : board_.places(item)) {
+    for (const VictimSlot& place : board_.places(item)) {
       if (place.node != last && board_.domain_of(problem.nodes[place.node].node) == region.domain) {
         most += tree.all.count(place.node) - room_.count(place.node);
       }
@@ -503,8 +503,8 @@ void DomainSearch::exact(const Region& region, const std::vector<std::uint32_t>&
   clear();
 }
 
-std::optional<RoomAnswer> DomainSearch::run() {
-  const RoomProblem& problem = board_.problem();
+std::optional<VictimSet> DomainSearch::run() {
+  const PreemptionProblem& problem = board_.problem();
   banned_.assign(problem.items.size(), 0);
   std::vector<Region> all = regions();
   for (Region& region : all) {
@@ -537,7 +537,7 @@ std::optional<RoomAnswer> DomainSearch::run() {
     if (weighed[r] == 0 && best_ && (!before || best_loss_ < *before)) improve(all[r]);
   }
   if (!best_) return std::nullopt;
-  RoomAnswer answer;
+  VictimSet answer;
   answer.items = *best_;
   answer.loss = best_loss_;
   answer.exact = true;
@@ -567,7 +567,7 @@ Loss& Loss::operator-=(const Loss& other) {
   return *this;
 }
 
-std::optional<RoomAnswer> find_victims(const RoomProblem& problem, const RoomEffort& effort) {
+std::optional<VictimSet> find_victims(const PreemptionProblem& problem, const PreemptionEffort& effort) {
   Board board(problem);
   return DomainSearch(board, effort).run();
 }

@@ -1,7 +1,7 @@
-// Whom to send away so that a gang fits: a search for the set of victims that loses least work. Victim selection is a
-// covering problem (knapsack at best), so the search is exact where the items of a domain are few and otherwise greedy
-// with local improvement, and says how far from the best the answer can be at most. Every answer is verified to make
-// room, and no item of it can be spared. Pure: counts in, a set out; ranks, quotas and notices are the caller's.
+// Preemption victims: a search for the set of running jobs to evict so that a gang fits and the least work is lost. It
+// is a covering problem (knapsack at best), so the search is exact where the items of a domain are few and otherwise
+// greedy with local improvement, and bounds the gap to the optimum. Every set is verified to let the gang fit, and is
+// minimal: no item can be left out. Pure: counts in, a set out; ranks, quotas and notices are the caller's.
 #pragma once
 
 #include <compare>
@@ -25,14 +25,14 @@ struct Loss {
   friend auto operator<=>(const Loss&, const Loss&) = default;
 };
 
-struct RoomProblem {
-  // Something that can be sent away as a whole: a job, or a task (a segment) that an elastic job can do without.
+struct PreemptionProblem {
+  // Something that can be evicted as a whole: a job, or a task (a segment) that an elastic job can give up.
   struct Item {
     Loss loss;
     std::int32_t pool = -1;    // items of one pool: at most pools[pool] of them together; -1: no such limit
-    bool helps_quota = false;  // sending it away may make the quota admit the gang
+    bool helps_quota = false;  // evicting it may make the quota admit the gang
   };
-  // What stands on a node and can go: it goes with `whole` (a job) or with `unit` (a part of one); -1: none.
+  // What runs on a node and can be evicted: with `whole` (a job) or with `unit` (a part of one); -1: none.
   struct Local {
     std::int32_t whole = -1;
     std::int32_t unit = -1;
@@ -46,35 +46,37 @@ struct RoomProblem {
 
   const Machine* machine = nullptr;
   Gang gang;
-  std::vector<std::uint16_t> fit;  // tasks of the gang by node, with nothing sent away
-  std::vector<Node> nodes;         // where something can go, by node
+  std::vector<std::uint16_t> fit;  // tasks of the gang by node, with nothing evicted
+  std::vector<Node> nodes;         // with something to evict, by node
   std::vector<Item> items;
   std::vector<std::int32_t> pools;
-  // Tasks of the gang that fit on nodes[index] when the locals in the mask are gone. Never less for a larger mask.
+  // Tasks of the gang that fit on nodes[index] when the locals in the mask are evicted. Monotonic: never less for a
+  // larger mask.
   std::function<std::int32_t(std::uint32_t index, std::uint64_t gone)> count;
-  // Whether the quota admits the gang when these items are gone; never worse for more. None: always.
+  // Whether the quota admits the gang when these items are evicted; monotonic. None: always.
   std::function<bool(const std::vector<std::uint32_t>& items)> admits;
 };
 
-struct RoomAnswer {
+struct VictimSet {
   std::vector<std::uint32_t> items;  // ascending
   Loss loss;
   bool exact = false;  // no set loses less, nor as much with fewer or younger victims
   double bound = 0;    // milli GPU-seconds: no set loses less than this
   std::uint64_t steps = 0;
-  // What the answer may lose beyond the best, as a part of it.
+  // Relative gap to the optimum, at most.
   [[nodiscard]] double gap() const {
     return exact || loss.lost <= 0 ? 0 : (static_cast<double>(loss.lost) - bound) / static_cast<double>(loss.lost);
   }
 };
 
-struct RoomEffort {
-  std::size_t exact_items = 20;        // items of a domain up to which every set is weighed
+struct PreemptionEffort {
+  std::size_t exact_items = 20;        // items of a domain up to which every set is evaluated
   std::uint64_t exact_steps = 50'000;  // and no more steps than this in all; beyond it the answer is not exact
   std::int32_t improvements = 16;      // items that are tried to be replaced
 };
 
-// None: nothing that can be sent away makes room.
-[[nodiscard]] std::optional<RoomAnswer> find_victims(const RoomProblem& problem, const RoomEffort& effort = {});
+// None: no set of evictions lets the gang fit.
+[[nodiscard]] std::optional<VictimSet> find_victims(const PreemptionProblem& problem,
+                                                    const PreemptionEffort& effort = {});
 
 }  // namespace weft::sched

@@ -14,7 +14,7 @@ namespace {
 // A small machine with jobs of random shapes on it, a gang that wants in, and perhaps a quota that wants some to go.
 struct Instance {
   std::shared_ptr<const Machine> machine;
-  RoomProblem problem;
+  PreemptionProblem problem;
   Request request;
   struct Guest {
     std::uint32_t node = 0;
@@ -114,7 +114,7 @@ Instance::Instance(std::uint64_t seed) {
 
 std::int32_t Instance::count_on(std::uint32_t node, std::uint64_t items) const {
   std::int32_t here = free[node];
-  for (const RoomProblem::Local& local : problem.nodes[node].locals) {
+  for (const PreemptionProblem::Local& local : problem.nodes[node].locals) {
     const bool gone = (local.whole >= 0 && ((items >> local.whole) & 1U) != 0) ||
                       (local.unit >= 0 && ((items >> local.unit) & 1U) != 0);
     if (gone) here += static_cast<std::int32_t>(local.amount / kWholeGpu);
@@ -168,7 +168,7 @@ Loss Instance::loss(std::uint64_t items) const {
   return sum;
 }
 
-std::uint64_t mask_of(const RoomAnswer& answer) {
+std::uint64_t mask_of(const VictimSet& answer) {
   std::uint64_t mask = 0;
   for (const std::uint32_t item : answer.items) mask |= std::uint64_t{1} << item;
   return mask;
@@ -190,11 +190,11 @@ TEST(Victims, NoSetLosesLessThanTheAnswer) {
       if ((best && !(loss < *best)) || !instance.within_pools(items) || !instance.fits(items)) continue;
       best = loss;
     }
-    const std::optional<RoomAnswer> exact = find_victims(instance.problem);
+    const std::optional<VictimSet> exact = find_victims(instance.problem);
     ASSERT_EQ(exact.has_value(), best.has_value()) << seed;
-    RoomEffort quick;
+    PreemptionEffort quick;
     quick.exact_items = 0;
-    const std::optional<RoomAnswer> greedy = find_victims(instance.problem, quick);
+    const std::optional<VictimSet> greedy = find_victims(instance.problem, quick);
     if (!best) {
       ++none;
       ASSERT_FALSE(greedy.has_value()) << seed;
@@ -205,7 +205,7 @@ TEST(Victims, NoSetLosesLessThanTheAnswer) {
     ASSERT_TRUE(exact->exact) << seed;
     ASSERT_EQ(exact->loss, *best) << seed;
     ASSERT_TRUE(greedy.has_value()) << seed;
-    for (const RoomAnswer& answer : {*exact, *greedy}) {
+    for (const VictimSet& answer : {*exact, *greedy}) {
       const std::uint64_t items = mask_of(answer);
       ASSERT_TRUE(instance.fits(items) && instance.within_pools(items)) << seed;
       ASSERT_EQ(answer.loss, instance.loss(items));

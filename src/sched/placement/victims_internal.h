@@ -1,4 +1,4 @@
-// Inside of the search for victims: the machine with some items gone, kept as counts. Not for others.
+// State of the search for preemption victims: the machine with some items removed, as counts. Internal to victims.cc.
 #pragma once
 
 #include <algorithm>
@@ -12,22 +12,22 @@ namespace weft::sched::victims {
 
 inline constexpr std::size_t kMaxListed = 8;  // locals of a node of which all subsets are listed (256)
 
-struct Place {
-  std::uint32_t node = 0;  // index into RoomProblem::nodes
+struct VictimSlot {
+  std::uint32_t node = 0;  // index into PreemptionProblem::nodes
   std::uint32_t local = 0;
 };
 
 // What never changes during a search, and the counts seen so far.
 class Board {
  public:
-  explicit Board(const RoomProblem& problem) : problem_(problem) {
+  explicit Board(const PreemptionProblem& problem) : problem_(problem) {
     const Machine& machine = *problem.machine;
     const Gang& gang = problem.gang;
     places_.resize(problem.items.size());
     known_.resize(problem.nodes.size());
     for (std::uint32_t n = 0; n < problem.nodes.size(); ++n) {
-      const std::vector<RoomProblem::Local>& locals = problem.nodes[n].locals;
-      CHECK(locals.size() <= RoomProblem::kMaxLocals, "a node's locals fit in a mask");
+      const std::vector<PreemptionProblem::Local>& locals = problem.nodes[n].locals;
+      CHECK(locals.size() <= PreemptionProblem::kMaxLocals, "a node's locals fit in a mask");
       if (locals.size() <= kMaxListed) known_[n].assign(std::size_t{1} << locals.size(), -1);
       for (std::uint32_t l = 0; l < locals.size(); ++l) {
         if (locals[l].whole >= 0) places_[static_cast<std::size_t>(locals[l].whole)].push_back({n, l});
@@ -46,8 +46,8 @@ class Board {
     pieces_ = piece_of_.empty() ? 0 : *std::max_element(piece_of_.begin(), piece_of_.end()) + 1;
   }
 
-  [[nodiscard]] const RoomProblem& problem() const { return problem_; }
-  [[nodiscard]] const std::vector<Place>& places(std::uint32_t item) const { return places_[item]; }
+  [[nodiscard]] const PreemptionProblem& problem() const { return problem_; }
+  [[nodiscard]] const std::vector<VictimSlot>& places(std::uint32_t item) const { return places_[item]; }
   [[nodiscard]] std::uint32_t domain_of(std::uint32_t node) const { return domain_of_[node]; }
   [[nodiscard]] std::uint32_t piece_of(std::uint32_t node) const { return piece_of_[node]; }
   [[nodiscard]] std::uint32_t domains() const { return domains_; }
@@ -65,10 +65,10 @@ class Board {
   }
 
  private:
-  const RoomProblem& problem_;
-  std::vector<std::vector<Place>> places_;  // by item
-  std::vector<std::uint32_t> domain_of_;    // of the required level, by node
-  std::vector<std::uint32_t> piece_of_;     // of the level of segments
+  const PreemptionProblem& problem_;
+  std::vector<std::vector<VictimSlot>> places_;  // by item
+  std::vector<std::uint32_t> domain_of_;         // of the required level, by node
+  std::vector<std::uint32_t> piece_of_;          // of the level of segments
   std::vector<std::vector<std::int32_t>> known_;
   std::uint32_t domains_ = 0;
   std::uint32_t pieces_ = 0;
@@ -78,13 +78,13 @@ class Board {
 class Room {
  public:
   explicit Room(Board& board) : board_(&board) {
-    const RoomProblem& problem = board.problem();
+    const PreemptionProblem& problem = board.problem();
     gone_.assign(problem.items.size(), 0);
     in_pool_.assign(problem.pools.size(), 0);
     value_.assign(board.domains(), 0);
     if (board.segmented()) piece_.assign(board.pieces(), 0);
     for (std::uint32_t node = 0; node < problem.fit.size(); ++node) change(node, problem.fit[node]);
-    for (const RoomProblem::Node& node : problem.nodes) {
+    for (const PreemptionProblem::Node& node : problem.nodes) {
       masks_.push_back(0);
       counts_.push_back(problem.fit[node.node]);
     }
@@ -108,14 +108,14 @@ class Room {
   void set(std::uint32_t item, bool gone) {
     if ((gone_[item] != 0) == gone) return;
     gone_[item] = gone ? 1 : 0;
-    const RoomProblem::Item& what = board_->problem().items[item];
+    const PreemptionProblem::Item& what = board_->problem().items[item];
     if (what.pool >= 0) in_pool_[static_cast<std::size_t>(what.pool)] += gone ? 1 : -1;
     if (gone) {
       loss_ += what.loss;
     } else {
       loss_ -= what.loss;
     }
-    for (const Place& place : board_->places(item)) refresh(place);
+    for (const VictimSlot& place : board_->places(item)) refresh(place);
   }
 
   [[nodiscard]] std::vector<std::uint32_t> chosen() const {
@@ -128,9 +128,9 @@ class Room {
   [[nodiscard]] bool admitted() const { return !board_->problem().admits || board_->problem().admits(chosen()); }
 
  private:
-  void refresh(const Place& place) {
-    const RoomProblem::Node& node = board_->problem().nodes[place.node];
-    const RoomProblem::Local& local = node.locals[place.local];
+  void refresh(const VictimSlot& place) {
+    const PreemptionProblem::Node& node = board_->problem().nodes[place.node];
+    const PreemptionProblem::Local& local = node.locals[place.local];
     const bool is_gone = (local.whole >= 0 && gone_[static_cast<std::size_t>(local.whole)] != 0) ||
                          (local.unit >= 0 && gone_[static_cast<std::size_t>(local.unit)] != 0);
     const std::uint64_t bit = std::uint64_t{1} << place.local;
@@ -160,7 +160,7 @@ class Room {
   Board* board_;
   std::vector<char> gone_;
   std::vector<std::int32_t> in_pool_;
-  std::vector<std::uint64_t> masks_;  // by index of RoomProblem::nodes
+  std::vector<std::uint64_t> masks_;  // by index of PreemptionProblem::nodes
   std::vector<std::int32_t> counts_;
   std::vector<std::int64_t> value_;  // by domain
   std::vector<std::int64_t> piece_;  // tasks, by domain of the level of segments
