@@ -67,7 +67,7 @@ TransferGraph graph_of(const Network& network, const std::vector<std::uint32_t>&
 
 TEST(RingsOf, FindsCirclesInOrderOfFollowing) {
   const Network network = star(6, gigabits(100), microseconds(1));
-  // 0 <- 2 <- 1 <- 0 (a circle of three), 3 by itself, 4 and 5 follow each other.
+  // 0 <- 2 <- 1 <- 0 (a cycle of three), 3 by itself, 4 and 5 follow each other.
   const auto rings = rings_of(graph_of(network, {2, 0, 1, 3, 5, 4}, 4));
   ASSERT_EQ(rings.size(), 3U);
   EXPECT_EQ(rings[0], (std::vector<TransferId>{TransferId(0), TransferId(1), TransferId(2)}));
@@ -78,7 +78,7 @@ TEST(RingsOf, FindsCirclesInOrderOfFollowing) {
 TEST(RingsOf, LeavesOutWhatIsNoPlainCircle) {
   const Network network = star(6, gigabits(100), microseconds(1));
   EXPECT_TRUE(rings_of(graph_of(network, {2, 0, 1, 0, 3, 4}, 4)).empty());   // 3 also follows 0, and 4, 5 hang on
-  EXPECT_EQ(rings_of(graph_of(network, {2, 0, 1, 3, 5, 4}, 5)).size(), 2U);  // one round more in the first circle
+  EXPECT_EQ(rings_of(graph_of(network, {2, 0, 1, 3, 5, 4}, 5)).size(), 2U);  // one round more in the first cycle
 }
 
 }  // namespace

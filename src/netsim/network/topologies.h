@@ -36,7 +36,7 @@ struct LeafSpineShape {
 
 // One switch with so many hosts.
 [[nodiscard]] Network star(std::uint32_t hosts, BitRate rate, SimTime delay, SwitchBuffer buffer = {});
-// Switches in a circle, each with so many hosts: where up-down routing is broken, buffers wait for each other here.
+// A ring of switches, each with so many hosts: where up-down routing is broken, buffers wait for each other here.
 [[nodiscard]] Network ring_of_switches(std::uint32_t switches, std::uint32_t hosts_each, BitRate rate, SimTime delay,
                                        SwitchBuffer buffer = {});
 

@@ -1,4 +1,4 @@
-// Buffers that wait for each other in a circle: the only way in which a lossless fabric stops for good.
+// Buffers that wait for each other in a cycle: the only way in which a lossless fabric stops for good.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace weft::netsim {
 
-// Links of one circle of stopped queues, each held up by the next; empty when there is none. `held_by` tells for each
+// Links of one cycle of stopped queues, each held up by the next; empty when there is none. `held_by` tells for each
 // lane which others hold packets that came through it (PacketShard::who_holds_whom).
 [[nodiscard]] std::vector<LinkId> find_deadlock(const PacketWorld& world,
                                                 const std::vector<std::vector<std::uint32_t>>& held_by);

@@ -13,7 +13,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::int64_t kStuck = 2'000'000'000;  // ps without a packet sent before a circle is looked for
+constexpr std::int64_t kStuck = 2'000'000'000;  // ps without a packet sent before a cycle is looked for
 constexpr std::uint64_t kReport = 200'000;      // events between two calls of the monitor
 
 // All threads wait for each other. Spins, because windows take microseconds; yields when that lasts.
@@ -106,7 +106,7 @@ class PacketRun {
     return stuck(now);
   }
 
-  // Nothing but pause frames has moved for long: a circle of buffers, or everybody has given up.
+  // Nothing but pause frames has moved for long: a cycle of buffers, or everybody has given up.
   bool stuck(std::int64_t now) {
     std::int64_t progress = last_start_;
     for (const auto& shard : shards_) progress = std::max(progress, shard->last_progress());

@@ -1,4 +1,4 @@
-// Lossless behaviour: headroom that is enough and not more, pauses that spread, circles of buffers, the watchdog.
+// Lossless behaviour: headroom that is enough and not more, pauses that spread, cycles of buffers, the watchdog.
 #include <algorithm>
 
 #include "netsim/packet/fixture.h"
@@ -91,8 +91,8 @@ TEST(Pfc, PauseRecordsNameTheCause) {
   EXPECT_GT(stopped.paused.count(), 0);
 }
 
-// Five switches in a circle, flows two switches on: every link of the circle waits for the next one.
-PacketCase circle(bool up_down) {
+// Five switches in a cycle, flows two switches on: every link of the cycle waits for the next one.
+PacketCase cycle(bool up_down) {
   PacketCase ring(ring_of_switches(5, 2, gigabits(100), microseconds(1), {Bytes(3'000'000), Bytes(192)}));
   ring.options.switches.xoff = Bytes(40'000);
   ring.routing.up_down = up_down;
@@ -101,21 +101,21 @@ PacketCase circle(bool up_down) {
 }
 
 TEST(Deadlock, ACircleOfBuffersStopsForGood) {
-  const SimResult result = circle(false).run();
+  const SimResult result = cycle(false).run();
   EXPECT_FALSE(result.complete);
   EXPECT_TRUE(result.deadlock);
   EXPECT_EQ(result.deadlock_cycle.size(), 5U);
 }
 
 TEST(Deadlock, UpDownRoutesHaveNone) {
-  const SimResult result = circle(true).run();
+  const SimResult result = cycle(true).run();
   EXPECT_TRUE(result.complete);
   EXPECT_FALSE(result.deadlock);
   EXPECT_EQ(result.totals.dropped, 0U);
 }
 
 TEST(Deadlock, TheWatchdogClearsIt) {
-  PacketCase ring = circle(false);
+  PacketCase ring = cycle(false);
   ring.options.switches.watchdog = Watchdog::drop;
   ring.options.switches.watchdog_detection = microseconds(500);
   ring.options.switches.watchdog_restoration = microseconds(500);

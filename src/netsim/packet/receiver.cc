@@ -104,7 +104,7 @@ bool PacketShard::accept(std::uint32_t connection, const Packet& packet) {
 bool PacketShard::accept_early(Receiver& receiver, std::uint32_t sequence) {
   if (!receiver.early) receiver.early = std::make_unique<std::vector<std::uint64_t>>(4, 0);
   std::vector<std::uint64_t>& bits = *receiver.early;
-  // A circle of bits by packet number: it must hold all between the first missing and the last that came.
+  // A ring buffer of bits by packet number: it must hold all between the first missing and the last that came.
   const std::uint32_t span = sequence - receiver.expected + 1;
   if (span > bits.size() * 64) {
     std::vector<std::uint64_t> larger(bits.size() * 2, 0);

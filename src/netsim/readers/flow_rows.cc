@@ -33,7 +33,7 @@ std::uint32_t RowIds::find(std::int64_t id) const {
   return at == rows_.end() || at->id != id ? kNoRow : at->number;
 }
 
-std::uint32_t find_circle(std::size_t rows, const std::vector<RowEdge>& edges) {
+std::uint32_t find_cycle(std::size_t rows, const std::vector<RowEdge>& edges) {
   std::vector<std::uint32_t> offsets(rows + 1, 0);
   std::vector<std::uint32_t> waiting(rows, 0);
   for (const RowEdge& edge : edges) {
@@ -54,7 +54,7 @@ std::uint32_t find_circle(std::size_t rows, const std::vector<RowEdge>& edges) {
     }
   }
   if (ready.size() == rows) return kNoRow;
-  // What is left waits for something that is left. So many steps back from any of it end inside a circle.
+  // What is left waits for something that is left. So many steps back from any of it end inside a cycle.
   std::vector<std::uint32_t> before(rows, kNoRow);
   std::uint32_t row = kNoRow;
   for (const RowEdge& edge : edges) {

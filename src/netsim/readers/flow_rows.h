@@ -39,7 +39,7 @@ struct RowEdge {
   std::uint32_t later;
 };
 // A row that waits for itself, directly or through others; kNoRow when there is none.
-[[nodiscard]] std::uint32_t find_circle(std::size_t rows, const std::vector<RowEdge>& edges);
+[[nodiscard]] std::uint32_t find_cycle(std::size_t rows, const std::vector<RowEdge>& edges);
 
 // Host numbers: indices into the endpoints of a network or, where its nodes are named for their ids ("node0" first, as
 // a topology file of HPCC gives them) and `by_node` says so, ids of nodes.

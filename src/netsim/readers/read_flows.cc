@@ -80,9 +80,9 @@ class FlowsReader {
       graph_.depend(static_cast<TransferId>(wait.flow), static_cast<TransferId>(found));
     }
     if (lines_.failed()) return;
-    const std::uint32_t circle = find_circle(graph_.size(), edges);
-    if (circle == kNoRow) return;
-    const auto at = std::find_if(waits_.begin(), waits_.end(), [&](const Wait& w) { return w.flow == circle; });
+    const std::uint32_t cycle = find_cycle(graph_.size(), edges);
+    if (cycle == kNoRow) return;
+    const auto at = std::find_if(waits_.begin(), waits_.end(), [&](const Wait& w) { return w.flow == cycle; });
     lines_.error(at->place(), "dependency cycle: this flow waits for itself, directly or through others");
   }
 

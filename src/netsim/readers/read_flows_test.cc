@@ -64,7 +64,7 @@ TEST(ReadFlows, CirclesOfAnyLengthAreFound) {
   const auto errors = [&](const char* text) { return flows_from(text, network).errors; };
   EXPECT_THAT(errors("0 0 1 10 0 0"),
               ElementsAre("1:12 dependency cycle: this flow waits for itself, directly or through others"));
-  // 1 waits for 2 and 2 for 3 and 3 for 2: the circle is lines 3 and 4, and line 2 only hangs on it.
+  // 1 waits for 2 and 2 for 3 and 3 for 2: the cycle is lines 3 and 4, and line 2 only hangs on it.
   const auto found = errors("0 0 1 10 0 -1\n1 0 1 10 0 2\n2 0 1 10 0 3\n3 0 1 10 0 2\n");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_TRUE(found[0].starts_with("3:12") || found[0].starts_with("4:12")) << found[0];

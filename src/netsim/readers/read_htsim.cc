@@ -282,9 +282,9 @@ class MatrixReader {
         graph_.depend(static_cast<TransferId>(wait.flow), static_cast<TransferId>(earlier));
       }
     }
-    const std::uint32_t circle = find_circle(graph_.size(), edges);
-    if (circle == kNoRow) return;
-    lines_.error({{}, flow_lines_[circle], 1},
+    const std::uint32_t cycle = find_cycle(graph_.size(), edges);
+    if (cycle == kNoRow) return;
+    lines_.error({{}, flow_lines_[cycle], 1},
                  "dependency cycle: this flow waits for itself, directly or through others");
   }
 

@@ -139,7 +139,7 @@ void RouteTables::walk_until(Table& table, SwitchIndex at) const {
   publish(table, at, none);
 }
 
-// Those without a way down go up. The up links form no circle, so that everyone above can be settled first.
+// Those without a way down go up. The up links form no cycle, so that everyone above can be settled first.
 void RouteTables::climb(Table& table, SwitchIndex at) const {
   std::vector<SwitchIndex> waiting{at};
   while (!waiting.empty()) {

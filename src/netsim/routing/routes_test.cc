@@ -187,8 +187,8 @@ TEST(Routes, WaysAreShortestValleyFreeOnesWhateverFails) {
   EXPECT_GT(cut, 0) << "the trials must include pairs without a way";
 }
 
-// Links that packets may hold while they wait for another: a circle among them is what deadlocks.
-bool buffers_can_wait_in_a_circle(const Network& network, const Routes& routes) {
+// Links that packets may hold while they wait for another: a cycle among them is what deadlocks.
+bool buffers_can_wait_in_a_cycle(const Network& network, const Routes& routes) {
   std::map<LinkId, std::set<LinkId>> waits;
   for (const NodeId destination : network.endpoints()) {
     std::set<LinkId> reached;
@@ -225,9 +225,9 @@ TEST(Routes, UpDownOnARingLeavesNoCircleOfBuffersAndShortestPathsDo) {
     Routes safe(network, options);
     options.up_down = false;
     Routes loose(network, options);
-    EXPECT_FALSE(buffers_can_wait_in_a_circle(network, safe)) << size;
+    EXPECT_FALSE(buffers_can_wait_in_a_cycle(network, safe)) << size;
     // Of three switches every way between two is one hop: nobody waits on the ring for the ring.
-    EXPECT_EQ(buffers_can_wait_in_a_circle(network, loose), size > 3) << size;
+    EXPECT_EQ(buffers_can_wait_in_a_cycle(network, loose), size > 3) << size;
     for (std::size_t a = 0; a < network.endpoints().size(); ++a) {
       for (std::size_t b = 0; b < network.endpoints().size(); ++b) {
         if (a == b) continue;
@@ -248,7 +248,7 @@ TEST(Routes, ARingThatLostALinkIsALineAndReachesAll) {
   for (std::size_t a = 0; a < 6; ++a) {
     for (std::size_t b = 0; b < 6; ++b) EXPECT_EQ(way(routes, a, b).empty(), a == b);
   }
-  EXPECT_FALSE(buffers_can_wait_in_a_circle(network, routes));
+  EXPECT_FALSE(buffers_can_wait_in_a_cycle(network, routes));
 }
 
 class DualHomed : public ::testing::Test {

@@ -66,7 +66,7 @@ struct SimResult {
   SimTime end;               // last completion, or where the run was cut
   bool complete = true;      // false: cut by SimOptions::end, by the user, or stuck
   bool interrupted = false;  // the user stopped it
-  bool deadlock = false;     // packets wait for each other in a circle and no event can free them
+  bool deadlock = false;     // packets wait for each other in a cycle and no event can free them
   std::vector<LinkId> deadlock_cycle;
   std::uint64_t trace_hash = 0;
   // By transfer: start of the first round, end of the last one; kNever where it did not happen.

@@ -12,7 +12,7 @@ namespace weft::netsim {
 
 namespace {
 
-constexpr std::size_t kNamed = 8;  // transfers of a circle that an error names
+constexpr std::size_t kNamed = 8;  // transfers of a cycle that an error names
 
 Error bad(std::size_t index, std::string_view what) {
   return {ErrorCode::invalid_input, fmt::format("transfer {}: {}", index, what), {}};
@@ -85,7 +85,7 @@ void TransferGraph::group_edges() {
 }
 
 // Without rounds that follow others Kahn's walk is enough.
-Status TransferGraph::check_circles() const {
+Status TransferGraph::check_cycles() const {
   std::vector<std::uint32_t> waiting = dependency_counts_;
   std::vector<TransferId> ready;
   bool follow = false;
@@ -99,22 +99,22 @@ Status TransferGraph::check_circles() const {
     }
   }
   if (ready.size() == transfers_.size() && (!follow || edges_.empty())) return {};
-  const std::vector<CircleStep> circle = find_circle(*this);
-  if (circle.empty()) return {};
+  const std::vector<CycleStep> cycle = find_cycle(*this);
+  if (cycle.empty()) return {};
   std::string text = "dependency cycle: it";
-  for (std::size_t i = 0; i < std::min(circle.size(), kNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(cycle.size(), kNamed); ++i) {
     text += fmt::format("{} {} transfer {}", i == 0 ? "" : ", which",
-                        circle[i].by_rounds ? "has rounds that follow" : "depends on",
-                        model::index_of(circle[(i + 1) % circle.size()].transfer));
+                        cycle[i].by_rounds ? "has rounds that follow" : "depends on",
+                        model::index_of(cycle[(i + 1) % cycle.size()].transfer));
   }
-  if (circle.size() > kNamed) text += fmt::format(", and so on: {} transfers in all", circle.size());
-  return bad(model::index_of(circle.front().transfer), text);
+  if (cycle.size() > kNamed) text += fmt::format(", and so on: {} transfers in all", cycle.size());
+  return bad(model::index_of(cycle.front().transfer), text);
 }
 
 Status TransferGraph::finish(const Network& network) {
   if (Status status = check_fields(network); !status) return status;
   group_edges();
-  return check_circles();
+  return check_cycles();
 }
 
 std::span<const TransferId> TransferGraph::dependents(TransferId id) const {

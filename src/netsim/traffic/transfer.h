@@ -38,7 +38,7 @@ class TransferGraph {
   // dependencies).
   void depend(TransferId transfer, TransferId earlier);
   // Call once all is added, before reading dependents(). Gives an error for transfers that wait for each other in a
-  // circle, by dependencies or rounds, for an id out of range, a transfer from a node to itself, no bytes or no rounds;
+  // cycle, by dependencies or rounds, for an id out of range, a transfer from a node to itself, no bytes or no rounds;
   // `network` checks the node ids as endpoints.
   [[nodiscard]] Status finish(const Network& network);
 
@@ -61,7 +61,7 @@ class TransferGraph {
     TransferId later;
   };
   [[nodiscard]] Status check_fields(const Network& network) const;
-  [[nodiscard]] Status check_circles() const;
+  [[nodiscard]] Status check_cycles() const;
   void group_edges();
 
   std::vector<Transfer> transfers_;

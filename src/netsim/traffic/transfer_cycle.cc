@@ -28,13 +28,13 @@ class Walk {
     }
   }
 
-  std::vector<CircleStep> run() {
+  std::vector<CycleStep> run() {
     while (!ready_.empty()) {
       const std::uint32_t next = ready_.back();
       ready_.pop_back();
       begin(next);
     }
-    return ended_count_ == graph_.size() ? std::vector<CircleStep>() : circle();
+    return ended_count_ == graph_.size() ? std::vector<CycleStep>() : cycle();
   }
 
  private:
@@ -105,8 +105,8 @@ class Walk {
     }
   }
 
-  // Everything that has not ended waits for something that has not: whoever follows that comes to a circle.
-  std::vector<CircleStep> circle() {
+  // Everything that has not ended waits for something that has not: whoever follows that comes to a cycle.
+  std::vector<CycleStep> cycle() {
     constexpr std::uint32_t kNobody = 0xFFFFFFFFU;
     std::vector<std::uint32_t> blocker(graph_.size(), kNobody);
     for (std::uint32_t i = 0; i < graph_.size(); ++i) {
@@ -119,12 +119,12 @@ class Walk {
     std::vector<bool> seen(graph_.size(), false);
     auto at_hand = static_cast<std::uint32_t>(std::find(ended_.begin(), ended_.end(), false) - ended_.begin());
     for (; !seen[at_hand]; at_hand = blocker[at_hand]) seen[at_hand] = true;
-    std::vector<CircleStep> steps;
+    std::vector<CycleStep> steps;
     for (std::uint32_t i = at_hand; steps.empty() || i != at_hand; i = blocker[i]) {
       steps.push_back({static_cast<TransferId>(i), waiting_[i] == 0});
     }
     const auto lowest = std::min_element(
-        steps.begin(), steps.end(), [](const CircleStep& a, const CircleStep& b) { return a.transfer < b.transfer; });
+        steps.begin(), steps.end(), [](const CycleStep& a, const CycleStep& b) { return a.transfer < b.transfer; });
     std::rotate(steps.begin(), lowest, steps.end());
     return steps;
   }
@@ -142,6 +142,6 @@ class Walk {
 
 }  // namespace
 
-std::vector<CircleStep> find_circle(const TransferGraph& graph) { return Walk(graph).run(); }
+std::vector<CycleStep> find_cycle(const TransferGraph& graph) { return Walk(graph).run(); }
 
 }  // namespace weft::netsim

@@ -1,4 +1,4 @@
-// Finds transfers that wait for each other in a circle, through dependencies and through rounds that follow those of
+// Finds transfers that wait for each other in a cycle, through dependencies and through rounds that follow those of
 // another transfer. Rounds are not expanded: a ring of 131,072 ranks with as many rounds costs what its members cost.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace weft::netsim {
 
-// A transfer of a circle, and why it waits for the next one.
-struct CircleStep {
+// A transfer of a cycle, and why it waits for the next one.
+struct CycleStep {
   TransferId transfer;
   bool by_rounds = false;  // a round of it follows, directly or through others, one of the next; else it depends on it
 };
 
-// Of one circle, its lowest id first; the last waits for the first. Empty when all can end. For a graph whose followers
+// Of one cycle, its lowest id first; the last waits for the first. Empty when all can end. For a graph whose followers
 // and dependents are grouped and whose leaders have enough rounds (TransferGraph::finish).
-[[nodiscard]] std::vector<CircleStep> find_circle(const TransferGraph& graph);
+[[nodiscard]] std::vector<CycleStep> find_cycle(const TransferGraph& graph);
 
 }  // namespace weft::netsim

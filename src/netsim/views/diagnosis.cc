@@ -60,9 +60,9 @@ double host_share(const TransferGraph& transfers, const SimOptions& options, con
   return taken > 0 ? at_limit / taken : 0;
 }
 
-class AnswerFinder {
+class Diagnosis {
  public:
-  explicit AnswerFinder(const AnswerInput& input)
+  explicit Diagnosis(const DiagnosisInput& input)
       : in_(input),
         network_(input.network),
         result_(input.result),
@@ -307,7 +307,7 @@ class AnswerFinder {
     return static_cast<std::uint64_t>(std::unique(senders.begin(), senders.end()) - senders.begin());
   }
 
-  const AnswerInput& in_;
+  const DiagnosisInput& in_;
   const Network& network_;
   const SimResult& result_;
   Bound bound_;
@@ -386,6 +386,6 @@ std::vector<std::uint32_t> connections_by_link(Routes& routes, const TransferGra
   return counts;
 }
 
-std::vector<std::string> answers(const AnswerInput& input) { return AnswerFinder(input).find(); }
+std::vector<std::string> diagnose(const DiagnosisInput& input) { return Diagnosis(input).find(); }
 
 }  // namespace weft::netsim

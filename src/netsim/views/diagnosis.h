@@ -42,7 +42,7 @@ struct Bound {
 [[nodiscard]] std::vector<std::uint32_t> connections_by_link(Routes& routes, const TransferGraph& transfers,
                                                              std::uint64_t seed, std::uint64_t limit = 500'000);
 
-struct AnswerInput {
+struct DiagnosisInput {
   const Network& network;
   const TransferGraph& transfers;
   const SimOptions& options;
@@ -51,6 +51,6 @@ struct AnswerInput {
   std::vector<std::uint32_t> connections;  // from connections_by_link()
 };
 // Sentences, the most important first.
-[[nodiscard]] std::vector<std::string> answers(const AnswerInput& input);
+[[nodiscard]] std::vector<std::string> diagnose(const DiagnosisInput& input);
 
 }  // namespace weft::netsim

@@ -9,8 +9,8 @@
 
 #include "base/human_format.h"
 #include "netsim/views/heat_diagram.h"
-#include "netsim/views/heat_parts.h"
 #include "netsim/views/link_class.h"
+#include "netsim/views/picture_style.h"
 #include "netsim/views/result_cells.h"
 
 namespace weft::netsim {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "netsim/network/topologies.h"
-#include "netsim/views/heat_parts.h"
+#include "netsim/views/picture_style.h"
 
 namespace weft::netsim {
 namespace {

@@ -292,9 +292,9 @@ void append_details(Document& document, const ResultContext& context, const SimR
   const StormTree tree = storm_tree(context.network, result);
   if (!tree.empty()) document.sections.emplace_back(storm_table(context.network, tree, context.storm_rows));
   if (!result.series.empty()) document.sections.emplace_back(series_table(result));
-  const AnswerInput input{context.network, context.transfers,  context.options, context.routing,
-                          result,          context.connections};
-  for (std::string& answer : answers(input)) document.notes.push_back(std::move(answer));
+  const DiagnosisInput input{context.network, context.transfers,  context.options, context.routing,
+                             result,          context.connections};
+  for (std::string& finding : diagnose(input)) document.notes.push_back(std::move(finding));
   if (tree.branches.size() > context.storm_rows) {
     document.notes.push_back(fmt::format(
         "the storm tree has {} branches, {} of them shown; --storm-tree FILE.svg draws all, machine formats "

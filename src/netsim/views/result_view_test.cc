@@ -72,7 +72,7 @@ class ViewTest : public testing::Test {
             .connections = connections_};
   }
   [[nodiscard]] std::vector<std::string> said() const {
-    return answers({network_, transfers_, options_, routing_, result_, connections_});
+    return diagnose({network_, transfers_, options_, routing_, result_, connections_});
   }
   [[nodiscard]] std::string text() const { return write(result_document(context(), result_), {}); }
 
@@ -228,7 +228,7 @@ TEST(BoundTest, HostSoftware) {
   result.links[0].bytes = Bytes(10'156'250);
   EXPECT_EQ(to_text(bound_of(network, graph, options, result)),
             "host software at 42G per connection (sending NICs at 41 %)");
-  EXPECT_THAT(answers({network, graph, options, routing, result, {}}).front(),
+  EXPECT_THAT(diagnose({network, graph, options, routing, result, {}}).front(),
               HasSubstr("bounded by the hosts: their software moves 42G per connection"));
   result.finished = {microseconds(1500)};
   EXPECT_EQ(bound_of(network, graph, options, result).reason, Bound::Reason::latency);

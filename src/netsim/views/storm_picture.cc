@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/human_format.h"
-#include "netsim/views/heat_parts.h"
+#include "netsim/views/picture_style.h"
 #include "netsim/views/result_cells.h"
 #include "netsim/views/storm_tree.h"
 

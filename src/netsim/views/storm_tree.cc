@@ -85,7 +85,7 @@ class StormReader {
     return add_branch(kNothing, static_cast<std::uint32_t>(known->second), record.stopped);
   }
 
-  // What would hang below a branch that closes a circle hangs where that link stood first, the root included.
+  // What would hang below a branch that closes a cycle hangs where that link stood first, the root included.
   std::uint32_t below(std::uint32_t branch, LinkId link) {
     std::uint32_t parent = branch;
     if (tree_.branches[branch].closes_cycle) {
@@ -100,11 +100,11 @@ class StormReader {
 
   std::uint32_t child_of(std::uint32_t parent, LinkId link) {
     const std::uint32_t child = add_branch(parent, tree_.branches[parent].root, link);
-    bool circle = tree_.roots[tree_.branches[parent].root].egress == link;
-    for (std::uint32_t up = parent; up != kNothing && !circle; up = tree_.branches[up].parent) {
-      circle = tree_.branches[up].link == link;
+    bool cycle = tree_.roots[tree_.branches[parent].root].egress == link;
+    for (std::uint32_t up = parent; up != kNothing && !cycle; up = tree_.branches[up].parent) {
+      cycle = tree_.branches[up].link == link;
     }
-    tree_.branches[child].closes_cycle = circle;
+    tree_.branches[child].closes_cycle = cycle;
     return child;
   }
 

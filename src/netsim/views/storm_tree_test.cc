@@ -11,9 +11,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Four switches in a circle, one host each; hosts are nodes 0 to 3, switches 4 to 7. Cables host i - switch i are links
+// Four switches in a cycle, one host each; hosts are nodes 0 to 3, switches 4 to 7. Cables host i - switch i are links
 // 2i and 2i+1, switch i - switch i+1 links 8+2i and 9+2i.
-Network circle() { return ring_of_switches(4, 1, gigabits(100), microseconds(1)); }
+Network cycle() { return ring_of_switches(4, 1, gigabits(100), microseconds(1)); }
 
 LinkId up(std::uint32_t host) { return static_cast<LinkId>(2 * host); }
 LinkId down(std::uint32_t host) { return static_cast<LinkId>(2 * host + 1); }
@@ -34,7 +34,7 @@ SimResult result_of(std::vector<PauseRecord> pauses, std::int64_t end_us = 100) 
 
 // Host 3 stops its switch; the switch stops the one before it, and that one its host.
 TEST(StormTreeTest, ChainFromAnEndpoint) {
-  const Network network = circle();
+  const Network network = cycle();
   const StormTree tree = storm_tree(
       network, result_of({stop(10, down(3), kEndpoint), stop(20, onwards(2), down(3)), stop(30, up(2), onwards(2)),
                           resume(50, down(3)), resume(60, onwards(2)), resume(75, up(2))}));
@@ -55,7 +55,7 @@ TEST(StormTreeTest, ChainFromAnEndpoint) {
 }
 
 TEST(StormTreeTest, FanOutIsSortedByCost) {
-  const Network network = circle();
+  const Network network = cycle();
   const StormTree tree = storm_tree(
       network, result_of({stop(10, up(0), down(1)), stop(11, up(2), down(1)), resume(20, up(0)), resume(40, up(2))}));
   ASSERT_EQ(tree.roots.size(), 1U);
@@ -69,7 +69,7 @@ TEST(StormTreeTest, FanOutIsSortedByCost) {
 
 // The same link once from a full egress and once, later, because of another stop that is on: two branches.
 TEST(StormTreeTest, TwoRoots) {
-  const Network network = circle();
+  const Network network = cycle();
   const StormTree tree = storm_tree(
       network, result_of({stop(10, onwards(0), down(1)), resume(20, onwards(0)), stop(30, down(1), kEndpoint),
                           stop(35, onwards(0), down(1)), resume(90, onwards(0)), resume(95, down(1))}));
@@ -87,16 +87,16 @@ TEST(StormTreeTest, TwoRoots) {
 
 // A stop that is over does not cause what comes after it.
 TEST(StormTreeTest, ACauseMustBeActive) {
-  const Network network = circle();
+  const Network network = cycle();
   const StormTree tree = storm_tree(network, result_of({stop(10, down(3), kEndpoint), resume(15, down(3)),
                                                         stop(20, onwards(2), down(3)), resume(25, onwards(2))}));
   ASSERT_EQ(tree.roots.size(), 2U);
   for (const StormBranch& branch : tree.branches) EXPECT_EQ(branch.depth, 0U);
 }
 
-// Each switch stops the one before it, for ever: the circle is followed once and then marked.
+// Each switch stops the one before it, for ever: the cycle is followed once and then marked.
 TEST(StormTreeTest, DeadlockDoesNotLoop) {
-  const Network network = circle();
+  const Network network = cycle();
   std::vector<PauseRecord> pauses;
   for (std::uint32_t i = 0; i < 400; ++i) {
     const std::uint32_t at = 3 - i % 4;  // 3, 2, 1, 0, 3, ...: switch `at` stops because of the link it sends on
@@ -116,9 +116,9 @@ TEST(StormTreeTest, DeadlockDoesNotLoop) {
   EXPECT_EQ(stops, 400U);
 }
 
-// The circle does not pass through the root: it hangs below a link that leads into it.
+// The cycle does not pass through the root: it hangs below a link that leads into it.
 TEST(StormTreeTest, CircleBelowAChain) {
-  const Network network = circle();
+  const Network network = cycle();
   std::vector<PauseRecord> pauses = {stop(1, down(0), kEndpoint), stop(2, onwards(3), down(0))};
   for (std::uint32_t i = 0; i < 40; ++i) {
     const std::uint32_t at = (2 + 4 - i % 4) % 4;  // 2, 1, 0, 3, 2, ...
@@ -127,13 +127,13 @@ TEST(StormTreeTest, CircleBelowAChain) {
   }
   const StormTree tree = storm_tree(network, result_of(pauses, 1000));
   ASSERT_EQ(tree.roots.size(), 1U);
-  ASSERT_EQ(tree.branches.size(), 6U);  // down(0), four links of the circle, and the first of them again
+  ASSERT_EQ(tree.branches.size(), 6U);  // down(0), four links of the cycle, and the first of them again
   EXPECT_EQ(tree.branches[5].link, onwards(3));
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(tree.branches[i].closes_cycle, i == 5);
 }
 
 TEST(StormTreeTest, RenewedStopsAreOneSpanAndOpenOnesLastToTheEnd) {
-  const Network network = circle();
+  const Network network = cycle();
   const StormTree tree = storm_tree(
       network, result_of({stop(10, up(0), kEndpoint), stop(20, up(0), kEndpoint), stop(30, up(0), kEndpoint)}));
   ASSERT_EQ(tree.branches.size(), 1U);
@@ -143,7 +143,7 @@ TEST(StormTreeTest, RenewedStopsAreOneSpanAndOpenOnesLastToTheEnd) {
 }
 
 TEST(StormTreeTest, PrioritiesAreApart) {
-  const Network network = circle();
+  const Network network = cycle();
   std::vector<PauseRecord> pauses = {stop(10, down(3), kEndpoint), stop(20, onwards(2), down(3))};
   pauses[1].priority = 4;
   const StormTree tree = storm_tree(network, result_of(pauses));
@@ -151,7 +151,7 @@ TEST(StormTreeTest, PrioritiesAreApart) {
 }
 
 TEST(StormTreeTest, RecordsOutOfOrderAndOutOfRange) {
-  const Network network = circle();
+  const Network network = cycle();
   std::vector<PauseRecord> pauses = {resume(50, down(3)), stop(20, onwards(2), down(3)), stop(10, down(3), kEndpoint)};
   pauses.push_back(stop(5, static_cast<LinkId>(9999), kEndpoint));
   pauses.push_back(stop(6, up(1), static_cast<LinkId>(9999)));
@@ -165,7 +165,7 @@ TEST(StormTreeTest, RecordsOutOfOrderAndOutOfRange) {
 }
 
 TEST(StormTreeTest, TableAndPicture) {
-  const Network network = circle();
+  const Network network = cycle();
   const SimResult result =
       result_of({stop(10, down(3), kEndpoint), stop(20, onwards(2), down(3)), resume(50, down(3))});
   const StormTree tree = storm_tree(network, result);

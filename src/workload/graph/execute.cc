@@ -369,7 +369,7 @@ Error Player::stuck() const {
     for (const OpId later : graph_.dependents(static_cast<OpId>(i))) waits_for[index(later)] = static_cast<OpId>(i);
   }
   return {ErrorCode::invalid_input,
-          "operations wait for each other in a cycle: " + circle_text(graph_, find_circle(waits_for, from)),
+          "operations wait for each other in a cycle: " + cycle_text(graph_, find_cycle(waits_for, from)),
           {}};
 }
 

@@ -179,7 +179,7 @@ TEST_F(Play, CollectivesInOppositeOrderOnStreamsAreADeadlock) {
   move(b, OpKind::collective, 1, 1);
   OpGraph same = graph;
   EXPECT_THAT(problem(StreamOrder::program),
-              HasSubstr("wait for each other in a circle: `collective0` (operation 0 of class `a`) waits for "
+              HasSubstr("wait for each other in a cycle: `collective0` (operation 0 of class `a`) waits for "
                         "`collective3` (operation 3 of class `b`), which waits for `collective2` (operation 2 of class "
                         "`b`), which waits for `collective1` (operation 1 of class `a`), which waits for operation 0"));
   graph = same;

@@ -59,7 +59,7 @@ struct GraphRun {
   std::vector<OpId> path;                       // the chain itself, first to last
 };
 
-// Plays a finished graph. An error where operations wait in a circle, or where it lasts longer than the clock.
+// Plays a finished graph. An error where operations wait in a cycle, or where it lasts longer than the clock.
 [[nodiscard]] Result<GraphRun> run_graph(const OpGraph& graph, CommunicationTimer& timer, StreamOrder order,
                                          const Pipeline& pipeline = {});
 

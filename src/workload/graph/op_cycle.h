@@ -1,4 +1,4 @@
-// Operations that wait for each other in a circle, found and put into words: for the errors of OpGraph::finish() and
+// Operations that wait for each other in a cycle, found and put into words: for the errors of OpGraph::finish() and
 // execute(), which know two different reasons to wait.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace weft::workload {
 
 inline constexpr OpId kNoOp{UINT32_MAX};
 
-// Follows `waits_for` (by OpId) from `from` until an operation comes again, and gives the circle from its least
+// Follows `waits_for` (by OpId) from `from` until an operation comes again, and gives the cycle from its least
 // operation on. Every operation on the way must wait for one.
-[[nodiscard]] std::vector<OpId> find_circle(std::span<const OpId> waits_for, OpId from);
+[[nodiscard]] std::vector<OpId> find_cycle(std::span<const OpId> waits_for, OpId from);
 // "`a` (...) waits for `b` (...), which waits for `a`": the first few operations named, the others counted.
-[[nodiscard]] std::string circle_text(const OpGraph& graph, std::span<const OpId> circle);
+[[nodiscard]] std::string cycle_text(const OpGraph& graph, std::span<const OpId> cycle);
 
 }  // namespace weft::workload

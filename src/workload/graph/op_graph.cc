@@ -186,10 +186,10 @@ Status OpGraph::check_cycles() const {
     if (from == kNoOp) from = static_cast<OpId>(i);
     for (const OpId later : dependents(static_cast<OpId>(i))) waits_for[index(later)] = static_cast<OpId>(i);
   }
-  return misfit("dependency cycle of operations: " + circle_text(*this, find_circle(waits_for, from)));
+  return misfit("dependency cycle of operations: " + cycle_text(*this, find_cycle(waits_for, from)));
 }
 
-std::vector<OpId> find_circle(std::span<const OpId> waits_for, OpId from) {
+std::vector<OpId> find_cycle(std::span<const OpId> waits_for, OpId from) {
   std::vector<bool> seen(waits_for.size());
   OpId at = from;
   while (!seen[index(at)]) {
@@ -197,21 +197,21 @@ std::vector<OpId> find_circle(std::span<const OpId> waits_for, OpId from) {
     at = waits_for[index(at)];
     CHECK(at != kNoOp, "an operation on the path to a cycle waits for another");
   }
-  std::vector<OpId> circle;
-  for (OpId op = at; circle.empty() || op != at; op = waits_for[index(op)]) circle.push_back(op);
-  std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end()), circle.end());
-  return circle;
+  std::vector<OpId> cycle;
+  for (OpId op = at; cycle.empty() || op != at; op = waits_for[index(op)]) cycle.push_back(op);
+  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
+  return cycle;
 }
 
-std::string circle_text(const OpGraph& graph, std::span<const OpId> circle) {
-  if (circle.size() == 1) return graph.describe(circle.front()) + " waits for itself";
-  std::string text = graph.describe(circle.front());
-  const std::size_t named = std::min(circle.size(), kNamedInCircle);
+std::string cycle_text(const OpGraph& graph, std::span<const OpId> cycle) {
+  if (cycle.size() == 1) return graph.describe(cycle.front()) + " waits for itself";
+  std::string text = graph.describe(cycle.front());
+  const std::size_t named = std::min(cycle.size(), kNamedInCircle);
   for (std::size_t i = 1; i < named; ++i) {
-    text += fmt::format("{} waits for {}", i == 1 ? "" : ", which", graph.describe(circle[i]));
+    text += fmt::format("{} waits for {}", i == 1 ? "" : ", which", graph.describe(cycle[i]));
   }
-  if (circle.size() > named) text += fmt::format(", which waits for {} more", circle.size() - named);
-  return text + fmt::format(", which waits for operation {}", index(circle.front()));
+  if (cycle.size() > named) text += fmt::format(", which waits for {} more", cycle.size() - named);
+  return text + fmt::format(", which waits for operation {}", index(cycle.front()));
 }
 
 }  // namespace weft::workload

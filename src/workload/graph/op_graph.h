@@ -119,7 +119,7 @@ struct Execution {
   std::vector<SimTime> ended;
   SimTime end;
 };
-// Plays a finished graph. An error where streams and dependencies wait for each other in a circle (the operations are
+// Plays a finished graph. An error where streams and dependencies wait for each other in a cycle (the operations are
 // named).
 [[nodiscard]] Result<Execution> execute(const OpGraph& graph, CommunicationTimer& timer, StreamOrder order);
 

@@ -140,7 +140,7 @@ Result<ChakraTrace> ChakraBuilder::finish() && {
   }
   if (Status status = resolve(places, true); !status.ok()) return status.error();
   if (in_order(trace_).size() < trace_.nodes.size()) {
-    trace_.control_circle = true;
+    trace_.control_cycle = true;
     if (Status status = resolve(places, false); !status.ok()) return status.error();
   }
   return std::move(trace_);

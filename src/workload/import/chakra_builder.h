@@ -59,7 +59,7 @@ class ChakraBuilder {
 };
 
 // Nodes such that none comes before one it waits for, otherwise by recorded start, then by id; fewer than all where
-// nodes wait in a circle.
+// nodes wait in a cycle.
 [[nodiscard]] std::vector<std::uint32_t> in_order(const ChakraTrace& trace);
 
 [[nodiscard]] Result<ChakraTrace> read_chakra_json(std::string_view text, const std::string& path);

@@ -398,7 +398,7 @@ class ChakraPlayer {
     std::uint64_t dropped = 0;
     for (const ChakraSet::Shape& shape : set_.shapes_) dropped += shape.trace.dropped;
     for (const ChakraSet::Shape& shape : set_.shapes_) {
-      if (!shape.trace.control_circle) continue;
+      if (!shape.trace.control_cycle) continue;
       warnings.push_back(
           fmt::format("{}: its control dependencies form a cycle with the others and are ignored", shape.path));
     }

@@ -60,9 +60,9 @@ struct ChakraTrace {
   std::vector<std::string> groups{std::string()};  // pg_name; "" is the default: all ranks
   std::vector<ChakraRanks> process_groups;
   // Control dependencies name callers. Those on nodes that are not in the file, or on the node itself, are dropped and
-  // counted; all of them, where together with the others they make a circle.
+  // counted; all of them, where together with the others they make a cycle.
   std::uint64_t dropped = 0;
-  bool control_circle = false;
+  bool control_cycle = false;
 };
 
 // What one file may hold; more is an error that says so.

@@ -94,11 +94,11 @@ TEST(ReadChakra, NodesOfPyTorch) {
 TEST(ReadChakra, ControlDependenciesThatMakeNoSenseArePassedOver) {
   const ChakraTrace missing = read(trace_of({kernel(1, 1).called_by(99), kernel(2, 1).called_by(2).after({1})}));
   EXPECT_EQ(missing.dropped, 2U);
-  EXPECT_FALSE(missing.control_circle);
-  const ChakraTrace circle = read(trace_of({kernel(1, 1).called_by(2), kernel(2, 1).after({1})}));
-  EXPECT_TRUE(circle.control_circle);
-  EXPECT_EQ(circle.nodes[0].earlier_count, 0U);
-  EXPECT_EQ(circle.nodes[1].earlier_count, 1U);
+  EXPECT_FALSE(missing.control_cycle);
+  const ChakraTrace cycle = read(trace_of({kernel(1, 1).called_by(2), kernel(2, 1).after({1})}));
+  EXPECT_TRUE(cycle.control_cycle);
+  EXPECT_EQ(cycle.nodes[0].earlier_count, 0U);
+  EXPECT_EQ(cycle.nodes[1].earlier_count, 1U);
 }
 
 TEST(ReadChakra, WhatIsWrongHasItsPlace) {

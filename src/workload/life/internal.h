@@ -1,4 +1,4 @@
-// What the files that play a life share: the pieces that are known once a step has been played. Inside `work` only.
+// State that the files of `life` share once a step has been simulated. Internal to workload/life.
 #pragma once
 
 #include <vector>

@@ -12,7 +12,7 @@
 #include "base/human_format.h"
 #include "base/svg.h"
 #include "netsim/views/result_cells.h"
-#include "workload/life/page_parts.h"
+#include "workload/life/page_internal.h"
 #include "workload/life/view.h"
 #include "workload/life/view_cells.h"
 

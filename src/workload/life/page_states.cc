@@ -8,7 +8,7 @@
 
 #include "base/human_format.h"
 #include "base/svg.h"
-#include "workload/life/page_parts.h"
+#include "workload/life/page_internal.h"
 #include "workload/life/view_cells.h"
 
 namespace weft::workload::page {

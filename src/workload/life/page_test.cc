@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "workload/life/page_parts.h"
+#include "workload/life/page_internal.h"
 #include "workload/life/page_timeline.h"
 #include "workload/result/life_sample.h"
 

@@ -14,7 +14,7 @@
 #include "base/human_format.h"
 #include "base/quoting.h"
 #include "netsim/views/result_cells.h"
-#include "workload/life/page_parts.h"
+#include "workload/life/page_internal.h"
 #include "workload/life/perfetto_lanes.h"
 #include "workload/life/view_cells.h"
 

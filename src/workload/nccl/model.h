@@ -1,7 +1,7 @@
 // The parts of nccl_choose(): constants of GPUs and NICs, what NCCL's tuner would predict for an algorithm and protocol
 // (it decides by that), and how long the same takes in truth, from how NCCL moves chunks. Times are microseconds and
-// rates bytes per microsecond (1 GB/s = 1000) in doubles: these are models of a few per cent. Only nccl/nccl.cc,
-// nccl_*.cc and their tests need it.
+// rates bytes per microsecond (1 GB/s = 1000) in doubles: these are models of a few per cent. Only the files
+// of nccl/ and their tests need it.
 #pragma once
 
 #include <array>

@@ -63,7 +63,7 @@ class Player {
     times_.gradients_done.assign(input_.forward.size(), SimTime(0));
     times_.first_use.assign(input_.forward.size(), netsim::kNever);
     for (std::size_t s = 0; s < next_.size(); ++s) {
-      CHECK(next_[s] == times_.stages[s].size(), "a pipeline's order has no circle");
+      CHECK(next_[s] == times_.stages[s].size(), "a pipeline's order has no cycle");
       for (const Pass& pass : times_.stages[s]) note(s, pass);
     }
     return std::move(times_);

@@ -1,4 +1,4 @@
-#include "netsim/views/heat_parts.h"
+#include "netsim/views/picture_style.h"
 
 #include <fmt/format.h>
 

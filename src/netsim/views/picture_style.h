@@ -1,4 +1,4 @@
-// What the heat map and the storm tree draw with: a colour scale for shares, an axis with round numbers, a heading.
+// Style of the heat map and the storm tree: colors, a color scale for shares, an axis with round numbers, a heading.
 #pragma once
 
 #include <initializer_list>
@@ -15,11 +15,12 @@ inline constexpr std::string_view kPictureInk = "#1a1a1a";
 inline constexpr std::string_view kPictureSoftInk = "#555b61";
 inline constexpr std::string_view kPictureFrame = "#c4c9ce";
 inline constexpr std::string_view kPictureIdle = "#eef0f2";
-inline constexpr std::string_view kPicturePaused = "#0072b2";  // Okabe and Ito's blue, far from every colour of heat
+inline constexpr std::string_view kPicturePaused =
+    "#0072b2";  // Okabe and Ito's blue, far from every color of the heat scale
 
 // From pale yellow over orange to dark red, by lightness too, so that it reads in grey. `share` is cut to 0..1.
 [[nodiscard]] std::string heat_color(double share);
-// Ink that shows on that colour.
+// Text color that is readable on it.
 [[nodiscard]] std::string_view heat_ink(double share);
 
 struct AxisTick {

@@ -1,4 +1,4 @@
-// The parts of the page of a life, each a piece of HTML. Only life/page.cc puts them together.
+// Sections of the HTML page of a job, one function per section. Internal to life/page.cc.
 #pragma once
 
 #include <cstddef>
