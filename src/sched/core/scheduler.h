@@ -298,7 +298,7 @@ class Scheduler {
   // core/scheduler_preempt.cc, core/scheduler_elastic.cc, core/scheduler_defragment.cc
   class PreemptionPlanner;
   [[nodiscard]] bool preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisions);
-  void make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
+  void preempt_for_borrowers(Moment now, Walk& walk, Decisions& decisions);
   bool mind_preemptions(JobId next, Rank rank, Walk& walk);
   [[nodiscard]] Rank rank_now(JobId id) const;
   // `told`: it has its grace to write a checkpoint.

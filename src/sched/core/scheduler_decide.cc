@@ -209,7 +209,7 @@ void Scheduler::walk_queue(Moment now, Decisions& decisions) {
     // Others like it may be short enough to slip in before what stood in its way, or may have waited long enough.
     if (tried.reason == Reason::reserved || tried.reason == Reason::preference) next_in_group();
   }
-  if (!walk.borrowers.empty()) make_room_for_borrowers(now, walk, decisions);
+  if (!walk.borrowers.empty()) preempt_for_borrowers(now, walk, decisions);
   if (policy_.elastic) grow_elastic(now, walk, decisions);
   mind_preemptions(JobId{UINT32_MAX}, kLowestRank, walk);
   for (const Promise* promise : walk.active) plan_.push_back(promise->reservation);

@@ -127,7 +127,7 @@ bool Scheduler::preempt_for(JobId id, Moment now, Walk& walk, Decisions& decisio
 // Who can only borrow makes room when the walk is over: a job behind it in the queue may outrank it, as the owner of
 // what it would borrow, and must not find that others have been sent away for nothing. Jobs thus make room in the order
 // of their ranks.
-void Scheduler::make_room_for_borrowers(Moment now, Walk& walk, Decisions& decisions) {
+void Scheduler::preempt_for_borrowers(Moment now, Walk& walk, Decisions& decisions) {
   walk.ended = true;
   for (const JobId id : walk.borrowers) {
     if (jobs_[index_of(id)].phase != JobPhase::waiting) continue;
