@@ -203,7 +203,11 @@ TEST_F(OobCli, AnInterruptLogsOutAndLeavesTheOperationOpen) {
   EXPECT_THAT(outcome.code, testing::AnyOf(3, 5)) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("--resume"));
   EXPECT_EQ(fleet_->totals().sessions, 0U) << "every session was closed";
-  EXPECT_EQ(open_operations(journal()).size(), 1U);
+  const std::vector<oob::OpenOperation> open = open_operations(journal());
+  ASSERT_EQ(open.size(), 1U);
+  const Outcome listed = run({weft_binary(), "oob", "power", "--open", "--state", state_, "-o", "json"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr(open.front().operation)) << "neither a cluster file nor credentials are needed";
 }
 
 }  // namespace

@@ -43,12 +43,6 @@ std::string user_name(const Io& io) {
   return before.empty() || before == name ? name : fmt::format("{}({})", before, name);
 }
 
-std::string user_at_host(const Io& io) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) return user_name(io);
-  return user_name(io) + "@" + host.data();
-}
-
 std::string default_state(const Io& io) {
   if (std::string given = io.environment("WEFT_STATE"); !given.empty()) return given;
   if (const std::string base = io.environment("XDG_STATE_HOME"); !base.empty()) return base + "/weft";
@@ -105,6 +99,12 @@ std::optional<FileId> add_endpoints(Context& context, model::Loaded& loaded, con
 std::string oob_state_folder(const Context& context) {
   const std::string given = context.arguments().value("state");
   return given.empty() ? default_state(context.io()) : given;
+}
+
+std::string user_at_host(const Io& io) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) return user_name(io);
+  return user_name(io) + "@" + host.data();
 }
 
 std::string oob_journal_path(const std::string& state) { return state + "/journal.ndjson"; }

@@ -24,6 +24,8 @@ namespace weft::cli {
 
 // The folder of --state, or the one that is meant without it.
 [[nodiscard]] std::string oob_state_folder(const Context& context);
+// The user as named in the journal: "alice@jump1".
+[[nodiscard]] std::string user_at_host(const Io& io);
 // The journal in that folder.
 [[nodiscard]] std::string oob_journal_path(const std::string& state);
 

@@ -72,11 +72,13 @@ void watch(OobProgress& line, oob::PowerRequest& request) {
   };
 }
 
+// Reads only the journal: needs neither a cluster file nor credentials.
 Exit list_open(Context& context) {
-  Exit code = Exit::ok;
-  const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
-  if (setup == nullptr) return code;
-  const Result<std::vector<oob::OpenPower>> open = oob::open_power(setup->fleet());
+  oob::SystemClock clock;
+  const std::string path = oob_journal_path(oob_state_folder(context));
+  const Result<std::unique_ptr<oob::Journal>> journal = oob::open_journal(path, user_at_host(context.io()), clock);
+  if (!journal.ok()) return context.failed(journal.error());
+  const Result<std::vector<oob::OpenPower>> open = oob::open_power(**journal);
   if (!open.ok()) return context.failed(open.error());
   return context.deliver(oob::open_power_document(*open));
 }
@@ -144,6 +146,7 @@ Exit run_power_command(Context& context) {
   if (arguments.has("open")) return list_open(context);
   if (arguments.has("resume") || arguments.has("abandon")) return run_earlier(context);
   const std::string word = arguments.word(0);
+  if (word.empty()) return context.usage_error("missing VERB", {usage_of(context.command())});
   const std::optional<PowerVerb> verb = oob::power_verb_named(word);
   if (!verb && word != "status")
     return context.usage_error(fmt::format("there is no power verb `{}`", word),
@@ -216,7 +219,7 @@ Command oob_power_command() {
                        "'ssh %h cat /proc/sys/kernel/random/boot_id'",
                        "Done when each host tells another boot id"},
                       {"weft oob power --resume 4f1c09d2ab37e865 cluster.yaml", "After weft itself died"}};
-  command.arguments = {{.name = "VERB", .help = "what to do", .choices = verbs(), .open = true},
+  command.arguments = {{.name = "VERB", .help = "what to do", .choices = verbs(), .required = false, .open = true},
                        {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
                        oob_hosts_argument()};
   command.options =

@@ -189,15 +189,15 @@ bool live_and_die(std::uint64_t seed, int steps) {
   const bool ever = died;
   for (int lives = 0; died && lives < 20; ++lives) {
     life.left = random.chance(0.5) ? static_cast<int>(random.between(1, 60)) : 1'000'000;
-    const std::vector<OpenPower> open = open_power(world.fleet).value();
+    const std::vector<OpenPower> open = open_power(world.fleet.journal).value();
     if (open.empty()) break;  // it died before it began, or after its end
     report = resume_operation(world.fleet, open[0].operation, request);
     died = life.left <= 1;
   }
   life.left = 1'000'000;
-  const std::vector<OpenPower> still_open = open_power(world.fleet).value();
+  const std::vector<OpenPower> still_open = open_power(world.fleet.journal).value();
   for (const OpenPower& left : still_open) EXPECT_TRUE(resume_operation(world.fleet, left.operation, request).ok());
-  EXPECT_TRUE(open_power(world.fleet)->empty());
+  EXPECT_TRUE(open_power(world.fleet.journal)->empty());
   for (const char* name : {"n1", "n2"}) {
     expect_never_twice(world.machine(name), verb);
     EXPECT_LE(count_of(kept, Phase::outcome, name), 1U);

@@ -92,8 +92,8 @@ std::optional<Told> told_of(const OpenOperation& operation) {
   return told;
 }
 
-Result<std::vector<Told>> read_open(const Fleet& fleet) {
-  const Result<std::vector<JournalEntry>> entries = fleet.journal.read();
+Result<std::vector<Told>> read_open(const Journal& journal) {
+  const Result<std::vector<JournalEntry>> entries = journal.read();
   if (!entries.ok()) return entries.error();
   std::vector<Told> found;
   for (const OpenOperation& operation : open_operations(*entries)) {
@@ -103,8 +103,8 @@ Result<std::vector<Told>> read_open(const Fleet& fleet) {
   return found;
 }
 
-bool is_running(const Fleet& fleet, const std::string& operation) {
-  const Result<FileLock> free = lock(fleet.journal, operation, false);
+bool is_running(const Journal& journal, const std::string& operation) {
+  const Result<FileLock> free = lock(journal, operation, false);
   return !free.ok() && free.error().code == ErrorCode::conflict;
 }
 
@@ -113,7 +113,7 @@ bool dangerous(PowerVerb verb) { return verb != PowerVerb::on; }
 
 Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) {
   if (!dangerous(request.verb)) return {};
-  const Result<std::vector<Told>> open = read_open(fleet);
+  const Result<std::vector<Told>> open = read_open(fleet.journal);
   if (!open.ok()) return open.error();
   std::set<std::string> wanted;
   for (const std::uint32_t target : request.targets) wanted.insert(fleet.inventory.targets()[target].name);
@@ -128,8 +128,8 @@ Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) 
         fmt::format("operation {} ({}, by {} at {}) is not finished with {}", id, to_text(told.summary.verb),
                     told.summary.who, told.summary.time, fold_hosts(std::move(both)));
     return Error{ErrorCode::refused,
-                 is_running(fleet, id) ? what + " and still runs: wait for it"
-                                       : what + fmt::format(": finish it first with --resume {}", id),
+                 is_running(fleet.journal, id) ? what + " and still runs: wait for it"
+                                               : what + fmt::format(": finish it first with --resume {}", id),
                  {}};
   }
   return {};
@@ -309,7 +309,7 @@ Error no_such(const std::string& operation) {
 }
 
 Result<Told> find_open(const Fleet& fleet, const std::string& operation) {
-  Result<std::vector<Told>> open = read_open(fleet);
+  Result<std::vector<Told>> open = read_open(fleet.journal);
   if (!open.ok()) return open.error();
   for (Told& told : *open) {
     if (told.summary.operation == operation) return std::move(told);
@@ -439,14 +439,14 @@ Result<PowerReport> abandon_operation(const Fleet& fleet, const std::string& ope
   return abandoned.finish();
 }
 
-Result<std::vector<OpenPower>> open_power(const Fleet& fleet) {
-  const Result<std::vector<Told>> open = read_open(fleet);
+Result<std::vector<OpenPower>> open_power(const Journal& journal) {
+  const Result<std::vector<Told>> open = read_open(journal);
   if (!open.ok()) return open.error();
   std::vector<OpenPower> found;
   found.reserve(open->size());
   for (const Told& told : *open) {
     found.push_back(told.summary);
-    found.back().running = is_running(fleet, told.summary.operation);
+    found.back().running = is_running(journal, told.summary.operation);
   }
   return found;
 }

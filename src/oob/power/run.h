@@ -73,6 +73,7 @@ struct OpenPower {
 // Closes an operation that nobody wants to finish: unsettled devices end as unknown.
 [[nodiscard]] Result<PowerReport> abandon_operation(const Fleet& fleet, const std::string& operation,
                                                     const std::string& reason);
-[[nodiscard]] Result<std::vector<OpenPower>> open_power(const Fleet& fleet);
+// Power operations of the journal that have a begin but no end.
+[[nodiscard]] Result<std::vector<OpenPower>> open_power(const Journal& journal);
 
 }  // namespace weft::oob

@@ -93,7 +93,7 @@ TEST_F(PowerRunTest, AnOperationFromBeginToEnd) {
   EXPECT_EQ(all.front().detail.find("reason")->text(), "test");
   EXPECT_EQ(all.back().phase, Phase::end);
   for (const JournalEntry& entry : all) EXPECT_EQ(entry.operation, report->operation);
-  EXPECT_TRUE(open_power(world_.fleet)->empty());
+  EXPECT_TRUE(open_power(world_.fleet.journal)->empty());
   const std::string shown = write(power_document(world_.inventory, *report, StatusRows::folded), {});
   for (const char* text : {"train[00001-00002,00004]", "has restarted", "boot id changed", "train00003", "no answer",
                            "PowerCycle accepted"})
@@ -112,7 +112,7 @@ TEST_F(PowerRunTest, AStopLeavesItOpenAndAResumeEndsIt) {
   EXPECT_EQ(report->count(PowerEnd::done), 1U);
   EXPECT_EQ(report->devices[1].outcome.end, PowerEnd::unknown);
   EXPECT_EQ(report->devices[3].outcome.reason, "stopped by the operator before it was begun");
-  const std::vector<OpenPower> open = open_power(world_.fleet).value();
+  const std::vector<OpenPower> open = open_power(world_.fleet.journal).value();
   ASSERT_EQ(open.size(), 1U);
   EXPECT_EQ(open[0].unsettled, (std::vector<std::string>{"train00002", "train00003", "train00004"}));
   EXPECT_NE(write(open_power_document(open), {}).find("train[00002-00004]"), std::string::npos);
@@ -174,7 +174,7 @@ TEST_F(PowerRunTest, AnOperationCanBeAbandoned) {
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->devices[0].outcome.end, PowerEnd::unknown);
   EXPECT_EQ(report->devices[1].outcome.end, PowerEnd::not_done);
-  EXPECT_TRUE(open_power(world_.fleet)->empty());
+  EXPECT_TRUE(open_power(world_.fleet.journal)->empty());
   EXPECT_TRUE(world_.machine("train00001").resets().empty());
   EXPECT_EQ(abandon_operation(world_.fleet, "00000000000000aa", "").error().code, ErrorCode::not_found);
 }
