@@ -218,7 +218,7 @@ TEST_F(Check, NothingToCheckIsMisuse) {
   EXPECT_EQ(run({"check", kPod16, "--today", "tomorrow"}), 2);
   const std::string leaf = source_dir() + "/examples/running/be-train-u001-leaf1.json";
   EXPECT_EQ(run({"check", kPod16, "--config", "nosuch=" + leaf}), 2);
-  EXPECT_THAT(err, HasSubstr("no device of the cluster is called `nosuch`"));
+  EXPECT_THAT(err, HasSubstr("the cluster has no device `nosuch`"));
   EXPECT_EQ(run({"check", kPod16, "--config", (folder / "absent.json").string()}), 2);
 }
 

@@ -110,7 +110,7 @@ std::size_t rows_of(const Json& document) {
   return rows;
 }
 
-// ---- what weft says of itself ----
+// ---- help, version, completion ----
 
 TEST_F(CliTest, VersionAndHelpGoToStdout) {
   for (const Words& words : std::vector<Words>{{"version"}, {"--version"}, {"-V"}}) {
@@ -131,16 +131,15 @@ TEST_F(CliTest, MistakesGoToStderrWithSuggestion) {
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"shwo"}, "weft: unknown command `shwo`\n  did you mean `show`?\n  `weft help` lists the commands\n"},
       {{"show", "--fabirc", "oob"},
-       "weft show: unknown option `--fabirc`\n  did you mean `--fabric`?\n  `weft show --help` explains it\n"},
+       "weft show: unknown option `--fabirc`\n  did you mean `--fabric`?\n  `weft show --help` for help\n"},
       {{"show", "c.yaml", "--output", "jsn"},
-       "weft show: --output: `jsn` is not one of table, wide, json, yaml, ndjson or csv\n  did you mean `json`?\n"
-       "  `weft show --help` explains it\n"},
+       "weft show: --output: `jsn` is not one of table, wide, json, yaml, ndjson or csv\n  did you mean `json`?\n  "
+       "`weft show --help` for help\n"},
       {{"catalog", "shwo"},
-       "weft: `catalog` has no command `shwo`\n  did you mean `show`?\n"
-       "  its commands are list, show or check\n"},
+       "weft: `catalog` has no subcommand `shwo`\n  did you mean `show`?\n  available commands: list, show or check\n"},
       {{"checklist"},
-       "weft checklist: missing CLUSTER\n  usage: weft checklist CLUSTER [OPTIONS]\n"
-       "  `weft checklist --help` explains it\n"},
+       "weft checklist: missing CLUSTER\n  usage: weft checklist CLUSTER [OPTIONS]\n  `weft checklist --help` for "
+       "help\n"},
   };
   for (const auto& [words, text] : cases) {
     const Outcome outcome = weft(words);
@@ -273,7 +272,7 @@ TEST_F(CliTest, UnknownChecklistItemsAreErrors) {
   const std::string text = contents(cluster_) + "\nchecklist:\n  design.nothing-of-the-kind: done\n";
   const Outcome outcome = weft({"checklist", file("items.yaml", text)});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("error: there is no checklist item `design.nothing-of-the-kind`"));
+  EXPECT_THAT(outcome.err, HasSubstr("error: unknown checklist item `design.nothing-of-the-kind`"));
 }
 
 // ---- where the result goes ----
@@ -493,8 +492,8 @@ TEST_F(CliTest, EveryItemShowsItsFactsAndSources) {
   const Outcome unknown = weft({"catalog", "show", "h100-smx"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_EQ(unknown.err,
-            "weft catalog show: there is no item `h100-smx`\n  did you mean `h100-sxm`?\n"
-            "  `weft catalog list` lists them\n");
+            "weft catalog show: the catalog has no item `h100-smx`\n  did you mean `h100-sxm`?\n  run `weft catalog "
+            "list` for a list\n");
 }
 
 TEST_F(CliTest, OwnCatalogueFilesAreChecked) {

@@ -384,7 +384,7 @@ TEST_F(LifeTest, SweepResumesAndMarksTheBest) {
   EXPECT_THAT(first.out, HasSubstr("out of memory"));  // tensor 2
   const std::string lines = contents(results);
   const Outcome second = sim(sweep);
-  EXPECT_THAT(second.err, HasSubstr("4 of 4 points are in " + results));
+  EXPECT_THAT(second.err, HasSubstr("4 of 4 points are already in " + results));
   EXPECT_EQ(second.out, first.out);
   EXPECT_EQ(contents(results), lines);
   Words alone = sweep;

@@ -140,15 +140,15 @@ TEST_F(SchedTest, RefusesWhatMakesNoSense) {
     EXPECT_THAT(outcome.err, HasSubstr(problem));
     EXPECT_EQ(outcome.out, "");
   };
-  refused({trace()}, "there is no machine to schedule on");
+  refused({trace()}, "missing machine");
   refused({"--plain", "2x99", trace()}, "not SERVERSxGPUS");
-  refused({"--plain", "2x8", trace(), "--policy", "best"}, "there is no policy `best`");
-  refused({"--plain", "2x8", trace(), "--tenant", "x"}, "has no NAME=GPUS");
-  refused({"--plain", "2x8", trace(), "--tenant", "x=4,steal=2"}, "`steal=2` makes no sense");
-  refused({"--plain", "2x8", trace(), "--lose", "node-9@1s"}, "there is no server `node-9`");
+  refused({"--plain", "2x8", trace(), "--policy", "best"}, "unknown policy `best`");
+  refused({"--plain", "2x8", trace(), "--tenant", "x"}, "is not of the form NAME=GPUS");
+  refused({"--plain", "2x8", trace(), "--tenant", "x=4,steal=2"}, "`steal=2` is not a valid setting");
+  refused({"--plain", "2x8", trace(), "--lose", "node-9@1s"}, "the machine has no server `node-9`");
   refused({"--plain", "2x8", trace(), "--limits", "0.5"}, "--limits");
-  refused({"--plain", "2x8", "--nodes", trace(), trace()}, "both say what the machine is");
-  refused({"--plain", "2x8", trace(), "--after", "1h"}, "no job is left");
+  refused({"--plain", "2x8", "--nodes", trace(), trace()}, "mutually exclusive");
+  refused({"--plain", "2x8", trace(), "--after", "1h"}, "no jobs to replay");
   refused({"--plain", "2x8", file("bad.csv", "name,gpus,run_time\na,many,10\n")}, "bad.csv:2");
   EXPECT_NE(replay({"--plain", "2x8", in_folder("absent.csv")}).code, 0);
 }

@@ -1,4 +1,4 @@
-// weft completion, man, help and version: what weft says of itself.
+// weft completion, man, help and version: shell completion, manual page, help and version.
 #include <fmt/format.h>
 
 #include "base/utf8.h"
@@ -35,16 +35,16 @@ Exit run_help(Context& context) {
     known.push_back(topic.name);
   }
   for (const Command& command : all_commands()) known.push_back(command.name);
-  return context.usage_error("there is no command or topic " + in_backticks(name),
-                             {did_you_mean(name, known), "`weft help` lists them"});
+  return context.usage_error("no command or topic is named " + in_backticks(name),
+                             {did_you_mean(name, known), "run `weft help` for a list"});
 }
 
 Command help_command() {
   Command command;
   command.name = "help";
-  command.summary = "Explain weft, a command or a topic";
+  command.summary = "Show help for weft, a command or a topic";
   command.usage = "[COMMAND | TOPIC]";
-  command.examples = {{"weft help show", "How to use a command"}, {"weft help exit-codes", "What exit codes mean"}};
+  command.examples = {{"weft help show", "Help for a command"}, {"weft help exit-codes", "What exit codes mean"}};
   command.arguments = {{.name = "COMMAND",
                         .help = "a command, or one of the topics exit-codes, environment, formats",
                         .required = false,
@@ -74,7 +74,8 @@ std::vector<Command> about_commands() {
   Command man;
   man.name = "man";
   man.summary = "Print the manual page, weft(1), in roff";
-  man.examples = {{"weft man | man -l -", "Read it"}, {"weft man -f /usr/local/share/man/man1/weft.1", "Install it"}};
+  man.examples = {{"weft man | man -l -", "View the manual page"},
+                  {"weft man -f /usr/local/share/man/man1/weft.1", "Install the manual page"}};
   man.usage = "[OPTIONS]";
   man.options = {file_option()};
   man.run = run_man;
@@ -82,7 +83,7 @@ std::vector<Command> about_commands() {
   Command version;
   version.name = "version";
   version.summary = "Print the version";
-  version.examples = {{"weft version", "Which weft this is"}};
+  version.examples = {{"weft version", "Show the version of this executable"}};
   version.run = run_version;
 
   return {completion, man, help_command(), version};

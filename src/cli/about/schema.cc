@@ -26,7 +26,7 @@ namespace {
 Exit run_schema(Context& context) {
   const std::string which = context.arguments().word(0);
   std::string text = which == "catalog"
-                         ? model::json_schema(model::schema_of<model::CatalogFile>(), "weft catalogue file")
+                         ? model::json_schema(model::schema_of<model::CatalogFile>(), "weft catalog file")
                      : which == "job"    ? model::json_schema(model::schema_of<model::JobSpec>(), "weft job file")
                      : which == "prices" ? model::json_schema(model::schema_of<design::Prices>(), "weft price file")
                                          : model::json_schema(model::schema_of<model::Spec>(), "weft cluster file");
@@ -42,14 +42,14 @@ Command schema_command() {
   command.summary = "Print the JSON Schema of a file format";
   command.usage = "[FORMAT] [OPTIONS]";
   command.description = {
-      "Editors with a YAML language server complete and check cluster files with it. Put this line at the top of a "
-      "cluster file: # yaml-language-server: $schema=cluster.schema.json"};
+      "An editor with a YAML language server uses it to complete and validate cluster files. Put this line at the top "
+      "of a cluster file: # yaml-language-server: $schema=cluster.schema.json"};
   command.examples = {{"weft schema > cluster.schema.json", "For cluster files"},
-                      {"weft schema catalog -f catalog.schema.json", "For catalogue files"}};
+                      {"weft schema catalog -f catalog.schema.json", "For catalog files"}};
   command.arguments = {{.name = "FORMAT",
-                        .help = "which file format [default: cluster]",
+                        .help = "file format [default: cluster]",
                         .choices = {{"cluster", "cluster files"},
-                                    {"catalog", "catalogue files, for --catalog"},
+                                    {"catalog", "catalog files, for --catalog"},
                                     {"job", "job files, for `weft render --job`"},
                                     {"prices", "price files, for `weft show bom --prices`"}},
                         .required = false}};

@@ -34,8 +34,8 @@ bool ids_exist(Context& context, const std::vector<std::string>& ids) {
     if (area || check::find_rule(id) != nullptr) continue;
     std::vector<std::string_view> names;
     for (const check::Rule& rule : check::all_rules()) names.push_back(rule.id);
-    context.usage_error("there is no rule or area " + in_backticks(id),
-                        {did_you_mean(id, names), "`weft rules` lists them"});
+    context.usage_error("unknown rule or area " + in_backticks(id),
+                        {did_you_mean(id, names), "run `weft rules` for a list"});
     return false;
   }
   return true;
@@ -59,7 +59,7 @@ bool read_options(Context& context, check::CheckOptions& options) {
   options.use_suppressions = !arguments.has("no-suppress");
   options.today = arguments.has("today") ? arguments.value("today") : context.today();
   if (arguments.has("today") && !looks_like_a_day(options.today)) {
-    context.usage_error("--today takes a day such as 2027-03-31, not " + in_backticks(options.today));
+    context.usage_error("--today takes a date such as 2027-03-31, not " + in_backticks(options.today));
     return false;
   }
   if (!arguments.has("baseline")) return true;
@@ -98,7 +98,8 @@ Exit run_check(Context& context) {
     return context.usage_error("nothing to check", {usage_of(context.command())});
   }
   if (path.empty() && !live.empty()) {
-    return context.usage_error("--live compares with a design", {"usage: weft check CLUSTER --live PATH"});
+    return context.usage_error("--live needs a cluster file to compare with",
+                               {"usage: weft check CLUSTER --live PATH"});
   }
   const std::unique_ptr<model::Loaded> loaded = path.empty() ? context.open_catalog() : context.open_cluster(path);
   config::ConfigSet config;
@@ -130,7 +131,7 @@ const char* needs_text(check::RuleNeeds needs) {
     case check::RuleNeeds::both:
       return "design and configuration";
     case check::RuleNeeds::live:
-      return "design and what runs";
+      return "design and live state";
   }
   return "";
 }
@@ -142,8 +143,8 @@ Exit run_rules(Context& context) {
   table.title = "Rules";
   table.columns = {{.key = "rule", .title = "Rule"},
                    {.key = "severity", .title = "Severity"},
-                   {.key = "needs", .title = "Looks at"},
-                   {.key = "title", .title = "What is wrong"},
+                   {.key = "needs", .title = "Needs"},
+                   {.key = "title", .title = "Problem"},
                    {.key = "reason", .title = "Reason", .wide = true},
                    {.key = "fix", .title = "Fix", .wide = true},
                    {.key = "source", .title = "Source", .wide = true}};
@@ -155,14 +156,14 @@ Exit run_rules(Context& context) {
   for (const oob::AuditRule& rule : oob::audit_rules()) {
     if ((!area.empty() && rule.id.substr(0, 2) != area) || check::find_rule(rule.id) != nullptr) continue;
     table.rows.push_back({rule.id, severity_text(rule.severity), "live BMCs", rule.title,
-                          "Only the BMC itself can tell: `weft oob audit` asks it.",
-                          "what the audit says with each finding", "the section on the audit in docs/oob.md"});
+                          "Only visible on the live BMC: see `weft oob audit`.", "shown by the audit with each finding",
+                          "the section on the audit in docs/oob.md"});
   }
   Document document;
   document.kind = "rules";
   const std::size_t count = table.rows.size();
   document.sections.emplace_back(std::move(table));
-  document.notes.push_back(fmt::format("{} rules; `weft explain ID` tells more of one.", count));
+  document.notes.push_back(fmt::format("{} rules; run `weft explain ID` for details of a rule.", count));
   return context.deliver(document);
 }
 
@@ -206,7 +207,7 @@ std::string explained(const check::Rule& rule) {
     out += fmt::format("\nExample: this change to examples/{} triggers it\n", rule.example.file);
     out += prefixed(rule.example.from, "-") + prefixed(rule.example.to, "+");
   }
-  out += fmt::format("\nLooks at: {}\nSource: {}\n", needs_text(rule.needs), rule.source);
+  out += fmt::format("\nNeeds: {}\nSource: {}\n", needs_text(rule.needs), rule.source);
   out += fmt::format(
       "\nTo accept it in a cluster file, with a reason:\n    suppress:\n"
       "      - {{rule: {}, subject: \"*\", reason: \"...\", until: 2027-12-31}}\n",
@@ -229,8 +230,7 @@ Exit run_explain(Context& context) {
   const oob::AuditRule* audit = rule == nullptr ? find_audit_rule(id) : nullptr;
   if (audit != nullptr) {
     return context.deliver(
-        fmt::format("{} ({}): {}\n\nFound on live controllers by `weft oob audit`, which says how to "
-                    "fix each finding.\n",
+        fmt::format("{} ({}): {}\n\nFound on live BMCs by `weft oob audit`, which shows the fix with each finding.\n",
                     audit->id, severity_text(audit->severity), audit->title));
   }
   if (rule == nullptr) {
@@ -260,21 +260,22 @@ Option config_option() {
 Command check_command() {
   Command command;
   command.name = "check";
-  command.summary = "Prove a design, and a running cluster, before it hurts";
+  command.summary = "Check a design or a running cluster for problems";
   command.usage = "[CLUSTER] [--config PATH]... [--live PATH]... [OPTIONS]";
   command.description = {
-      "Runs every rule over the compiled cluster and over real configuration: SONiC config_db.json, NX-OS running "
-      "configurations, Cumulus NVUE commands, Kubernetes objects, sbatch scripts, slurm.conf, exports, sysctls. Files "
-      "are recognised by what they hold; a switch's by its host name.",
-      "--live also holds what was seen running against the design: host files of `weft discover`, LLDP neighbours "
-      "(lldpcli -f json, SONiC, NX-OS), InfiniBand sweeps (ibnetdiscover, iblinkinfo).",
-      "Exit code 1 when something was found (notes aside, see --fail-on), 2 when a file cannot be used."};
-  command.examples = {
-      {"weft check cluster.yaml", "The design alone"},
-      {"weft check cluster.yaml --config configs/", "With what the switches and jobs are configured with"},
-      {"weft check --config leaf.json --config nic.yaml", "Configuration alone, without a design"},
-      {"weft check cluster.yaml --live seen/ -o sarif -f weft.sarif", "What runs, for a code-scanning service"},
-      {"weft check cluster.yaml --write-baseline known.json", "Accept what there is; later runs take --baseline"}};
+      "Runs every rule on the compiled cluster and on real configuration: SONiC config_db.json, NX-OS running configs, "
+      "Cumulus NVUE commands, Kubernetes objects, sbatch scripts, slurm.conf, exports, sysctls. Files are recognized "
+      "by content, switch configs by host name.",
+      "--live compares the actual state with the design: host files of `weft discover`, LLDP neighbors (lldpcli -f "
+      "json, SONiC, NX-OS), InfiniBand sweeps (ibnetdiscover, iblinkinfo).",
+      "Exit code 1 if there are findings above note (see --fail-on), 2 if a file is invalid."};
+  command.examples = {{"weft check cluster.yaml", "The design alone"},
+                      {"weft check cluster.yaml --config configs/", "With the configuration of switches and jobs"},
+                      {"weft check --config leaf.json --config nic.yaml", "Configuration alone, without a design"},
+                      {"weft check cluster.yaml --live seen/ -o sarif -f weft.sarif",
+                       "Actual state, as SARIF for a code-scanning service"},
+                      {"weft check cluster.yaml --write-baseline known.json",
+                       "Accept the current findings; use --baseline in later runs"}};
   Argument cluster = cluster_argument();
   cluster.required = false;
   command.arguments = {cluster};
@@ -282,35 +283,35 @@ Command check_command() {
       config_option(),
       {.name = "live",
        .value = "PATH",
-       .help = "what was seen running: a file, a directory, or DEVICE=FILE",
+       .help = "actual state: a file, a directory, or DEVICE=FILE",
        .hint = Hint::file,
        .repeatable = true},
       {.name = "rule", .letter = 'r', .value = "ID", .help = "only this rule or area (QO)", .repeatable = true},
-      {.name = "skip", .value = "ID", .help = "not this rule or area", .repeatable = true},
+      {.name = "skip", .value = "ID", .help = "skip this rule or area", .repeatable = true},
       {.name = "severity",
        .value = "LEVEL",
-       .help = "show this and worse",
+       .help = "show findings of this severity or worse",
        .fallback = "note",
        .choices = choices_named({"error", "warning", "note"})},
       {.name = "fail-on",
        .value = "LEVEL",
-       .help = "exit with 1 from this level on",
+       .help = "exit with code 1 if a finding is at least this severe",
        .fallback = "warning",
        .choices = choices_named({"error", "warning", "note"})},
-      {.name = "baseline", .value = "FILE", .help = "leave out findings that it lists", .hint = Hint::file},
+      {.name = "baseline", .value = "FILE", .help = "omit the findings listed in this file", .hint = Hint::file},
       {.name = "write-baseline", .value = "FILE", .help = "write the findings as a baseline", .hint = Hint::file},
-      {.name = "no-suppress", .help = "show findings that the file suppresses, too"},
-      {.name = "today", .value = "DATE", .help = "day on which suppressions are judged, YYYY-MM-DD"},
+      {.name = "no-suppress", .help = "also show findings that the cluster file suppresses"},
+      {.name = "today", .value = "DATE", .help = "date for expiring suppressions, YYYY-MM-DD"},
       {.name = "output",
        .letter = 'o',
        .value = "FORMAT",
        .help = "format of the findings",
        .fallback = "text",
        .choices = {{"text", "with the line and a caret"},
-                   {"lines", "one line a finding, for editors"},
+                   {"lines", "one line per finding, for editors"},
                    {"json", "everything, schema_version 1"},
                    {"sarif", "SARIF 2.1.0"},
-                   {"junit", "JUnit XML, a test case a rule"}}},
+                   {"junit", "JUnit XML, one test case per rule"}}},
       file_option(),
       catalog_option()};
   command.run = run_check;
@@ -334,7 +335,7 @@ Command explain_command() {
   command.name = "explain";
   command.summary = "Explain a rule of `weft check`";
   command.usage = "RULE";
-  command.examples = {{"weft explain QO001", "Why it exists, what to do, an example"}};
+  command.examples = {{"weft explain QO001", "Reason, fix and an example"}};
   command.arguments = {{.name = "RULE", .help = "id of the rule", .hint = Hint::rule}};
   command.options = {file_option()};
   command.run = run_explain;

@@ -49,8 +49,8 @@ class RequestReader {
     const int given =
         (arguments_.has("gpus") ? 1 : 0) + (arguments_.has("servers") ? 1 : 0) + (arguments_.has("power") ? 1 : 0);
     if (given != 1) {
-      fail(given == 0 ? "say how large: --gpus N, --servers N or --power POWER"
-                      : "--gpus, --servers and --power exclude each other: give one",
+      fail(given == 0 ? "the size is missing: give --gpus N, --servers N or --power POWER"
+                      : "--gpus, --servers and --power are mutually exclusive",
            "for example: weft design --gpus 256 -f cluster.yaml");
       return;
     }
@@ -59,7 +59,7 @@ class RequestReader {
     if (!arguments_.has("power")) return;
     const Result<Power> power = parse_power(arguments_.value("power"));
     if (!power.ok()) return bad("power", power.error().message);
-    if (power.value().count() <= 0) return bad("power", "must be more than nothing");
+    if (power.value().count() <= 0) return bad("power", "must be greater than 0");
     request.power = power.value();
   }
 
@@ -76,7 +76,7 @@ class RequestReader {
       return;
     }
     const std::vector<Diagnostic> found = diagnostics.sorted();
-    bad("name", found.empty() ? "is not a name" : found.front().message);
+    bad("name", found.empty() ? "is not a valid name" : found.front().message);
   }
 
   void text(const char* option, std::string& out) {
@@ -100,8 +100,8 @@ class RequestReader {
     const Result<std::int64_t> number = parse_integer(given);
     if (number.ok() && number.value() >= low && number.value() <= high) return number.value();
     const std::string allowed =
-        high == kNoLimit ? fmt::format("of at least {}", low) : fmt::format("from {} to {}", low, high);
-    bad(option, fmt::format("{} is not a whole number {}", in_backticks(arguments_.value(option)), allowed));
+        high == kNoLimit ? fmt::format("of at least {}", low) : fmt::format("between {} and {}", low, high);
+    bad(option, fmt::format("{} is not an integer {}", in_backticks(arguments_.value(option)), allowed));
     return std::nullopt;
   }
 
@@ -129,9 +129,9 @@ Exit run_design(Context& context) {
 
 std::vector<Option> scale_options() {
   return {
-      {.name = "gpus", .value = "N", .help = "size it for this many GPUs"},
-      {.name = "servers", .value = "N", .help = "size it for this many GPU servers"},
-      {.name = "power", .value = "POWER", .help = "as large as this much power allows, such as 800kW or 2MW"},
+      {.name = "gpus", .value = "N", .help = "number of GPUs"},
+      {.name = "servers", .value = "N", .help = "number of GPU servers"},
+      {.name = "power", .value = "POWER", .help = "power budget, such as 800kW or 2MW: the largest cluster that fits"},
   };
 }
 
@@ -141,34 +141,34 @@ std::vector<Option> choice_options() {
       {.name = "gpu", .value = "ID", .help = "GPU model", .fallback = defaults.gpu, .hint = Hint::gpu},
       {.name = "server",
        .value = "ID",
-       .help = "server model; without it, the usual one for the GPU",
+       .help = "server model; default: the usual one for the GPU",
        .hint = Hint::server},
       {.name = "network",
        .value = "KIND",
-       .help = "of the backend",
+       .help = "network technology of the backend",
        .fallback = std::string(model::text_of(defaults.network)),
        .choices = choices_named(model::Codec<model::NetworkKind>::names())},
       {.name = "leaf",
        .value = "ID",
-       .help = "backend leaf switch; without it, chosen for the speed and the network",
+       .help = "backend leaf switch; default: chosen by speed and network",
        .hint = Hint::network_switch},
       {.name = "oversubscription",
        .value = "RATIO",
-       .help = "of backend leaves, down to up",
+       .help = "oversubscription of backend leaves, downlink to uplink",
        .fallback = to_text(defaults.oversubscription)},
-      {.name = "planes", .value = "N", .help = "separate planes of the backend, 1 to 8", .fallback = "1"},
-      {.name = "inference", .value = "PERCENT", .help = "of the GPU servers for inference", .fallback = "0"},
+      {.name = "planes", .value = "N", .help = "number of separate backend planes, 1 to 8", .fallback = "1"},
+      {.name = "inference", .value = "PERCENT", .help = "percentage of GPU servers for inference", .fallback = "0"},
       {.name = "data",
        .value = "CLASS",
-       .help = "storage throughput",
+       .help = "storage throughput class",
        .fallback = std::string(model::text_of(defaults.data)),
        .choices = choices_named(model::Codec<model::DataClass>::names())},
       {.name = "profile",
        .value = "PROFILE",
-       .help = "networks a server joins",
+       .help = "networks that a server is connected to",
        .fallback = std::string(model::text_of(defaults.profile)),
        .choices = choices_named(model::Codec<model::Profile>::names())},
-      {.name = "name", .value = "NAME", .help = "of the cluster", .fallback = defaults.name},
+      {.name = "name", .value = "NAME", .help = "name of the cluster", .fallback = defaults.name},
   };
 }
 
@@ -177,17 +177,17 @@ std::vector<Option> choice_options() {
 Command design_command() {
   Command command;
   command.name = "design";
-  command.summary = "Turn a scale into a commented cluster file";
+  command.summary = "Generate a commented cluster file for a given size";
   command.usage = "--gpus N | --servers N | --power POWER [OPTIONS]";
   command.description = {
-      "Sizes all four networks, storage, management and racks for the GPUs asked for, and writes the cluster file to "
-      "standard output. What was decided, and why, is on standard error. The file is a start: edit it, then look at it "
+      "Sizes all four networks, storage, management and racks for the requested GPUs, and writes the cluster file to "
+      "standard output. The decisions and their reasons are on standard error. Edit the file as needed, then view it "
       "with `weft show`."};
   command.examples = {
       {"weft design --gpus 256 -f cluster.yaml", "256 H100s on Ethernet"},
       {"weft design --servers 128 --network infiniband --name pod128 > pod128.yaml", "128 servers on InfiniBand"},
       {"weft design --power 2MW --gpu b200-sxm --inference 25",
-       "As many B200s as 2 MW can feed, a quarter for inference"},
+       "As many B200s as 2 MW allows, a quarter for inference"},
   };
   command.options = scale_options();
   for (Option& option : choice_options()) command.options.push_back(std::move(option));

@@ -107,7 +107,7 @@ bool read_against(Context& context, const model::Loaded& loaded, const std::stri
   }
   std::error_code failed;
   if (!fs::exists(argument, failed)) {
-    context.failed(Error{ErrorCode::not_found, "there is no such file or folder", argument});
+    context.failed(Error{ErrorCode::not_found, "no such file or folder", argument});
     return false;
   }
   const std::string manifest_path = argument + "/" + std::string(render::kManifestName);
@@ -142,7 +142,7 @@ bool read_against(Context& context, const model::Loaded& loaded, const std::stri
   }
   if (!against.device.empty()) return true;
   context.failed(Error{ErrorCode::invalid_input,
-                       "not the configuration of a device of this cluster; DEVICE=FILE names it", argument});
+                       "does not match a device of this cluster; give DEVICE=FILE to name the device", argument});
   return false;
 }
 
@@ -159,13 +159,13 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
   table.columns = {{.key = "device", .title = "Device"}, {.key = "file", .title = "File", .wide = true},
                    {.key = "change", .title = "Change"}, {.key = "where", .title = "Where"},
                    {.key = "before", .title = "Before"}, {.key = "after", .title = "After"},
-                   {.key = "risk", .title = "Risk"},     {.key = "effect", .title = "What applying it does"}};
+                   {.key = "risk", .title = "Risk"},     {.key = "effect", .title = "Effect of applying it"}};
   for (const render::ChangedFile& file : changed) {
     const render::FileChanges& f = file.changes;
     if (f.kind != render::ChangeKind::changed) {
       table.rows.push_back({subject_of(f), f.path, render::to_text(f.kind), f.path, Cell(), Cell(),
                             render::to_text(f.risk),
-                            f.kind == render::ChangeKind::added ? "a new file" : "no longer part of the cluster"});
+                            f.kind == render::ChangeKind::added ? "new file" : "removed from the cluster"});
       continue;
     }
     for (std::size_t i = 0; i < f.changes.size(); ++i) {
@@ -188,7 +188,7 @@ TableSection changes_table(const std::vector<render::ChangedFile>& changed, bool
 TableSection steps_table(const std::vector<render::RolloutStep>& steps) {
   TableSection table;
   table.key = "steps";
-  table.title = "A safe order";
+  table.title = "Safe order";
   table.columns = {{.key = "step", .title = "Step", .align = Column::Align::right},
                    {.key = "stage", .title = "Stage"},
                    {.key = "subject", .title = "Device"},
@@ -262,7 +262,7 @@ Exit run_diff(Context& context) {
   for (const render::RolloutStep& step : steps) risky += step.risk == render::Risk::traffic ? 1U : 0U;
   document.notes.push_back(changed.empty()
                                ? "No difference."
-                               : fmt::format("{} changed; {}, {} with traffic at stake.",
+                               : fmt::format("{} changed; {}, {} of which affect traffic.",
                                              plural(changed.size(), "file"), plural(steps.size(), "step"), risky));
   return context.deliver(document, changed.empty() ? Exit::ok : Exit::findings);
 }
@@ -272,20 +272,19 @@ Exit run_diff(Context& context) {
 Command diff_command() {
   Command command;
   command.name = "diff";
-  command.summary = "Show what re-rendering would change, and a safe order";
+  command.summary = "Show what re-rendering would change, in a safe order";
   command.usage = "CLUSTER AGAINST... [--target NAME]... [OPTIONS]";
   command.description = {
-      "Renders the cluster in memory and compares it, by meaning and not by layout, with a tree that `weft render` "
-      "wrote, "
-      "with a folder of configuration, or with what devices run now (recognised by host name, or DEVICE=FILE). Of a "
-      "running configuration only the tables and sections that weft writes are compared.",
-      "Every change says what applying it does to traffic. The order at the end is safe: out-of-band first, then one "
-      "switch at a time with its drain before and its check after, then what runs on top.",
-      "Exit code 0 when nothing differs, 1 when something does."};
+      "Renders the cluster in memory and compares it, by meaning rather than layout, with a tree written by `weft "
+      "render`, with a folder of configuration files, or with running configs (matched by host name, or DEVICE=FILE). "
+      "Of a running config only the tables and sections that weft writes are compared.",
+      "Each change shows its effect on traffic. The safe order at the end starts with the out-of-band network, "
+      "continues with one switch at a time (drain before, check after), and ends with the services on top.",
+      "Exit code 0 if there is no difference, 1 if there is one."};
   command.examples = {
-      {"weft diff cluster.yaml out/", "Against the tree of an earlier render"},
-      {"weft diff cluster.yaml running/ --target sonic", "Against configurations fetched from switches"},
-      {"weft diff cluster.yaml be-spine001=config_db.json", "Against one switch"},
+      {"weft diff cluster.yaml out/", "Compare with an earlier render"},
+      {"weft diff cluster.yaml running/ --target sonic", "Compare with running configs fetched from switches"},
+      {"weft diff cluster.yaml be-spine001=config_db.json", "Compare with one switch"},
   };
   command.arguments = {
       cluster_argument(),
@@ -294,19 +293,19 @@ Command diff_command() {
       {.name = "target",
        .letter = 't',
        .value = "NAME",
-       .help = "compare this target only, or a group such as kubernetes",
+       .help = "compare only this target, or a group such as kubernetes",
        .repeatable = true},
       {.name = "job",
        .letter = 'j',
        .value = "FILE",
-       .help = "a job file that was rendered too",
+       .help = "job file that was rendered as well",
        .hint = Hint::file,
        .repeatable = true},
       {.name = "set",
        .value = "KEY=VALUE",
-       .help = "a choice that the cluster file does not make; see `weft render --list`",
+       .help = "a setting that the cluster file does not have; see `weft render --list`",
        .repeatable = true},
-      {.name = "all", .help = "every change of every file, not the first 20"},
+      {.name = "all", .help = "show all changes of each file, not just the first 20"},
       output_option(),
       file_option(),
       catalog_option(),

@@ -33,22 +33,21 @@ Exit run_discover(Context& context) {
 Command discover_command() {
   Command command;
   command.name = "discover";
-  command.summary = "Show what this host has, and which network it is on";
+  command.summary = "Show this host's hardware and the network of each interface";
   command.usage = "[CLUSTER] [OPTIONS]";
   command.description = {
-      "Reads /sys and /proc and asks drivers for their counters; changes nothing. With a cluster file, and a host name "
-      "that is in it, each interface is compared with the design; without one its network is guessed, and the answer "
-      "says how sure that is.",
+      "Reads /sys, /proc and driver counters; changes nothing. With a cluster file that contains this host's name, "
+      "each interface is compared with the design; without one its network is inferred, with a confidence.",
       "With -o json the result is a host file for `weft check --live`."};
-  command.examples = {{"weft discover", "What is here"},
-                      {"weft discover cluster.yaml", "Which network each interface belongs to"},
-                      {"weft discover -o json -f train001.host.json", "For `weft check --live`"}};
+  command.examples = {{"weft discover", "Show the hardware of this host"},
+                      {"weft discover cluster.yaml", "Show the network of each interface"},
+                      {"weft discover -o json -f train001.host.json", "Write a host file for `weft check --live`"}};
   Argument cluster = cluster_argument();
   cluster.required = false;
   command.arguments = {cluster};
   command.options = {
-      {.name = "host", .value = "NAME", .help = "name of this host in the design; default: its own"},
-      {.name = "root", .value = "FOLDER", .help = "read /sys and /proc below this folder instead", .hint = Hint::file},
+      {.name = "host", .value = "NAME", .help = "name of this host in the design; default: its host name"},
+      {.name = "root", .value = "FOLDER", .help = "read /sys and /proc below this folder", .hint = Hint::file},
       output_option(),
       catalog_option(),
       file_option()};

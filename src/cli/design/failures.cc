@@ -22,18 +22,17 @@ Exit run_failures(Context& context) {
 Command failures_command() {
   Command command;
   command.name = "failures";
-  command.summary = "Show what each failure leaves running";
+  command.summary = "Show the impact of each single failure";
   command.usage = "CLUSTER [--matrix] [OPTIONS]";
   command.description = {
-      "Every kind of single failure (switch, cable, feed, rack, controller, quorum member) with its worst case: "
-      "servers "
-      "and GPUs lost, bandwidth left in each fabric, quorum, and whether it is a single point of failure.",
-      "--matrix fills in the resiliency matrix from this design: thirteen failures from the load balancer to the "
-      "control plane, what the design has against each, and what is missing."};
-  command.examples = {{"weft failures cluster.yaml", "What one failure costs"},
+      "Lists every kind of single failure (switch, cable, feed, rack, controller, quorum member) with its worst case: "
+      "servers and GPUs lost, remaining bandwidth per fabric, quorum, and whether it is a single point of failure.",
+      "--matrix prints the resiliency matrix of this design: thirteen failures from the load balancer to the control "
+      "plane, the protection against each, and what is missing."};
+  command.examples = {{"weft failures cluster.yaml", "Impact of single failures"},
                       {"weft failures cluster.yaml --matrix", "The resiliency matrix"}};
   command.arguments = {cluster_argument()};
-  command.options = {{.name = "matrix", .help = "the resiliency matrix"},
+  command.options = {{.name = "matrix", .help = "print the resiliency matrix"},
                      config_option(),
                      output_option(),
                      catalog_option(),

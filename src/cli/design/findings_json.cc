@@ -167,7 +167,10 @@ Result<std::set<std::string>> read_baseline(const std::string& path) {
   if (!json.is_object() || json.value("kind", Json()) != "baseline") {
     return wrong("not a baseline: `weft check --write-baseline FILE` writes one");
   }
-  if (json.value("schema_version", Json()) != 1) return wrong("a baseline of another version of weft");
+  if (json.value("schema_version", Json()) != 1)
+    return wrong(
+        "the baseline was written by an incompatible version of weft; write it again with `weft check --write-baseline "
+        "FILE`");
   if (!json.contains("known") || !json["known"].is_object()) return wrong("`known` is missing");
   std::set<std::string> known;
   for (const auto& [print, value] : json["known"].items()) known.insert(print);

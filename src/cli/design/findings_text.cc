@@ -75,7 +75,7 @@ std::string findings_text(const FindingsContext& context) {
     if (!out.empty()) out += "\n";
     out += closing_line(context);
     if (!context.result.findings.empty()) {
-      out += fmt::format("`weft explain {}` says why a rule exists and what to do\n",
+      out += fmt::format("run `weft explain {}` for the reason and the fix of a rule\n",
                          context.result.findings.front().rule->id);
     }
   }

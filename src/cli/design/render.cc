@@ -25,10 +25,10 @@ Exit list_targets(Context& context) {
     table.rows.push_back({target.name, target.consumer, target.summary});
   TableSection choices;
   choices.key = "choices";
-  choices.title = "Choices for --set";
+  choices.title = "Settings for --set";
   choices.columns = {{.key = "key", .title = "Key"},
-                     {.key = "values", .title = "Values, the default first"},
-                     {.key = "summary", .title = "What it decides"}};
+                     {.key = "values", .title = "Values (default first)"},
+                     {.key = "summary", .title = "Decides"}};
   for (const render::RenderChoice& choice : render::render_choices()) {
     std::string values;
     for (const std::string_view value : choice.values) values += (values.empty() ? "" : " | ") + std::string(value);
@@ -65,7 +65,7 @@ Document summary_of(const render::Manifest& manifest, const std::string& folder)
   document.kind = "render";
   document.sections.emplace_back(std::move(table));
   document.notes.push_back(
-      fmt::format("{} file{} in {}; {}/{} says who reads each, how it is applied and in which order.", all,
+      fmt::format("{} file{} in {}; {}/{} lists the consumer of each, how to apply it and in which order.", all,
                   all == 1 ? "" : "s", folder, folder, render::kManifestName));
   for (const std::string& note : manifest.notes) document.notes.push_back(note);
   for (const std::string& missing : manifest.left_out) document.notes.push_back("left out: " + missing);
@@ -78,9 +78,9 @@ Exit run_render(Context& context) {
   render::RenderOptions options;
   std::vector<const render::RenderTarget*> targets;
   if (!read_render_options(context, options) || !chosen_targets(context, targets)) return Exit::usage;
-  if (arguments.word(0).empty()) return context.usage_error("which cluster?", {usage_of(context.command())});
+  if (arguments.word(0).empty()) return context.usage_error("missing CLUSTER", {usage_of(context.command())});
   if (!arguments.has("output"))
-    return context.usage_error("render into which folder? Give -o DIR", {usage_of(context.command())});
+    return context.usage_error("missing output folder: give -o DIR", {usage_of(context.command())});
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(arguments.word(0));
   std::vector<model::JobSpec> jobs;
   const bool readable = loaded->cluster != nullptr && read_jobs(context, *loaded, jobs);
@@ -109,21 +109,19 @@ Exit run_render(Context& context) {
 Command render_command() {
   Command command;
   command.name = "render";
-  command.summary = "Write every configuration the cluster runs on";
+  command.summary = "Generate the configuration files of the whole cluster";
   command.usage = "CLUSTER -o DIR [--target NAME]... [--job FILE]... [OPTIONS]";
   command.description = {
       "Renders the compiled cluster into a tree of files: switches, hosts, Kubernetes, Slurm, storage, monitoring, "
-      "automation. The tree is complete or absent: it is written aside and moved into place. manifest.json in it says "
-      "of "
-      "every file who reads it, where it goes, how it is put into effect, what that does to traffic, and in which "
-      "order.",
-      "Secrets are never written: files refer to a Secret, a Vault path or a file that a generator in the tree makes.",
-      "Exit code 3 when something of the cluster could not be rendered; the notes at the end say what."};
+      "automation. The tree is replaced atomically. Its manifest.json lists for every file the consumer, the "
+      "destination, how to apply it, the effect on traffic, and the order.",
+      "Secrets are never written: files refer to a Secret, a Vault path or a file created by a generator in the tree.",
+      "Exit code 3 if part of the cluster could not be rendered; the notes at the end list it."};
   command.examples = {
       {"weft render cluster.yaml -o out/", "Everything"},
-      {"weft render cluster.yaml -o out/ --target sonic --target slurm", "Some of it"},
+      {"weft render cluster.yaml -o out/ --target sonic --target slurm", "Only some targets"},
       {"weft render cluster.yaml -o out/ --job train.yaml --set job=pytorchjob", "With a training job"},
-      {"weft render --list", "What there is"},
+      {"weft render --list", "List targets and settings"},
   };
   Argument cluster = cluster_argument();
   cluster.required = false;
@@ -132,25 +130,25 @@ Command render_command() {
       {.name = "output",
        .letter = 'o',
        .value = "DIR",
-       .help = "the folder to write; replaced as a whole",
+       .help = "output folder; its content is replaced",
        .hint = Hint::file},
       {.name = "target",
        .letter = 't',
        .value = "NAME",
-       .help = "render this target only, or a group such as kubernetes",
+       .help = "render only this target, or a group such as kubernetes",
        .repeatable = true},
       {.name = "job",
        .letter = 'j',
        .value = "FILE",
-       .help = "a job file to render too",
+       .help = "job file to render as well",
        .hint = Hint::file,
        .repeatable = true},
       {.name = "set",
        .value = "KEY=VALUE",
-       .help = "a choice that the cluster file does not make; see --list",
+       .help = "a setting that the cluster file does not have; see --list",
        .repeatable = true},
-      {.name = "force", .help = "replace the folder even if it holds files that weft did not make"},
-      {.name = "list", .help = "list the targets and the choices, and stop"},
+      {.name = "force", .help = "replace the folder even if it contains files not written by weft"},
+      {.name = "list", .help = "list the targets and settings, and exit"},
       file_option(),
       catalog_option(),
   };

@@ -26,8 +26,8 @@ bool chosen_targets(Context& context, std::vector<const render::RenderTarget*>& 
     if (!render::find_targets(name).empty()) continue;
     std::vector<std::string_view> known;
     for (const render::RenderTarget& target : render::all_targets()) known.push_back(target.name);
-    context.usage_error(fmt::format("there is no target `{}`", name),
-                        {did_you_mean(name, known), "`weft render --list` lists them"});
+    context.usage_error(fmt::format("unknown target `{}`", name),
+                        {did_you_mean(name, known), "run `weft render --list` for a list"});
     return false;
   }
   for (const render::RenderTarget& target : render::all_targets()) {

@@ -53,7 +53,8 @@ Status refuse_to_lose(const std::string& folder) {
   constexpr std::size_t kShown = 5;
   for (std::size_t i = 0; i < std::min(changes->size(), kShown); ++i) list += (i > 0 ? ", " : "") + (*changes)[i];
   if (changes->size() > kShown) list += fmt::format(" and {} more", changes->size() - kShown);
-  return Error{ErrorCode::refused, fmt::format("would lose what is not weft's: {}; another folder, or --force", list),
+  return Error{ErrorCode::refused,
+               fmt::format("contains files not written by weft: {}; choose another folder, or give --force", list),
                folder};
 }
 
@@ -78,7 +79,7 @@ void note_unknown_systems(const model::Cluster& cluster, render::Manifest& manif
 Result<std::vector<std::string>> own_changes(const std::string& folder) {
   std::error_code failed;
   if (!fs::exists(fs::symlink_status(folder, failed))) return std::vector<std::string>();
-  if (!fs::is_directory(folder, failed)) return Error{ErrorCode::refused, "is there and is not a folder", folder};
+  if (!fs::is_directory(folder, failed)) return Error{ErrorCode::refused, "exists and is not a folder", folder};
   std::unordered_map<std::string, std::string> known;  // path to hash
   const std::string manifest_path = folder + "/" + std::string(render::kManifestName);
   if (fs::exists(manifest_path, failed)) {

@@ -44,25 +44,25 @@ constexpr const char* kBom = "bom";
 
 const std::vector<View>& views() {
   static const std::vector<View> all = {
-      {"summary", "what the cluster is made of (also without VIEW)", whole<design::summary_view>},
-      {kEffective, "the file with every default written out"},
+      {"summary", "summary of the cluster (the default)", whole<design::summary_view>},
+      {kEffective, "the cluster file with all defaults filled in"},
       {"racks", "racks with their load and power", whole<design::racks_view>},
       {"nodes", "servers with rack, pool and addresses", whole<design::nodes_view>},
       {"switches", "switches with tier, rack and ports", design::switches_view, nullptr, true},
-      {"cables", "one row a cable: both ends, type, length, speed", design::cables_view, nullptr, true},
-      {"ports", "one row a cabled port", design::ports_view, nullptr, true},
-      {"addresses", "one row an address", design::addresses_view, nullptr, true},
+      {"cables", "one row per cable: both ends, type, length, speed", design::cables_view, nullptr, true},
+      {"ports", "one row per cabled port", design::ports_view, nullptr, true},
+      {"addresses", "one row per address", design::addresses_view, nullptr, true},
       {"subnets", "the IP plan", whole<design::subnets_view>},
-      {"domains", "failure domains: what goes down together", whole<design::failure_domains_view>},
-      {kBom, "bill of materials, in the order in which to buy (--prices)"},
-      {"storage", "storage throughput against what the GPUs need", whole<design::storage_view>},
-      {"vf", "virtual functions of each pool", whole<design::vf_view>},
-      {"mig", "how GPUs are partitioned", whole<design::mig_view>},
-      {"svg-racks", "picture of the racks", nullptr, design::racks_svg},
-      {"svg-backend", "picture of the backend", nullptr, drawn<model::FabricKind::backend>},
-      {"svg-storage", "picture of the storage network", nullptr, drawn<model::FabricKind::storage>},
-      {"svg-frontend", "picture of the frontend", nullptr, drawn<model::FabricKind::frontend>},
-      {"svg-oob", "picture of the out-of-band network", nullptr, drawn<model::FabricKind::oob>},
+      {"domains", "failure domains: devices that fail together", whole<design::failure_domains_view>},
+      {kBom, "bill of materials, in purchase order (--prices)"},
+      {"storage", "storage throughput compared with the demand of the GPUs", whole<design::storage_view>},
+      {"vf", "virtual functions per pool", whole<design::vf_view>},
+      {"mig", "MIG partitions of the GPUs", whole<design::mig_view>},
+      {"svg-racks", "diagram of the racks", nullptr, design::racks_svg},
+      {"svg-backend", "diagram of the backend", nullptr, drawn<model::FabricKind::backend>},
+      {"svg-storage", "diagram of the storage network", nullptr, drawn<model::FabricKind::storage>},
+      {"svg-frontend", "diagram of the frontend", nullptr, drawn<model::FabricKind::frontend>},
+      {"svg-oob", "diagram of the out-of-band network", nullptr, drawn<model::FabricKind::oob>},
   };
   return all;
 }
@@ -120,18 +120,18 @@ Request read_words(Context& context) {
   }
   const View* view = find_view(first);
   if (view == nullptr && find_view(second) != nullptr) {
-    context.usage_error("the view comes before the file",
+    context.usage_error("the view must precede the cluster file",
                         {fmt::format("weft show {} {}", second, printable(first, 60))});
     return {};
   }
   if (view == nullptr) {
     const std::vector<std::string> names = view_names([](const View&) { return true; });
-    context.usage_error("there is no view " + in_backticks(first),
-                        {did_you_mean(first, {names.begin(), names.end()}), "the views are " + listed(names)});
+    context.usage_error("unknown view " + in_backticks(first),
+                        {did_you_mean(first, {names.begin(), names.end()}), "views: " + listed(names)});
     return {};
   }
   if (effective && view->name != std::string_view(kEffective)) {
-    context.usage_error(fmt::format("--effective is a view of its own, not an option of `{}`", view->name));
+    context.usage_error(fmt::format("--effective cannot be combined with the view `{}`", view->name));
     return {};
   }
   return {view, second};
@@ -142,27 +142,28 @@ bool options_fit(Context& context, const View& view) {
   const Arguments& arguments = context.arguments();
   if (arguments.has("fabric") && !view.by_fabric) {
     const std::vector<std::string> names = view_names([](const View& each) { return each.by_fabric; });
-    context.usage_error(fmt::format("--fabric does not apply to `{}`", view.name), {"it applies to " + listed(names)});
+    context.usage_error(fmt::format("--fabric does not apply to `{}`", view.name),
+                        {"it applies to the views " + listed(names)});
     return false;
   }
   if (arguments.has("prices") && view.name != std::string_view(kBom)) {
-    context.usage_error(fmt::format("--prices applies to `bom`, not to `{}`", view.name));
+    context.usage_error(fmt::format("--prices applies to the view `bom`, not to `{}`", view.name));
     return false;
   }
   if (arguments.has("output") && view.picture != nullptr) {
-    context.usage_error(fmt::format("`{}` is an SVG picture: --output does not apply", view.name),
+    context.usage_error(fmt::format("`{}` is an SVG diagram: --output does not apply", view.name),
                         {"to write it to a file: -f FILE"});
     return false;
   }
   if (view.name == std::string_view(kEffective) && context.output_format() == OutputFormat::csv) {
-    context.usage_error("`effective` is a nested file: it can be yaml, json or ndjson, not csv");
+    context.usage_error("`effective` is nested data: --output must be yaml, json or ndjson, not csv");
     return false;
   }
   const std::vector<std::string>& catalogs = arguments.values("catalog");
   const auto stdin_uses =
       std::count(catalogs.begin(), catalogs.end(), "-") + (arguments.value("prices") == "-" ? 1 : 0);
   if (stdin_uses > 1 || (stdin_uses == 1 && arguments.words().back() == "-")) {
-    context.usage_error("only one file can come from standard input");
+    context.usage_error("only one file can be read from standard input");
     return false;
   }
   return true;
@@ -202,7 +203,7 @@ Exit run_show(Context& context) {
     prices = open_prices(*loaded, context.arguments().value("prices"));
   }
   if (!context.report(*loaded)) return Exit::usage;
-  CHECK(loaded->cluster != nullptr, "no cluster and no reason why");
+  CHECK(loaded->cluster != nullptr, "no cluster and no diagnostic");
   const model::Cluster& cluster = *loaded->cluster;
   if (view.picture != nullptr) return context.deliver(view.picture(cluster));
   if (view.document != nullptr) return context.deliver(view.document(cluster, chosen_fabric(context.arguments())));
@@ -214,7 +215,7 @@ Exit run_show(Context& context) {
 Exit run_checklist(Context& context) {
   const std::unique_ptr<model::Loaded> loaded = context.open_cluster(context.arguments().word(0));
   if (!context.report(*loaded)) return Exit::usage;
-  CHECK(loaded->cluster != nullptr, "no cluster and no reason why");
+  CHECK(loaded->cluster != nullptr, "no cluster and no diagnostic");
   const std::vector<design::ChecklistItem> items = design::checklist(*loaded->cluster);
   const bool all_done = std::none_of(items.begin(), items.end(), [](const design::ChecklistItem& item) {
     return item.state == design::ItemState::not_done;
@@ -227,21 +228,21 @@ Exit run_checklist(Context& context) {
 Command show_command() {
   Command command;
   command.name = "show";
-  command.summary = "Show what a cluster file means, down to the cable";
+  command.summary = "Show a compiled cluster: summary, racks, cables, addresses";
   command.usage = "[VIEW] CLUSTER [OPTIONS]";
   command.description = {
-      "Reads the cluster file, fills in what it leaves open, checks it and compiles it. What is wrong with the file is "
-      "on standard error, with line and column; then the exit code is 2."};
+      "Reads the cluster file, fills in defaults, validates and compiles it. Errors in the file are reported on "
+      "standard error with line and column; the exit code is then 2."};
   command.examples = {
-      {"weft show cluster.yaml", "What the cluster is made of"},
+      {"weft show cluster.yaml", "Summary of the cluster"},
       {"weft show cables cluster.yaml --fabric backend -o csv -f cables.csv", "Backend cables for a spreadsheet"},
       {"weft show bom cluster.yaml --prices prices.yaml", "Bill of materials with prices and lead times"},
-      {"weft show effective cluster.yaml | less", "The file with every default written out"},
-      {"weft show svg-racks cluster.yaml -f racks.svg", "A picture of the racks"},
+      {"weft show effective cluster.yaml | less", "The cluster file with all defaults filled in"},
+      {"weft show svg-racks cluster.yaml -f racks.svg", "A diagram of the racks"},
       {"weft show nodes cluster.yaml -o json | jq -r '.nodes[].host'", "Host names for a script"},
   };
   Argument view = {
-      .name = "VIEW", .help = "what to show [default: summary]", .hint = Hint::file, .required = false, .open = true};
+      .name = "VIEW", .help = "the view [default: summary]", .hint = Hint::file, .required = false, .open = true};
   for (const View& each : views()) view.choices.push_back({each.name, each.help});
   Argument cluster = cluster_argument();
   cluster.required = false;  // as VIEW may be left out, read_words() counts them
@@ -250,7 +251,8 @@ Command show_command() {
       output_option(),
       {.name = "fabric",
        .value = "FABRIC",
-       .help = "only this network, in the views " + listed(view_names([](const View& each) { return each.by_fabric; })),
+       .help =
+           "only this network; for the views " + listed(view_names([](const View& each) { return each.by_fabric; })),
        .choices = choices_named(fabric_names())},
       {.name = "prices", .value = "FILE", .help = "price file for `bom`; see `weft schema prices`", .hint = Hint::file},
       {.name = "effective", .help = "the same as the view `effective`"},
@@ -264,13 +266,13 @@ Command show_command() {
 Command checklist_command() {
   Command command;
   command.name = "checklist";
-  command.summary = "Hold a cluster file against the five-phase plan";
+  command.summary = "Check a cluster file against the five-phase deployment plan";
   command.usage = "CLUSTER [OPTIONS]";
   command.description = {
-      "Design, procurement, infrastructure, platform, observability: each item is done, not done, or cannot be known "
-      "from the file, and says why. What only people can know may be stated in the file under `checklist:`. The exit "
-      "code is 1 while an item is not done."};
-  command.examples = {{"weft checklist cluster.yaml", "What is done and what is not"},
+      "Design, procurement, infrastructure, platform, observability: each item is done, not done, or cannot be "
+      "determined from the file, with the reason. State what the file cannot show under `checklist:` in the file. The "
+      "exit code is 1 while an item is not done."};
+  command.examples = {{"weft checklist cluster.yaml", "Show the state of each item"},
                       {"weft checklist cluster.yaml -o json", "The same for a script"}};
   command.arguments = {cluster_argument()};
   command.options = {output_option(), catalog_option(), file_option()};

@@ -23,7 +23,7 @@ std::unique_ptr<Read> read_all(Context& context, bool cluster_needed) {
   const std::string path = context.arguments().word(0);
   const std::vector<std::string>& files = context.arguments().values("config");
   if (path.empty() && (cluster_needed || files.empty())) {
-    context.usage_error(cluster_needed ? "missing CLUSTER" : "give a CLUSTER, or --config",
+    context.usage_error(cluster_needed ? "missing CLUSTER" : "missing input: give CLUSTER or --config",
                         {usage_of(context.command())});
     return nullptr;
   }
@@ -41,7 +41,8 @@ bool read_number(Context& context, const char* option, int low, int high, int& n
   const std::string text = context.arguments().value(option);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size() && number >= low && number <= high) return true;
-  context.usage_error(fmt::format("--{} takes a number from {} to {}, not {}", option, low, high, in_backticks(text)));
+  context.usage_error(
+      fmt::format("--{} takes a number between {} and {}, not {}", option, low, high, in_backticks(text)));
   return false;
 }
 
@@ -83,7 +84,7 @@ Exit run_reach(Context& context) {
   int port = -1;
   if (!read_number(context, "port", 0, 65535, port)) return Exit::usage;
   if (arguments.has("from") != arguments.has("to")) {
-    return context.usage_error("--from and --to go together", {"without them the whole matrix is shown"});
+    return context.usage_error("--from and --to must be given together", {"without both, the whole matrix is shown"});
   }
   const std::unique_ptr<Read> read = read_all(context, true);
   if (read == nullptr) return Exit::usage;
@@ -106,7 +107,7 @@ Exit run_recovery(Context& context) {
   if (name.empty()) return context.usage_error("missing --to PLACE", {usage_of(context.command())});
   const model::DeviceId device = cluster.find_device(name);
   if (device == model::kNone<model::DeviceId>) {
-    return context.usage_error("there is no device " + in_backticks(name),
+    return context.usage_error("the cluster has no device " + in_backticks(name),
                                {"`weft show nodes` and `weft show switches` list them"});
   }
   const check::Lifeline lifeline(cluster);
@@ -122,34 +123,33 @@ Argument optional_cluster() {
 Command class_command() {
   Command command;
   command.name = "trace class";
-  command.summary = "Follow a packet's class of service hop by hop";
+  command.summary = "Trace a packet's class of service hop by hop";
   command.usage = "[CLUSTER] [--from PLACE --to PLACE] [--config PATH]... [OPTIONS]";
   command.description = {
-      "Data and congestion notifications, both ways: what the application marks, what the NIC makes of it, how each "
-      "switch classifies, queues, pauses and marks; which file and line decides; and at which hop the packet stops "
-      "being lossless or ECN-marked. What has no configuration is taken from the cluster file.",
-      "The exit code is 1 when it does not stay lossless and marked."};
+      "For data and congestion notifications in both directions: the DSCP set by the application and the NIC, how each "
+      "switch classifies, queues, pauses and marks, the file and line responsible, and the hop where the packet stops "
+      "being lossless or ECN-marked. Devices without a given configuration are taken from the cluster file.",
+      "The exit code is 1 if the path is not lossless and ECN-marked from end to end."};
   command.examples = {
       {"weft trace class cluster.yaml --from train001 --to train032 --flow nccl", "As designed"},
       {"weft trace class cluster.yaml --config configs/", "With real configuration"},
       {"weft trace class --config nic.yaml --config leaf.json", "Files alone: NIC, switches in this order, NIC"}};
   command.arguments = {optional_cluster()};
-  command.options = {
-      {.name = "from", .value = "PLACE", .help = "the sender; default: a server of the fabric"},
-      {.name = "to", .value = "PLACE", .help = "the receiver"},
-      {.name = "flow",
-       .value = "FLOW",
-       .help = "whose traffic",
-       .fallback = "nccl",
-       .choices = {{"nccl", "collectives, on the backend"},
-                   {"ucx", "UCX, on the backend"},
-                   {"nvmeof", "NVMe over RDMA, on the storage network"}}},
-      {.name = "rail", .value = "N", .help = "rail, from 1", .fallback = "1"},
-      {.name = "dscp", .value = "N", .help = "DSCP of the data, instead of what application and NIC mark"},
-      config_option(),
-      output_option(),
-      catalog_option(),
-      file_option()};
+  command.options = {{.name = "from", .value = "PLACE", .help = "sender; default: a server of the fabric"},
+                     {.name = "to", .value = "PLACE", .help = "receiver; default: a distant server of the fabric"},
+                     {.name = "flow",
+                      .value = "FLOW",
+                      .help = "application whose traffic is traced",
+                      .fallback = "nccl",
+                      .choices = {{"nccl", "collectives, on the backend"},
+                                  {"ucx", "UCX, on the backend"},
+                                  {"nvmeof", "NVMe over RDMA, on the storage network"}}},
+                     {.name = "rail", .value = "N", .help = "rail, from 1", .fallback = "1"},
+                     {.name = "dscp", .value = "N", .help = "DSCP of the data, overriding application and NIC"},
+                     config_option(),
+                     output_option(),
+                     catalog_option(),
+                     file_option()};
   command.run = run_class;
   return command;
 }
@@ -160,17 +160,17 @@ Command reach_command() {
   command.summary = "Show what can reach what across the four fabrics";
   command.usage = "CLUSTER [--from PLACE --to PLACE] [--config PATH]... [OPTIONS]";
   command.description = {
-      "Sets of packets are pushed through VLANs, VRFs, routes, access lists and forwarding hosts until nothing new "
-      "arrives. Without --from and --to: the matrix of zones, and for each pair that should be apart and is not, one "
-      "packet and its path with the lines that let it pass (exit code 1 then).",
+      "Propagates packet sets through VLANs, VRFs, routes, access lists and forwarding hosts up to the fixed point. "
+      "Without --from and --to it prints the matrix of zones and, for each pair that should be isolated but is not, an "
+      "example packet and its path with the configuration lines that permit it (exit code 1).",
       "PLACE is a device (train001), a port (infra001:bmc), a zone (backend, storage, frontend, oob, jump, site) or an "
       "IPv4 address."};
-  command.examples = {
-      {"weft trace reach cluster.yaml", "The whole matrix"},
-      {"weft trace reach cluster.yaml --from train001 --to infra001:bmc --protocol tcp --port 443", "One question"}};
+  command.examples = {{"weft trace reach cluster.yaml", "Matrix of all zones"},
+                      {"weft trace reach cluster.yaml --from train001 --to infra001:bmc --protocol tcp --port 443",
+                       "One source, destination and port"}};
   command.arguments = {cluster_argument()};
-  command.options = {{.name = "from", .value = "PLACE", .help = "where packets start"},
-                     {.name = "to", .value = "PLACE", .help = "where they are to arrive"},
+  command.options = {{.name = "from", .value = "PLACE", .help = "source of the packets"},
+                     {.name = "to", .value = "PLACE", .help = "destination of the packets"},
                      {.name = "protocol",
                       .value = "NAME",
                       .help = "only this protocol",
@@ -188,12 +188,12 @@ Command reach_command() {
 Command recovery_command() {
   Command command;
   command.name = "trace recovery";
-  command.summary = "Show the way to a device when the other networks are down";
+  command.summary = "Show the recovery path to a device when the other networks are down";
   command.usage = "CLUSTER --to PLACE [OPTIONS]";
   command.description = {
-      "From outside over jump host and out-of-band switches to its BMC or console, and what each "
-      "step leans on: power, services, vendor and software line."};
-  command.examples = {{"weft trace recovery cluster.yaml --to be-spine001", "How to reach a spine that hangs"}};
+      "Lists the path from outside through the jump host and out-of-band switches to the BMC or console, with the "
+      "dependencies of each step: power, services, vendor and software line."};
+  command.examples = {{"weft trace recovery cluster.yaml --to be-spine001", "Recovery path to a hung spine"}};
   command.arguments = {cluster_argument()};
   command.options = {{.name = "to", .value = "PLACE", .help = "the device to reach"},
                      config_option(),

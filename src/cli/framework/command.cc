@@ -90,11 +90,11 @@ const std::vector<Option>& global_options() {
   static const std::vector<Option> options = {
       {.name = "color",
        .value = "WHEN",
-       .help = "when to use colour",
+       .help = "when to use color",
        .fallback = "auto",
        .choices = choices_named({"auto", "always", "never"})},
-      {.name = "quiet", .letter = 'q', .help = "only the result and errors: no warnings, no remarks"},
-      {.name = "verbose", .letter = 'v', .help = "say more about what is done, on standard error"},
+      {.name = "quiet", .letter = 'q', .help = "print only the result and errors, no warnings or notes"},
+      {.name = "verbose", .letter = 'v', .help = "print more details on standard error"},
       {.name = "help", .letter = 'h', .help = "print help and exit"},
       {.name = "version", .letter = 'V', .help = "print the version and exit"},
   };
@@ -164,7 +164,7 @@ Option output_option() {
   return {.name = "output",
           .letter = 'o',
           .value = "FORMAT",
-          .help = "format of the answer (see `weft help formats`)",
+          .help = "output format (see `weft help formats`)",
           .fallback = "table",
           .choices = choices_named({"table", "wide", "json", "yaml", "ndjson", "csv"})};
 }
@@ -173,14 +173,14 @@ Option file_option() {
   return {.name = "file",
           .letter = 'f',
           .value = "FILE",
-          .help = "write the result to this file, whole or not at all, instead of standard output",
+          .help = "write the result to this file (atomically) instead of standard output",
           .hint = Hint::file};
 }
 
 Option catalog_option() {
   return {.name = "catalog",
           .value = "FILE",
-          .help = "add the items of a catalogue file of your own; may be given several times",
+          .help = "add the items of your own catalog file; may be repeated",
           .hint = Hint::file,
           .repeatable = true};
 }

@@ -15,13 +15,13 @@
 namespace weft::cli {
 namespace {
 
-// The model does not know which checklist items exist; a misspelt one would silently state nothing.
+// The model does not check the names of checklist items; without this check a misspelled one would have no effect.
 void check_checklist_ids(model::Loaded& loaded) {
   if (!loaded.spec.has_value()) return;
   const std::vector<std::string_view> known = design::checklist_ids();
   for (const auto& [id, state] : loaded.spec->checklist.value) {
     if (std::find(known.begin(), known.end(), id) != known.end()) continue;
-    loaded.diagnostics.error(state.place, "there is no checklist item " + in_backticks(id), did_you_mean(id, known),
+    loaded.diagnostics.error(state.place, "unknown checklist item " + in_backticks(id), did_you_mean(id, known),
                              id.size());
   }
 }
@@ -157,7 +157,7 @@ void read_configs(const std::vector<std::string>& paths, model::Loaded& loaded, 
       return wildcard_match(file.applies_to, loaded.cluster->name_of(id));
     });
     if (!any) {
-      loaded.diagnostics.error({}, fmt::format("no device of the cluster is called {}", in_backticks(file.applies_to)),
+      loaded.diagnostics.error({}, fmt::format("the cluster has no device {}", in_backticks(file.applies_to)),
                                "`weft show switches` and `weft show nodes` list them");
     }
   }

@@ -101,16 +101,16 @@ std::string option_text(const Option& option) {
 const std::string& about_weft() {
   static const std::string about =
       "weft designs AI clusters. One cluster file describes servers, storage and four physically separate networks "
-      "(backend, storage, frontend, out-of-band); weft works out every switch, port, cable, address and rack of it.";
+      "(backend, storage, frontend, out-of-band); weft computes every switch, port, cable, address and rack.";
   return about;
 }
 
 const std::vector<Example>& main_examples() {
   static const std::vector<Example> examples = {
       {"weft design --gpus 256 --gpu h100-sxm -f cluster.yaml", "Size a cluster of 256 GPUs and write its file"},
-      {"weft show cluster.yaml", "See what it is made of"},
-      {"weft show cables cluster.yaml -o csv -f cables.csv", "Hand the cabling crew its list"},
-      {"weft checklist cluster.yaml", "What is still to be done"},
+      {"weft show cluster.yaml", "Show a summary"},
+      {"weft show cables cluster.yaml -o csv -f cables.csv", "Export the cable list for the cabling crew"},
+      {"weft checklist cluster.yaml", "Show what is not done yet"},
   };
   return examples;
 }
@@ -131,7 +131,7 @@ std::string main_help() {
   std::vector<Choice> topics;
   for (const Topic& topic : all_topics()) topics.push_back({topic.name, topic.summary});
   append_section(out, "Topics", topics);
-  out += "\n`weft help COMMAND` and `weft help TOPIC` say more.\n";
+  out += "\nRun `weft help COMMAND` or `weft help TOPIC` for details.\n";
   return out;
 }
 

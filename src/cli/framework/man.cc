@@ -100,12 +100,12 @@ std::string man_page() {
   out += ".SH DESCRIPTION\n" + prose(about_weft()) + "\n";
   out += ".SH COMMANDS\n";
   for (const Command& command : all_commands()) append_command(out, command);
-  out += ".SH OPTIONS\nThese go with every command.\n";
+  out += ".SH OPTIONS\nThese options apply to every command.\n";
   for (const Option& option : global_options()) append_option(out, option);
   append_topic(out, "\"OUTPUT FORMATS\"", "formats");
   append_topic(out, "\"EXIT STATUS\"", "exit-codes");
   append_topic(out, "ENVIRONMENT", "environment");
-  out += ".SH EXAMPLES\nFrom nothing to a cabling list, then command by command.\n";
+  out += ".SH EXAMPLES\nFrom a new design to a cable list, then examples per command.\n";
   append_examples(out, main_examples());
   for (const Command& command : all_commands()) append_examples(out, command.examples);
   return out;

@@ -39,7 +39,7 @@ std::optional<std::int64_t> OptionReader::integer(std::string_view option, std::
   const std::string given = arguments_.value(option);
   const Result<std::int64_t> number = parse_integer(given);
   if (number.ok() && number.value() >= low && number.value() <= high) return number.value();
-  bad(option, fmt::format("{} is not a whole number from {} to {}", in_backticks(given), low, high));
+  bad(option, fmt::format("{} is not an integer between {} and {}", in_backticks(given), low, high));
   return std::nullopt;
 }
 
@@ -49,7 +49,7 @@ std::optional<std::uint64_t> OptionReader::seed(std::string_view option) {
   std::uint64_t value = 0;
   const std::from_chars_result read = std::from_chars(given.data(), given.data() + given.size(), value);
   if (read.ec == std::errc() && read.ptr == given.data() + given.size()) return value;
-  bad(option, fmt::format("{} is not a whole number below 2^64", in_backticks(given)));
+  bad(option, fmt::format("{} is not an integer below 2^64", in_backticks(given)));
   return std::nullopt;
 }
 
@@ -58,7 +58,7 @@ std::optional<double> OptionReader::real(std::string_view option, double low, do
   const std::string given = arguments_.value(option);
   const std::optional<double> value = parse_share(given);
   if (value && *value >= low && *value <= high) return value;
-  bad(option, fmt::format("{} is not a number from {:g} to {:g}", in_backticks(given), low, high));
+  bad(option, fmt::format("{} is not a number between {:g} and {:g}", in_backticks(given), low, high));
   return std::nullopt;
 }
 
@@ -68,7 +68,7 @@ std::optional<Bytes> OptionReader::bytes(std::string_view option, std::int64_t l
   if (!value.ok()) {
     bad(option, value.error().message);
   } else if (value.value().count() < low || value.value().count() > high) {
-    bad(option, fmt::format("{} is not from {} to {}", in_backticks(arguments_.value(option)), to_text(Bytes(low)),
+    bad(option, fmt::format("{} is not between {} and {}", in_backticks(arguments_.value(option)), to_text(Bytes(low)),
                             to_text(Bytes(high))));
   } else {
     return value.value();
@@ -89,7 +89,7 @@ std::optional<BitRate> OptionReader::rate(std::string_view option, bool or_zero)
   if (or_zero && arguments_.value(option) == "0") return BitRate(0);
   const Result<BitRate> value = parse_bit_rate(arguments_.value(option));
   if (value.ok() && value.value().count() > (or_zero ? -1 : 0)) return value.value();
-  bad(option, value.ok() ? "must be more than nothing" : value.error().message);
+  bad(option, value.ok() ? "must be greater than 0" : value.error().message);
   return std::nullopt;
 }
 

@@ -17,8 +17,8 @@ bool is_number(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) != 0;
 }
 
-// Stands in for the command while none is known: every option there is. An option of one name means the same in every
-// command (a test holds the tables to that), so this is enough to tell values from words.
+// Used while the command is unknown: has the options of all commands. An option of one name means the same in every
+// command (a test checks that), so this is enough to tell values from words.
 const Command& any_command() {
   static const Command any = [] {
     Command command;
@@ -76,7 +76,7 @@ class LineParser {
       scan(*line_.command);
       check_arguments();
     } else if (line_.problem.empty() && line_.command == nullptr) {
-      scan(any_command());  // finds options that nobody has
+      scan(any_command());  // finds options that no command has
     }
     return std::move(line_);
   }
@@ -110,9 +110,9 @@ class LineParser {
     std::vector<std::string_view> candidates;
     candidates.reserve(group.size());
     for (const Command* command : group) candidates.push_back(command->last_word());
-    fail(fmt::format("`{}` has no command {}", first, in_backticks(second)));
+    fail(fmt::format("`{}` has no subcommand {}", first, in_backticks(second)));
     hint(did_you_mean(second, candidates));
-    hint("its commands are " + listed({candidates.begin(), candidates.end()}));
+    hint("available commands: " + listed({candidates.begin(), candidates.end()}));
   }
 
   void take_group_default(const std::string& name, const std::vector<const Command*>& group, std::size_t place) {

@@ -81,7 +81,7 @@ TEST(ParserTest, SuggestsCommandsAndOptions) {
 TEST(ParserTest, GroupsNeedOneOfTheirCommands) {
   EXPECT_EQ(parse_line({"catalog", "show", "h100-sxm"}).command->name, "catalog show");
   EXPECT_EQ(parse_line({"catalog", "-o", "json"}).command->name, "catalog list");
-  EXPECT_EQ(parse_line({"catalog", "lst"}).problem, "`catalog` has no command `lst`");
+  EXPECT_EQ(parse_line({"catalog", "lst"}).problem, "`catalog` has no subcommand `lst`");
 }
 
 TEST(ParserTest, CountsArguments) {

@@ -21,7 +21,7 @@ Exit complain(Io& io, const ParsedLine& line) {
   if (line.command != nullptr) text += " " + line.command->name;
   text += ": " + line.problem + "\n";
   for (const std::string& hint : line.hints) text += "  " + hint + "\n";
-  if (line.command != nullptr) text += fmt::format("  `weft {} --help` explains it\n", line.command->name);
+  if (line.command != nullptr) text += fmt::format("  `weft {} --help` for help\n", line.command->name);
   io.write_err(text);
   return Exit::usage;
 }

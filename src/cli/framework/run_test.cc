@@ -85,9 +85,8 @@ TEST(RunTest, HelpTopics) {
   EXPECT_EQ(session.run({"help", "exit-code"}), Exit::usage);
   EXPECT_THAT(session.out, IsEmpty());
   EXPECT_EQ(session.err,
-            "weft help: there is no command or topic `exit-code`\n"
-            "  did you mean `exit-codes`?\n"
-            "  `weft help` lists them\n");
+            "weft help: no command or topic is named `exit-code`\n  did you mean `exit-codes`?\n  run `weft help` for "
+            "a list\n");
 }
 
 TEST(RunTest, FullDiskIsSaid) {
@@ -139,18 +138,18 @@ TEST(RunTest, MachineFormatsAreNeverColored) {
 
 TEST(RunTest, DesignRefusesNonsense) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{}, "say how large: --gpus N, --servers N or --power POWER"},
-      {{"--gpus", "8", "--servers", "1"}, "--gpus, --servers and --power exclude each other: give one"},
-      {{"--gpus", "0"}, "--gpus: `0` is not a whole number of at least 1"},
-      {{"--gpus", "-8"}, "--gpus: `-8` is not a whole number of at least 1"},
-      {{"--gpus", "many"}, "--gpus: `many` is not a whole number of at least 1"},
-      {{"--gpus", "99999999999999999999"}, "--gpus: `99999999999999999999` is not a whole number of at least 1"},
-      {{"--gpus", "8", "--inference", "101"}, "--inference: `101` is not a whole number from 0 to 100"},
-      {{"--gpus", "8", "--planes", "0"}, "--planes: `0` is not a whole number from 1 to 8"},
+      {{}, "the size is missing: give --gpus N, --servers N or --power POWER"},
+      {{"--gpus", "8", "--servers", "1"}, "--gpus, --servers and --power are mutually exclusive"},
+      {{"--gpus", "0"}, "--gpus: `0` is not an integer of at least 1"},
+      {{"--gpus", "-8"}, "--gpus: `-8` is not an integer of at least 1"},
+      {{"--gpus", "many"}, "--gpus: `many` is not an integer of at least 1"},
+      {{"--gpus", "99999999999999999999"}, "--gpus: `99999999999999999999` is not an integer of at least 1"},
+      {{"--gpus", "8", "--inference", "101"}, "--inference: `101` is not an integer between 0 and 100"},
+      {{"--gpus", "8", "--planes", "0"}, "--planes: `0` is not an integer between 1 and 8"},
       {{"--gpus", "8", "--oversubscription", "0:0"}, "--oversubscription: "},
       {{"--gpus", "8", "--data", "great"}, "--data: `great` is not one of good, better or best"},
       {{"--power", "2 bananas"}, "--power: "},
-      {{"--power", "0W"}, "--power: must be more than nothing"},
+      {{"--power", "0W"}, "--power: must be greater than 0"},
       {{"--gpus", "8", "--name", "a: b"}, "--name: "},
       {{"--gpus", "8", "--server="}, "--server: is empty"},
   };
@@ -168,15 +167,16 @@ TEST(RunTest, ShowSaysWhatIsMissing) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"show"}, "weft show: missing CLUSTER\n  usage: weft show [VIEW] CLUSTER [OPTIONS]\n"},
       {{"show", "racks"}, "weft show: missing CLUSTER\n  usage: weft show racks CLUSTER\n"},
-      {{"show", "c.yaml", "racks"}, "weft show: the view comes before the file\n  weft show racks c.yaml\n"},
+      {{"show", "c.yaml", "racks"}, "weft show: the view must precede the cluster file\n  weft show racks c.yaml\n"},
       {{"show", "racks", "c.yaml", "--fabric", "oob"},
-       "weft show: --fabric does not apply to `racks`\n  it applies to switches, cables, ports or addresses\n"},
-      {{"show", "racks", "c.yaml", "--prices", "p.yaml"}, "weft show: --prices applies to `bom`, not to `racks`\n"},
-      {{"show", "racks", "c.yaml", "--effective"},
-       "weft show: --effective is a view of its own, not an option of `racks`\n"},
+       "weft show: --fabric does not apply to `racks`\n  it applies to the views switches, cables, ports or "
+       "addresses\n"},
+      {{"show", "racks", "c.yaml", "--prices", "p.yaml"},
+       "weft show: --prices applies to the view `bom`, not to `racks`\n"},
+      {{"show", "racks", "c.yaml", "--effective"}, "weft show: --effective cannot be combined with the view `racks`\n"},
       {{"show", "--effective", "c.yaml", "-o", "csv"},
-       "weft show: `effective` is a nested file: it can be yaml, json or ndjson, not csv\n"},
-      {{"show", "bom", "-", "--prices", "-"}, "weft show: only one file can come from standard input\n"},
+       "weft show: `effective` is nested data: --output must be yaml, json or ndjson, not csv\n"},
+      {{"show", "bom", "-", "--prices", "-"}, "weft show: only one file can be read from standard input\n"},
   };
   for (const auto& [words, text] : cases) {
     Session session;

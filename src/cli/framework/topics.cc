@@ -5,39 +5,46 @@ namespace {
 
 Topic exit_codes() {
   return {.name = "exit-codes",
-          .summary = "What the exit code says",
-          .entries = {{"0", "all is well"},
-                      {"1", "weft did what was asked and found something amiss (`checklist`: an item is not done)"},
-                      {"2", "the command line or an input file is wrong; standard error says where"},
-                      {"3", "done in part: some targets failed, or a simulation was stopped before its end"},
-                      {"4", "refused: it would break a rule that needs an explicit consent"},
+          .summary = "What the exit codes mean",
+          .entries = {{"0", "success"},
+                      {"1", "the command ran and found problems (`checklist`: an item is not done)"},
+                      {"2", "the command line or an input file is invalid; the location is on standard error"},
+                      {"3", "partial result: some targets failed, or a simulation was stopped before its end"},
+                      {"4", "refused: the action needs explicit consent, such as --yes, --reason or --limit"},
                       {"5",
-                       "something needed is not available or timed out, the result could not be written (a full disk), "
-                       "or weft itself failed"},
-                      {"134", "weft stopped itself (`internal error`): a defect, please report it"}},
-          .notes = {"A reader that closes the pipe early (`| head`) is no error."}};
+                       "a resource is unavailable or timed out, the result could not be written (disk full), or weft "
+                       "itself failed"},
+                      {"134", "weft aborted with `internal error`: a bug, please report it"}},
+          .notes = {"A reader that closes the pipe early (`| head`) does not cause an error."}};
 }
 
 Topic environment() {
   return {.name = "environment",
           .summary = "Environment variables that weft reads",
-          .entries = {{"NO_COLOR", "when set and not empty, no colour unless --color always says otherwise"},
-                      {"TERM", "`dumb` means no colour, like NO_COLOR"}},
-          .notes = {"Options win over the environment, the environment over defaults."}};
+          .entries =
+              {{"NO_COLOR", "if set and not empty, disables color unless --color always is given"},
+               {"TERM", "`dumb` disables color, like NO_COLOR"},
+               {"WEFT_STATE",
+                "folder of the journal, console logs and backups of the `oob` commands, unless --state is given; "
+                "default: $XDG_STATE_HOME/weft or ~/.local/state/weft"},
+               {"WEFT_VAULT_COMMAND",
+                "program, with arguments, that reads and writes credentials of the form vault:PATH; it finds PATH in "
+                "WEFT_VAULT_PATH. Default: `vault kv get -field=document PATH`, read-only"}},
+          .notes = {"Options override environment variables, which override defaults."}};
 }
 
 Topic formats() {
   return {.name = "formats",
-          .summary = "What --output can be",
-          .entries = {{"table", "aligned columns for people (the default)"},
+          .summary = "Formats for --output",
+          .entries = {{"table", "aligned columns (the default)"},
                       {"wide", "the same with more columns"},
                       {"json", "one object with `schema_version`, `kind`, the sections by name, and `notes`"},
                       {"yaml", "the same content as json"},
-                      {"ndjson", "one JSON object a line for each row"},
-                      {"csv", "RFC 4180, one line for each row, the column names first"}},
-          .notes = {"Machine formats carry every column, and numbers as numbers in the unit that the column's name "
-                    "ends with. Keys may be added within a schema_version; none is renamed or dropped.",
-                    "`weft show effective` is YAML, or JSON with json and ndjson. Pictures are SVG and take no "
+                      {"ndjson", "one JSON object per row, each on its own line"},
+                      {"csv", "RFC 4180, one line per row, column names in the first line"}},
+          .notes = {"json, yaml, ndjson and csv have every column; numbers are plain numbers in the unit that the "
+                    "column's name ends with. Keys may be added within a schema_version; none is renamed or removed.",
+                    "`weft show effective` prints YAML, or JSON with json and ndjson. Diagrams are SVG and take no "
                     "--output. Cluster files are YAML; `weft schema` prints their JSON Schema for editors."}};
 }
 

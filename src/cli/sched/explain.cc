@@ -19,7 +19,7 @@ std::optional<sched::ReplayOptions> read_replay(OptionReader& reader, const Sche
   if (policy == nullptr) {
     std::vector<std::string> names;
     for (const sched::NamedPolicy& each : sched::named_policies()) names.push_back(each.name);
-    reader.bad("policy", fmt::format("there is no policy {}", in_backticks(given)),
+    reader.bad("policy", fmt::format("unknown policy {}", in_backticks(given)),
                fmt::format("policies: {}", fmt::join(names, ", ")));
     return std::nullopt;
   }
@@ -85,20 +85,18 @@ Exit run_status(Context& context) {
 std::vector<Option> options_of(Option own, std::string_view at_fallback) {
   std::vector<std::string> names;
   for (const sched::NamedPolicy& each : sched::named_policies()) names.push_back(each.name);
-  std::vector<Option> options = {{.name = "at",
-                                  .value = "TIME",
-                                  .help = "time of the trace that is asked about",
-                                  .fallback = std::string(at_fallback)},
-                                 {.name = "policy",
-                                  .value = "NAMES",
-                                  .help = fmt::format("one policy: {}", listed(names)),
-                                  .fallback = std::string(kDefaultPolicy)},
-                                 std::move(own),
-                                 {.name = "no-kill", .help = "jobs that outrun their limits go on"},
-                                 {.name = "lose",
-                                  .value = "NODES@TIME[+TIME]",
-                                  .help = "servers fail at that time of the trace, for so long",
-                                  .repeatable = true}};
+  std::vector<Option> options = {
+      {.name = "at", .value = "TIME", .help = "time in the trace", .fallback = std::string(at_fallback)},
+      {.name = "policy",
+       .value = "NAMES",
+       .help = fmt::format("scheduling policy: {}", listed(names)),
+       .fallback = std::string(kDefaultPolicy)},
+      std::move(own),
+      {.name = "no-kill", .help = "do not kill jobs that exceed their time limit"},
+      {.name = "lose",
+       .value = "NODES@TIME[+TIME]",
+       .help = "servers fail at this time of the trace, for this duration",
+       .repeatable = true}};
   for (const Option& option : sched_input_options()) options.push_back(option);
   for (const Option& option : {output_option(), file_option(), catalog_option()}) options.push_back(option);
   return options;
@@ -109,20 +107,22 @@ std::vector<Option> options_of(Option own, std::string_view at_fallback) {
 Command sched_explain_command() {
   Command command;
   command.name = "sched explain";
-  command.summary = "Say why a job waits and what would start it sooner";
+  command.summary = "Explain why a job waits and what would start it sooner";
   command.usage = "JOB [CLUSTER] TRACE [--at TIME] [OPTIONS]";
   command.description = {
-      "The trace is played up to the moment. Of a job that waits: what it waits for, who holds it, when it starts, and "
-      "the smallest changes that start it sooner: fewer tasks, a shorter limit, a wider domain, more quota, servers "
-      "that come back, a job that ends. Each change is tried on a copy of the same scheduler before it is listed.",
-      "Of a job that runs: how it is spread, what its place costs the rest, and what other places would have cost."};
+      "Replays the trace up to --at. For a pending job it shows what the job waits for, which jobs block it, the "
+      "expected start, and the smallest changes that start it sooner: fewer tasks, a shorter time limit, a wider "
+      "domain, more quota, servers that return, a job that ends. Each listed change was verified on a copy of the "
+      "scheduler.",
+      "For a running job it shows its placement, the cost of that placement to other jobs, and the cost of the "
+      "alternatives."};
   command.examples = {
-      {"weft sched explain bert-7 cluster.yaml trace.csv", "Why it did not start at once"},
+      {"weft sched explain bert-7 cluster.yaml trace.csv", "Why the job did not start immediately"},
       {"weft sched explain bert-7 --plain 60x8 trace.csv --at 2h --policy easy", "Two hours into the trace"}};
   command.arguments = {{.name = "JOB", .help = "name of a job of the trace"}};
   for (const Argument& argument : sched_arguments()) command.arguments.push_back(argument);
   command.options = options_of(
-      {.name = "changes", .value = "N", .help = "list at most so many changes; 0: look for none", .fallback = "5"},
+      {.name = "changes", .value = "N", .help = "maximum number of changes to list; 0: none", .fallback = "5"},
       "when the job is submitted");
   command.run = run_explain;
   return command;
@@ -131,16 +131,16 @@ Command sched_explain_command() {
 Command sched_status_command() {
   Command command;
   command.name = "sched status";
-  command.summary = "Show queue, quotas and fragmentation at a moment";
+  command.summary = "Show queue, quotas and fragmentation at a given time";
   command.usage = "[CLUSTER] TRACE [--at TIME] [OPTIONS]";
   command.description = {
-      "The trace is played up to the moment: what runs, what waits and for which reason, the queue with expected "
-      "starts and who waits on whom, what tenants use, borrow and lend, and how much of what is idle is of no use to "
-      "jobs like those that run and wait, by the level at which it is lost."};
+      "Replays the trace up to --at and shows running jobs, pending jobs with the reason, the queue with expected "
+      "starts and dependencies, what tenants use, borrow and lend, and how much idle capacity is fragmented, per "
+      "topology level."};
   command.examples = {{"weft sched status cluster.yaml trace.csv --at 6h", "Six hours into the trace"}};
   command.arguments = sched_arguments();
   command.options =
-      options_of({.name = "queue", .value = "N", .help = "list at most so many waiting jobs", .fallback = "20"},
+      options_of({.name = "queue", .value = "N", .help = "maximum number of pending jobs to list", .fallback = "20"},
                  "the last submission");
   command.run = run_status;
   return command;

@@ -51,7 +51,7 @@ constexpr std::string_view kTenantHint =
 void read_tenant(OptionReader& reader, const std::string& text, std::vector<sched::TenantPolicy>& tenants) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    reader.bad("tenant", fmt::format("{} has no NAME=GPUS", in_backticks(text)), std::string(kTenantHint));
+    reader.bad("tenant", fmt::format("{} is not of the form NAME=GPUS", in_backticks(text)), std::string(kTenantHint));
     return;
   }
   sched::TenantPolicy tenant;
@@ -71,7 +71,7 @@ void read_tenant(OptionReader& reader, const std::string& text, std::vector<sche
     const std::size_t at = parts[i].find('=');
     const std::string_view part = parts[i];
     if (at == std::string::npos || !set_tenant_part(tenant, part.substr(0, at), part.substr(at + 1))) {
-      reader.bad("tenant", fmt::format("{} makes no sense", in_backticks(parts[i])), std::string(kTenantHint));
+      reader.bad("tenant", fmt::format("{} is not a valid setting", in_backticks(parts[i])), std::string(kTenantHint));
       return;
     }
   }
@@ -141,7 +141,7 @@ void rename_bits(SchedInput& input, Bits bits, const std::vector<std::string>& f
     job.task.*bits = any ? renamed(job.task.*bits, from, to) : 0;
   }
   if (!any)
-    input.notes.push_back(fmt::format("The machine has none of the {} that the trace names: jobs run on any.", what));
+    input.notes.push_back(fmt::format("The machine has none of the {} named in the trace: jobs can run on any.", what));
 }
 
 std::optional<FileId> add_file(Context& context, Sources& sources, const std::string& path) {
@@ -184,7 +184,7 @@ sched::TraceOptions trace_options(OptionReader& reader) {
   options.limit_factor = kLimitFactor;
   if (const auto factor = reader.real("limits", 0, 1'000'000)) options.limit_factor = *factor;
   if (options.limit_factor > 0 && options.limit_factor < 1) {
-    reader.bad("limits", "a limit below the run time would kill every job", "1 or more; 0 for no limits");
+    reader.bad("limits", "a factor below 1 would kill every job at its limit", "give 1 or more, or 0 for no limits");
   }
   if (const auto gpus = reader.integer("node-gpus", 1, sched::kMaxGpus)) {
     options.node_gpus = static_cast<std::int32_t>(*gpus);
@@ -227,9 +227,9 @@ std::vector<std::string> comma_parts(std::string_view text) {
 }
 
 std::vector<Argument> sched_arguments() {
-  return {{.name = "CLUSTER", .help = "a cluster file; left out with --nodes or --plain", .hint = Hint::file},
+  return {{.name = "CLUSTER", .help = "a cluster file; omitted with --nodes or --plain", .hint = Hint::file},
           {.name = "TRACE",
-           .help = "a trace of jobs: openb, Philly, Helios, Acme, SWF or weft's own; may be packed with gzip",
+           .help = "job trace in the format of openb, Philly, Helios, Acme, SWF or weft; may be gzip-compressed",
            .hint = Hint::file,
            .required = false}};
 }
@@ -238,7 +238,10 @@ std::vector<Option> sched_input_options() {
   const std::string machine = "Machine and trace";
   return {
       {.name = "nodes", .value = "FILE", .help = "machine: an openb node list", .hint = Hint::file, .section = machine},
-      {.name = "plain", .value = "SERVERSxGPUS", .help = "machine: equal servers, such as 300x8", .section = machine},
+      {.name = "plain",
+       .value = "SERVERSxGPUS",
+       .help = "machine: identical servers, such as 300x8",
+       .section = machine},
       {.name = "tenant",
        .value = "NAME=GPUS[,...]",
        .help = "quota of a tenant, with borrow=N, lend=N, cohort=NAME, weight=X",
@@ -246,25 +249,28 @@ std::vector<Option> sched_input_options() {
        .section = machine},
       {.name = "limits",
        .value = "FACTOR",
-       .help = "time limits where the trace has none: run time times this; 0: no limits",
+       .help = "time limit as a multiple of the run time, if the trace has no limits; 0: no limits",
        .fallback = "1.5",
        .section = machine},
       {.name = "node-gpus",
        .value = "N",
-       .help = "GPUs of a server that a job of many is split into",
+       .help = "GPUs per server when a trace gives only a total",
        .fallback = "8",
        .section = machine},
       {.name = "speed",
        .value = "FACTOR",
-       .help = "jobs arrive so many times as fast",
+       .help = "arrival speed relative to the trace",
        .fallback = "1",
        .section = machine},
       {.name = "after",
        .value = "TIME",
        .help = "only jobs submitted after this time of the trace",
        .section = machine},
-      {.name = "until", .value = "TIME", .help = "only jobs submitted until then", .section = machine},
-      {.name = "first", .value = "N", .help = "only the first N of those", .section = machine},
+      {.name = "until",
+       .value = "TIME",
+       .help = "only jobs submitted up to this time of the trace",
+       .section = machine},
+      {.name = "first", .value = "N", .help = "only the first N of these jobs", .section = machine},
   };
 }
 
@@ -273,15 +279,14 @@ std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t 
   OptionReader reader(arguments);
   const bool described = arguments.has("nodes") || arguments.has("plain");
   if (arguments.has("nodes") && arguments.has("plain")) {
-    return context.usage_error("--nodes and --plain both say what the machine is", {"give one of them"});
+    return context.usage_error("--nodes and --plain are mutually exclusive", {"give one of them"});
   }
   if (described && arguments.words().size() > skipped + 1) {
-    return context.usage_error("a cluster file and --nodes or --plain both say what the machine is",
-                               {"leave CLUSTER out, or the option"});
+    return context.usage_error("CLUSTER cannot be combined with --nodes or --plain", {"omit CLUSTER or the option"});
   }
   if (!described && arguments.words().size() < skipped + 2) {
-    return context.usage_error("there is no machine to schedule on", {"name a cluster file before the trace, or give "
-                                                                      "--nodes FILE or --plain SERVERSxGPUS"});
+    return context.usage_error("missing machine",
+                               {"give a cluster file before the trace, or --nodes FILE or --plain SERVERSxGPUS"});
   }
   const sched::TraceOptions options = trace_options(reader);
   input.trace_name = arguments.words().back();
@@ -303,7 +308,8 @@ std::optional<Exit> open_sched(Context& context, SchedInput& input, std::size_t 
   for (const std::string& text : arguments.values("tenant")) read_tenant(reader, text, input.tenants);
   cut(reader, input);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
-  if (input.workload.jobs.empty()) return context.usage_error("no job is left to replay", {"see --after, --until"});
+  if (input.workload.jobs.empty())
+    return context.usage_error("no jobs to replay", {"check --after, --until and --first"});
   return std::nullopt;
 }
 
@@ -318,14 +324,14 @@ std::vector<sched::NodeFailure> read_failures(OptionReader& reader, const sched:
     const Result<Duration> lasting = parse_duration(plus == std::string::npos ? "1s" : when.substr(plus + 1));
     const Result<std::vector<std::string>> hosts = expand_hosts(text.substr(0, at));
     if (at == std::string::npos || !down.ok() || !lasting.ok() || !hosts.ok() || hosts->empty()) {
-      reader.bad("lose", fmt::format("{} makes no sense", in_backticks(text)), hint);
+      reader.bad("lose", fmt::format("{} is invalid", in_backticks(text)), hint);
       return failures;
     }
     for (const std::string& host : *hosts) {
       const std::optional<sched::NodeId> node = machine.find(host);
       if (!node) {
-        reader.bad("lose", fmt::format("there is no server {}", in_backticks(host)),
-                   fmt::format("the first is {}", machine.nodes().front().name));
+        reader.bad("lose", fmt::format("the machine has no server {}", in_backticks(host)),
+                   fmt::format("the first server is {}", machine.nodes().front().name));
         return failures;
       }
       const sched::Moment begin = sched::Moment() + *down;

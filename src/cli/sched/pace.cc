@@ -52,8 +52,8 @@ std::optional<Exit> SchedPace::open(Context& context, SchedInput& input) {
     std::optional<model::JobSpec> spec;
     if (root) spec = model::read_job(*root, loaded.diagnostics);
     if (spec && !spec->training.has_value()) {
-      loaded.diagnostics.error(spec->place, "the job does not say what it computes",
-                               "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the known ones");
+      loaded.diagnostics.error(spec->place, "the job has no `training` section",
+                               "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the models");
     }
     if (spec) model::resolve(*spec, *cluster_, loaded.diagnostics);
     if (!context.report(loaded) || !spec) return Exit::usage;
@@ -107,14 +107,13 @@ std::vector<std::string> SchedPace::notes() const {
   double slowest = 1;
   for (const auto& [key, pace] : known_) slowest = std::max(slowest, pace);
   notes.push_back(
-      fmt::format("Steps of {} job files were played on the backend for {} ways in which jobs were spread; the slowest "
-                  "takes {:.3f} "
+      fmt::format("Steps of {} job files were simulated on the backend for {} placements; the slowest takes {:.3f} "
                   "times as long as on the first servers of its pool.",
                   specs_.size(), known_.size(), slowest));
   if (unplayed_ > 0) {
     notes.push_back(
-        fmt::format("{} spreads could not be played (a size that the parallelism does not divide, or too "
-                    "little memory): those jobs run at the pace of the trace.",
+        fmt::format("{} placements could not be simulated (a size that the parallelism does not divide, or too little "
+                    "memory): those jobs run as fast as in the trace.",
                     unplayed_));
   }
   return notes;

@@ -1,4 +1,4 @@
-// weft sched pack: how many GPUs the placement policies give out, on the workloads of the FGD paper and others.
+// weft sched pack: compares how many GPUs placement policies allocate, on the workloads of the FGD paper and others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,8 +52,8 @@ void read_policies(OptionReader& reader, PackRequest& request) {
   for (const std::string& name : comma_parts(text)) {
     const std::optional<PackPolicy> policy = sched::pack_policy_named(name);
     if (!policy) {
-      reader.bad("policy", fmt::format("there is no policy `{}`", name),
-                 fmt::format("policies: {}; several are separated by commas", fmt::join(known, ", ")));
+      reader.bad("policy", fmt::format("unknown policy `{}`", name),
+                 fmt::format("comma-separated list of: {}", fmt::join(known, ", ")));
       return;
     }
     if (std::find(request.policies.begin(), request.policies.end(), *policy) == request.policies.end())
@@ -72,7 +72,7 @@ void read_seeds(OptionReader& reader, PackRequest& request) {
   for (const std::string& part : comma_parts(text)) {
     const bool digits = !part.empty() && part.size() <= 18 && part.find_first_not_of("0123456789") == std::string::npos;
     if (!digits) {
-      reader.bad("seeds", fmt::format("`{}` is not a seed", part), "a count, or seeds separated by commas: 1,2,3");
+      reader.bad("seeds", fmt::format("`{}` is not a seed", part), "give a count, or comma-separated seeds: 1,2,3");
       return;
     }
     request.seeds.push_back(std::stoull(part));
@@ -111,7 +111,7 @@ bool read_input(Context& context, const std::string& nodes_path, const std::stri
   const bool asks = std::any_of(input.types.begin(), input.types.end(),
                                 [](const sched::TaskType& type) { return type.request.gpus > 0; });
   if (asks && input.machine->gpus() > 0) return true;
-  (void)context.failed({ErrorCode::invalid_input, asks ? "the servers have no GPU" : "no task asks for a GPU",
+  (void)context.failed({ErrorCode::invalid_input, asks ? "the servers have no GPU" : "no task requests a GPU",
                         asks ? nodes_path : pods_path});
   return false;
 }
@@ -203,7 +203,7 @@ Exit run_pack_command(Context& context) {
   runner.run();
   for (std::size_t p = 0; p < request.policies.size(); ++p) {
     context.note(
-        fmt::format("{}: {:.0f} decisions a second on one core", to_text(request.policies[p]), runner.rate(p)));
+        fmt::format("{}: {:.0f} decisions per second on one core", to_text(request.policies[p]), runner.rate(p)));
   }
   if (const std::string plot = context.arguments().value("plot"); !plot.empty()) {
     const Status written = write_file(plot, sched::pack_plot(workloads));
@@ -217,27 +217,33 @@ Exit run_pack_command(Context& context) {
 Command sched_pack_command() {
   Command command;
   command.name = "sched pack";
-  command.summary = "Compare placement policies by the GPUs they give out";
+  command.summary = "Compare placement policies by allocated GPUs";
   command.usage = "NODES PODS... [--policy NAMES] [OPTIONS]";
   command.description = {
-      "The study of \"Beware of Fragmentation\" (FGD, USENIX ATC'23): tasks of a trace come in random order until they "
-      "have asked for more GPUs than there are. Random, best-fit and fgd are the paper's policies; fgd breaks ties by "
-      "the names of servers, as its published results do. fgd-random-ties draws them, frag-best-fit adds up growth of "
-      "fragments and best fit. weft gives up as little as it can of what the servers are worth to the tasks still to "
-      "come, by the proportions of the trace; it knows neither names nor the order of arrival.",
-      "Beside them stands a bound that no policy can pass which places every task that fits."};
-  command.examples = {
-      {"weft sched pack openb_node_list_gpu_node.csv openb_pod_list_default.csv", "Ten orders of arrival"},
-      {"weft sched pack nodes.csv pods.csv.gz --policy fgd,weft --seeds 3 --plot missing.svg", "Three, and a picture"}};
+      "The study of \"Beware of Fragmentation\" (FGD, USENIX ATC'23): tasks of a trace arrive in random order until "
+      "they have requested more GPUs than exist. Random, best-fit and fgd are the policies of the paper; fgd breaks "
+      "ties by server name, as in the published results. fgd-random-ties breaks them randomly, frag-best-fit adds "
+      "fragmentation growth and best fit. weft minimizes the loss of value of the servers for future tasks, estimated "
+      "from the task mix of the trace; it uses neither names nor the order of arrival.",
+      "The table includes an upper bound for every policy that places each task that fits."};
+  command.examples = {{"weft sched pack openb_node_list_gpu_node.csv openb_pod_list_default.csv", "Ten arrival orders"},
+                      {"weft sched pack nodes.csv pods.csv.gz --policy fgd,weft --seeds 3 --plot missing.svg",
+                       "Three arrival orders, and a plot"}};
   command.arguments = {
       {.name = "NODES", .help = "openb node list, CSV or CSV.gz", .hint = Hint::file},
       {.name = "PODS", .help = "openb pod lists, CSV or CSV.gz", .hint = Hint::file, .repeatable = true}};
   command.options = {
-      {.name = "policy", .value = "NAMES", .help = "policies, by commas", .fallback = "random,best-fit,fgd,weft"},
-      {.name = "seeds", .value = "N|LIST", .help = "how many orders of arrival, or their seeds", .fallback = "10"},
-      {.name = "demand", .value = "PERCENT", .help = "of the GPUs that tasks ask for in all", .fallback = "130"},
-      {.name = "no-bound", .help = "leave the upper bound out"},
-      {.name = "plot", .value = "FILE", .help = "draw what is missing as SVG", .hint = Hint::file},
+      {.name = "policy",
+       .value = "NAMES",
+       .help = "comma-separated list of policies",
+       .fallback = "random,best-fit,fgd,weft"},
+      {.name = "seeds",
+       .value = "N|LIST",
+       .help = "number of arrival orders, or their comma-separated seeds",
+       .fallback = "10"},
+      {.name = "demand", .value = "PERCENT", .help = "total GPU demand as a percentage of the GPUs", .fallback = "130"},
+      {.name = "no-bound", .help = "omit the upper bound"},
+      {.name = "plot", .value = "FILE", .help = "plot the unallocated GPUs as SVG", .hint = Hint::file},
       output_option(),
       file_option()};
   command.run = run_pack_command;

@@ -1,4 +1,4 @@
-// weft sched replay: a trace played against the scheduler, under several policies.
+// weft sched replay: replays a job trace in the scheduler under several policies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ std::vector<sched::NamedPolicy> read_policies(OptionReader& reader) {
     if (policy == nullptr) {
       std::vector<std::string> names;
       for (const sched::NamedPolicy& each : sched::named_policies()) names.push_back(each.name);
-      reader.bad("policy", fmt::format("there is no policy {}", in_backticks(name)),
-                 fmt::format("policies: {}; several are separated by commas", fmt::join(names, ", ")));
+      reader.bad("policy", fmt::format("unknown policy {}", in_backticks(name)),
+                 fmt::format("comma-separated list of: {}", fmt::join(names, ", ")));
       return {};
     }
     const auto same = [&](const sched::NamedPolicy& each) { return each.name == name; };
@@ -140,7 +140,7 @@ Exit run_replay(Context& context) {
     if (!whole) break;
     report.runs.push_back(std::move(run));
   }
-  if (!whole) context.note("stopped: only the policies that were finished are shown");
+  if (!whole) context.note("interrupted: only completed policies are shown");
   if (report.runs.empty()) return Exit::partial;
   for (std::string& note : pace.notes()) report.notes.push_back(std::move(note));
   if (const std::optional<Exit> exit = write_files(context, input, report)) return *exit;
@@ -157,11 +157,10 @@ Command sched_replay_command() {
   command.summary = "Replay a trace of jobs under several policies";
   command.usage = "[CLUSTER] TRACE [OPTIONS]";
   command.description = {
-      "Jobs arrive as in the trace and run as long as they did there; the scheduler decides in virtual time who "
-      "starts, "
-      "where and when. The policies stand side by side: utilisation, waits by size, run time and tenant, slowdown, "
-      "fairness, how broken up the idle GPUs were, what backfill used and preemption cost, and why jobs waited.",
-      "Time limits matter: backfill rests on them. Where the trace has none they are the run times times --limits."};
+      "Jobs arrive and run as in the trace; the scheduler decides in virtual time which job starts where and when. "
+      "Policies are compared side by side: utilization, wait times by size, run time and tenant, slowdown, fairness, "
+      "fragmentation, backfill, cost of preemption, and why jobs waited.",
+      "Backfill depends on time limits. If the trace has none, they are the run times multiplied by --limits."};
   command.examples = {
       {"weft sched replay cluster.yaml trace.csv", "On the GPU servers of a cluster, with its tenants and quotas"},
       {"weft sched replay --plain 60x8 philly.csv.gz --policy greedy,easy,weft", "On 60 servers of 8 GPUs"},
@@ -174,21 +173,23 @@ Command sched_replay_command() {
   command.options = {
       {.name = "policy",
        .value = "NAMES",
-       .help = fmt::format("policies, by commas: {}", listed(names)),
+       .help = fmt::format("comma-separated list of policies: {}", listed(names)),
        .fallback = std::string(kDefaultPolicies)},
       {.name = "no-preemption", .help = "disable preemption"},
-      {.name = "no-elastic", .help = "elastic jobs start with what they get and stay so"},
-      {.name = "no-topology", .help = "how tightly jobs are placed does not matter"},
-      {.name = "defragment", .help = "move jobs where that makes room"},
-      {.name = "reservations", .value = "N", .help = "waiting jobs that hold one, where the policy has reservations"},
-      {.name = "depth", .value = "N", .help = "jobs that backfill tests in one decision", .fallback = "200"},
-      {.name = "no-kill", .help = "jobs that outrun their limits go on"},
+      {.name = "no-elastic", .help = "elastic jobs keep their initial size"},
+      {.name = "no-topology", .help = "ignore topology when placing jobs"},
+      {.name = "defragment", .help = "migrate jobs to make room"},
+      {.name = "reservations",
+       .value = "N",
+       .help = "number of pending jobs with a reservation, if the policy has reservations"},
+      {.name = "depth", .value = "N", .help = "jobs considered for backfill per decision", .fallback = "200"},
+      {.name = "no-kill", .help = "do not kill jobs that exceed their time limit"},
       {.name = "lose",
        .value = "NODES@TIME[+TIME]",
-       .help = "servers fail at that time of the trace, for so long",
+       .help = "servers fail at this time of the trace, for this duration",
        .repeatable = true},
-      {.name = "sample", .value = "TIME", .help = "between two points of the plots", .fallback = "10m"},
-      {.name = "jobs", .value = "FILE", .help = "write NDJSON, a line for each job and policy", .hint = Hint::file},
+      {.name = "sample", .value = "TIME", .help = "sampling interval of the plots", .fallback = "10m"},
+      {.name = "jobs", .value = "FILE", .help = "write NDJSON, one line per job and policy", .hint = Hint::file},
       {.name = "page", .value = "FILE", .help = "write a self-contained web page", .hint = Hint::file},
       {.name = "plot", .value = "FILE", .help = "write the plots as SVG", .hint = Hint::file}};
   for (const Option& option : sched_input_options()) command.options.push_back(option);

@@ -62,7 +62,7 @@ void read_sizes(OptionReader& reader, CollectiveRequest& request) {
   request.most = std::max(request.most, request.least);
   if (const auto most = reader.bytes("max-bytes", 4, kMaxBytes)) request.most = *most;
   if (const auto factor = reader.integer("factor", 2, 1'000'000)) request.factor = *factor;
-  if (request.most < request.least) reader.bad("max-bytes", "is below --min-bytes");
+  if (request.most < request.least) reader.bad("max-bytes", "is less than --min-bytes");
 }
 
 void read_algorithm(OptionReader& reader, const netsim::Network& network, CollectiveRequest& request) {
@@ -80,7 +80,7 @@ void read_algorithm(OptionReader& reader, const netsim::Network& network, Collec
   if (name == "hierarchical") shape.algorithm = netsim::Algorithm::hierarchical;
   const netsim::Algorithm used = algorithm_used(shape, request.ranks.size());
   if (!name.empty() && used != shape.algorithm) {
-    reader.bad("algorithm", fmt::format("there is no {} {} over {} ranks with {} to a node", name,
+    reader.bad("algorithm", fmt::format("no {} {} is implemented for {} ranks with {} per node", name,
                                         to_text(shape.operation), request.ranks.size(), shape.ranks_per_node));
   }
   shape.algorithm = used;
@@ -93,16 +93,16 @@ std::optional<Exit> read_request(Context& context, OptionReader& reader, const S
                                  CollectiveRequest& request) {
   const std::span<const netsim::NodeId> all = input.network.endpoints();
   request.ranks = chosen_ranks(reader, input.network, {all.begin(), all.end()});
-  if (reader.ok() && request.ranks.size() < 2) reader.fail("a collective needs two ranks at least");
+  if (reader.ok() && request.ranks.size() < 2) reader.fail("a collective needs at least two ranks");
   if (reader.ok()) read_algorithm(reader, input.network, request);
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   netsim::CollectiveShape largest = request.shape;
   largest.bytes = request.most;
   const std::uint64_t transfers = transfer_count(largest, request.ranks.size());
   if (transfers <= netsim::kMaxTransfers) return std::nullopt;
-  return context.usage_error(
-      fmt::format("{} transfers are more than {}", group_digits(transfers), group_digits(netsim::kMaxTransfers)),
-      {"take fewer ranks, or --algorithm ring or hierarchical"});
+  return context.usage_error(fmt::format("{} transfers exceed the maximum of {}", netsim::group_digits(transfers),
+                                         netsim::group_digits(netsim::kMaxTransfers)),
+                             {"use fewer ranks, or --algorithm ring or hierarchical"});
 }
 
 class CollectiveRunner {
@@ -215,24 +215,24 @@ std::vector<Option> collective_options() {
   std::vector<Option> options = {
       {.name = "op",
        .value = "NAME",
-       .help = "the collective",
+       .help = "collective operation",
        .fallback = "all-reduce",
        .choices =
            choices_named({"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
       {.name = "algorithm",
        .value = "NAME",
-       .help = "how it is done",
+       .help = "algorithm",
        .fallback = "hierarchical where hosts have NVLink switches, else ring",
        .choices = choices_named({"ring", "tree", "hierarchical"})},
-      {.name = "min-bytes", .value = "SIZE", .help = "the first size", .fallback = "1MiB"},
-      {.name = "max-bytes", .value = "SIZE", .help = "no size beyond this", .fallback = "1GiB"},
-      {.name = "factor", .value = "N", .help = "from one size to the next", .fallback = "4"},
+      {.name = "min-bytes", .value = "SIZE", .help = "smallest size", .fallback = "1MiB"},
+      {.name = "max-bytes", .value = "SIZE", .help = "largest size", .fallback = "1GiB"},
+      {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "4"},
       {.name = "channels",
        .value = "N",
-       .help = "rings or trees that share the bytes",
+       .help = "number of rings or trees that share the data",
        .fallback = "ranks per node; hierarchical 1"},
-      {.name = "ranks-per-node", .value = "N", .help = "that share a host", .fallback = "as built"}};
-  for (Option& option : options) option.section = "What is sent";
+      {.name = "ranks-per-node", .value = "N", .help = "ranks per host", .fallback = "as built"}};
+  for (Option& option : options) option.section = "Traffic";
   return options;
 }
 
@@ -244,17 +244,18 @@ Command sim_collective_command() {
   command.summary = "Simulate a collective, as nccl-tests measures it";
   command.usage = "CLUSTER | --topology TOPOLOGY [--op NAME] [OPTIONS]";
   command.description = {
-      "Ranks are the endpoints of the fabric in order: the GPUs of the first host, of the second, and so on. Time is "
-      "from the first byte to the last; sizes, counts and bandwidths are those of nccl-tests, GB being 10^9 bytes.",
-      "Only the network is simulated: how long a GPU takes to add numbers or to start a kernel is not in the time.",
-      "Exit code 3 when a run did not end: it was interrupted, cut by --until, or deadlocked."};
+      "Ranks are the endpoints of the fabric in order: the GPUs of the first host, then of the second, and so on. Time "
+      "is measured from the first byte to the last; sizes, counts and bandwidths are defined as in nccl-tests (GB is "
+      "10^9 bytes).",
+      "Only the network is simulated: the time excludes reduction on the GPU and kernel launches.",
+      "Exit code 3 if a run did not complete: interrupted, cut by --until, or deadlocked."};
   command.examples = {
       {"weft sim collective cluster.yaml", "All-reduce over all GPUs, 1 MiB to 1 GiB"},
       {"weft sim collective cluster.yaml --op all-to-all --hosts 'train[001-004]' --max-bytes 64MB", "On four hosts"},
       {"weft sim collective cluster.yaml --algorithm ring --channels 8 --fidelity packet --max-bytes 16MB",
        "Eight rings, packet by packet"},
       {"weft sim collective --topology leaf-spine:8x16x16 --fidelity all --min-bytes 64MB --max-bytes 64MB",
-       "What each fidelity says of one size"},
+       "Compare the fidelities at one size"},
   };
   Argument cluster = cluster_argument();
   cluster.required = false;

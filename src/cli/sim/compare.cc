@@ -1,4 +1,4 @@
-// weft sim compare: two lives side by side.
+// weft sim compare: two simulated training jobs side by side.
 #include "workload/life/compare.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace {
 Exit run_compare(Context& context) {
   const std::vector<std::string>& words = context.arguments().words();
   if (words.size() != 3 && words.size() != 4) {
-    return context.usage_error("two lives are CLUSTER JOB CLUSTER JOB, or CLUSTER JOB JOB for two jobs on one cluster");
+    return context.usage_error("give CLUSTER JOB CLUSTER JOB, or CLUSTER JOB JOB for two jobs on one cluster");
   }
   const std::string first_cluster = words[0];
   const std::string second_cluster = words.size() == 4 ? words[2] : words[0];
@@ -38,7 +38,7 @@ Exit run_compare(Context& context) {
 Command sim_compare_command() {
   Command command;
   command.name = "sim compare";
-  command.summary = "Play two jobs, or one on two clusters, and compare them";
+  command.summary = "Simulate two jobs, or one job on two clusters, and compare them";
   command.usage = "CLUSTER JOB [CLUSTER] JOB [OPTIONS]";
   command.examples = {
       {"weft sim compare pod32.yaml small.yaml large.yaml", "Two jobs on one cluster"},

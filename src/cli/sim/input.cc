@@ -84,7 +84,7 @@ std::string_view host_of(std::string_view name) { return name.substr(0, name.fin
 
 std::string SimInput::caveat() const {
   if (cluster() == nullptr || cluster()->fabric(fabric).network != model::NetworkKind::infiniband) return {};
-  return "warning: InfiniBand's credits are simulated as PFC, and its congestion control as DCQCN";
+  return "warning: InfiniBand credit-based flow control is simulated as PFC, and its congestion control as DCQCN";
 }
 
 std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, model::FabricKind fallback,
@@ -92,13 +92,13 @@ std::optional<Exit> open_sim_input(Context& context, OptionReader& reader, model
   const Arguments& arguments = context.arguments();
   const bool has_cluster = !arguments.word(0).empty();
   if (has_cluster == arguments.has("topology")) {
-    return context.usage_error(has_cluster ? "a cluster and --topology exclude each other: give one"
-                                           : "which network? Give a cluster file or --topology",
+    return context.usage_error(has_cluster ? "CLUSTER and --topology are mutually exclusive"
+                                           : "missing network: give a cluster file or --topology",
                                {usage_of(context.command())});
   }
   if (!has_cluster) return open_topology(context, reader, input);
   for (const char* option : {"link-rate", "link-delay"}) {
-    if (arguments.has(option)) return context.usage_error(fmt::format("--{} is for --topology", option));
+    if (arguments.has(option)) return context.usage_error(fmt::format("--{} applies only with --topology", option));
   }
   input.loaded = context.open_cluster(arguments.word(0));
   if (!context.report(*input.loaded)) return Exit::usage;
@@ -131,7 +131,7 @@ Result<std::vector<NodeId>> endpoints_named(const netsim::Network& network, std:
         if (known.size() < 20'000) known.push_back(each);
       }
       const std::string near = did_you_mean(name, known);
-      return bad(fmt::format("there is no endpoint {}{}", in_backticks(name), near.empty() ? "" : "; " + near));
+      return bad(fmt::format("the network has no endpoint {}{}", in_backticks(name), near.empty() ? "" : "; " + near));
     }
     for (const NodeId id : found->second) {
       if (!taken[model::index_of(id)]) chosen.push_back(id);
@@ -153,7 +153,7 @@ std::vector<NodeId> chosen_ranks(OptionReader& reader, const netsim::Network& ne
   }
   const auto count = reader.integer("ranks", 1, std::numeric_limits<std::int32_t>::max());
   if (count && static_cast<std::size_t>(*count) > ranks.size()) {
-    reader.bad("ranks", fmt::format("there are only {} endpoints", ranks.size()));
+    reader.bad("ranks", fmt::format("the network has only {} endpoints", ranks.size()));
   } else if (count) {
     ranks.resize(static_cast<std::size_t>(*count));
   }

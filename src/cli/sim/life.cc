@@ -60,24 +60,25 @@ Exit run_models(Context& context) { return context.deliver(workload::models_docu
 Command sim_life_command() {
   Command command;
   command.name = "sim life";
-  command.summary = "Play a training job from submit to checkpoint on the cluster";
+  command.summary = "Simulate a training job from submit to checkpoint";
   command.usage = "CLUSTER JOB [OPTIONS]";
   command.description = {
-      "Says what happens in each of the five states of a job (submit, NCCL bootstrap, ingest and forward, backward and "
-      "reduction, optimizer and checkpoint), which of the four fabrics is busy meanwhile and which is dark, how long a "
-      "step takes and where its time goes, what bounds it, and which three changes buy most, each played again.",
-      "JOB is a job file whose `training` section names the model (`weft sim models`), its parallelism and precision, "
-      "how it reads samples and writes checkpoints; `weft schema job` has every key."};
+      "Simulates the five states of a job (submit, NCCL bootstrap, ingest and forward, backward and reduction, "
+      "optimizer and checkpoint) and prints which of the four fabrics is busy or idle in each, the step time and its "
+      "breakdown, the bottleneck, and the three changes that help most, each verified by simulation.",
+      "JOB is a job file whose `training` section gives the model (`weft sim models`), its parallelism and precision, "
+      "and how it reads samples and writes checkpoints; `weft schema job` documents all keys."};
   command.examples = {
-      {"weft sim life cluster.yaml job.yaml", "The five states, a step, the verdict"},
-      {"weft sim life cluster.yaml job.yaml --page life.html --trace life.json", "A page, and a timeline for Perfetto"},
-      {"weft sim life cluster.yaml job.yaml --fidelity all", "At all three fidelities, with the difference"},
+      {"weft sim life cluster.yaml job.yaml", "The five states, one step, the bottleneck"},
+      {"weft sim life cluster.yaml job.yaml --page life.html --trace life.json",
+       "Write a web page, and a timeline for Perfetto"},
+      {"weft sim life cluster.yaml job.yaml --fidelity all", "All three fidelities and their differences"},
       {"weft sim life cluster.yaml job.yaml --transport tcp", "Sockets instead of RDMA"},
   };
   command.arguments = {cluster_argument(),
                        {.name = "JOB", .help = "job file with a training section", .hint = Hint::file}};
   command.options = life_run_options();
-  command.options.push_back({.name = "no-what-if", .help = "do not look for changes that help"});
+  command.options.push_back({.name = "no-what-if", .help = "do not search for improvements"});
   command.options.push_back(
       {.name = "page", .value = "FILE", .help = "write a self-contained web page", .hint = Hint::file});
   command.options.push_back(
@@ -90,7 +91,7 @@ Command sim_life_command() {
 Command sim_models_command() {
   Command command;
   command.name = "sim models";
-  command.summary = "List the models that a job file can name";
+  command.summary = "List the built-in models for job files";
   command.usage = "[OPTIONS]";
   command.examples = {{"weft sim models", "Names, sizes and dimensions"}};
   command.options = {output_option(), file_option()};

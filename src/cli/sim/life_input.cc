@@ -17,8 +17,8 @@ bool read_job_text(const std::string& path, std::string text, LifeInput& input) 
   input.job = model::read_job(*root, loaded.diagnostics);
   if (!input.job || loaded.cluster == nullptr) return false;
   if (!input.job->training.has_value()) {
-    loaded.diagnostics.error(input.job->place, "the job does not say what it computes",
-                             "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the known ones");
+    loaded.diagnostics.error(input.job->place, "the job has no `training` section",
+                             "add `training: {model: llama-3.1-8b}`; `weft sim models` lists the models");
     return false;
   }
   model::resolve(*input.job, *loaded.cluster, loaded.diagnostics);
@@ -32,10 +32,11 @@ std::vector<Option> life_run_options() {
   for (const std::vector<Option>& more : {sim_detail_options(), sim_fault_options()}) {
     options.insert(options.end(), more.begin(), more.end());
   }
-  options.push_back({.name = "iterations", .value = "N", .help = "played for the tail", .fallback = "1000"});
+  options.push_back(
+      {.name = "iterations", .value = "N", .help = "iterations for the tail of the step time", .fallback = "1000"});
   options.push_back({.name = "image-cached",
                      .value = "SHARE",
-                     .help = "share of the servers that hold the container image already",
+                     .help = "share of servers that already have the container image, 0 to 1",
                      .fallback = "0"});
   return options;
 }

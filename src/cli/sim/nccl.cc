@@ -1,4 +1,4 @@
-// weft sim nccl: what nccl-tests would print on this cluster.
+// weft sim nccl: predicts the output of nccl-tests on a cluster.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Exit run_nccl(Context& context) {
   request.most = std::max(request.most, request.least);
   if (const auto most = reader.bytes("max-bytes", 1, kMaxBytes)) request.most = *most;
   if (const auto factor = reader.integer("factor", 2, 1'000'000)) request.factor = *factor;
-  if (reader.ok() && request.most < request.least) reader.bad("max-bytes", "is below --min-bytes");
+  if (reader.ok() && request.most < request.least) reader.bad("max-bytes", "is less than --min-bytes");
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   request.fabric.fidelity = run.fidelities.back();
   if (context.arguments().value("fidelity").empty()) request.fabric.fidelity = netsim::Fidelity::analytic;
@@ -54,30 +54,29 @@ Exit run_nccl(Context& context) {
 Command sim_nccl_command() {
   Command command;
   command.name = "sim nccl";
-  command.summary = "What nccl-tests would print on this cluster";
+  command.summary = "Predict the output of nccl-tests on this cluster";
   command.usage = "CLUSTER [--op NAME] [--ranks N] [OPTIONS]";
   command.description = {
-      "NCCL's choice of algorithm, protocol and channels for each size, with its launch and protocol latencies and the "
-      "rates that its kernels reach. With --fidelity flow or packet the bytes also travel over the backend as built: "
-      "hashing, oversubscription and congestion show in the last column. `weft sim collective` simulates the network "
-      "of "
-      "a given algorithm alone."};
+      "Models NCCL's choice of algorithm, protocol and channels for each size, its launch and protocol latencies and "
+      "kernel rates. With --fidelity flow or packet the transfers are also simulated on the designed backend: hashing, "
+      "oversubscription and congestion show in the last column. `weft sim collective` simulates only the network, with "
+      "a given algorithm."};
   command.examples = {
       {"weft sim nccl cluster.yaml --ranks 8", "All-reduce on one server, 8 B to 16 GiB"},
       {"weft sim nccl cluster.yaml --op all-to-all --fidelity flow --min-bytes 1MiB", "On the whole pool"}};
   command.arguments = {cluster_argument()};
   command.options = {{.name = "op",
                       .value = "NAME",
-                      .help = "the collective",
+                      .help = "collective operation",
                       .fallback = "all-reduce",
                       .choices = choices_named(
                           {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-recv"})},
-                     {.name = "pool", .value = "POOL", .help = "of GPU servers", .fallback = "the first"},
-                     {.name = "ranks", .value = "N", .help = "the first N GPUs", .fallback = "all of the pool"},
-                     {.name = "ranks-per-node", .value = "N", .help = "GPUs used of each server", .fallback = "all"},
-                     {.name = "min-bytes", .value = "SIZE", .help = "the first size", .fallback = "8"},
-                     {.name = "max-bytes", .value = "SIZE", .help = "no size beyond this", .fallback = "16GiB"},
-                     {.name = "factor", .value = "N", .help = "from one size to the next", .fallback = "2"}};
+                     {.name = "pool", .value = "POOL", .help = "pool of GPU servers", .fallback = "the first"},
+                     {.name = "ranks", .value = "N", .help = "use the first N GPUs", .fallback = "all of the pool"},
+                     {.name = "ranks-per-node", .value = "N", .help = "GPUs used per server", .fallback = "all"},
+                     {.name = "min-bytes", .value = "SIZE", .help = "smallest size", .fallback = "8"},
+                     {.name = "max-bytes", .value = "SIZE", .help = "largest size", .fallback = "16GiB"},
+                     {.name = "factor", .value = "N", .help = "factor between consecutive sizes", .fallback = "2"}};
   for (const Option& option : life_run_options()) command.options.push_back(option);
   for (const Option& option : {output_option(), file_option(), catalog_option()}) command.options.push_back(option);
   command.run = run_nccl;

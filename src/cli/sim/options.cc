@@ -107,7 +107,7 @@ void read_ecn(OptionReader& reader, netsim::TrafficClassOptions& traffic) {
   if (second == std::string::npos) return;
   const std::optional<double> probability = parse_share(std::string_view(given).substr(second + 1));
   if (!probability || *probability < 0 || *probability > 1) {
-    return reader.bad("ecn", in_backticks(given.substr(second + 1)) + " is not a probability from 0 to 1", hint);
+    return reader.bad("ecn", in_backticks(given.substr(second + 1)) + " is not a probability between 0 and 1", hint);
   }
   traffic.ecn_probability = *probability;
 }
@@ -172,7 +172,7 @@ Error no_node(const netsim::Network& network, std::string_view name) {
   constexpr std::size_t kMaxCompared = 20'000;
   const std::string near = did_you_mean(name, node_names(network, kMaxCompared));
   return {ErrorCode::invalid_input,
-          fmt::format("there is no {}{}", in_backticks(name), near.empty() ? "" : "; " + near),
+          fmt::format("the network has no node {}{}", in_backticks(name), near.empty() ? "" : "; " + near),
           {}};
 }
 
@@ -181,7 +181,7 @@ bool split_value(OptionReader& reader, std::string_view option, const std::strin
                  std::string_view example, std::pair<std::string, std::string>& out) {
   const std::size_t at = text.rfind(separator);
   if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
-    reader.bad(option, fmt::format("{} has no {}", in_backticks(text), separator == '@' ? "@TIME" : "=VALUE"),
+    reader.bad(option, fmt::format("{} lacks {}", in_backticks(text), separator == '@' ? "@TIME" : "=VALUE"),
                fmt::format("for example: --{} '{}'", option, example));
     return false;
   }
@@ -223,7 +223,7 @@ class FaultReader {
     event.kind = netsim::LinkEvent::Kind::errors;
     const std::optional<double> loss = parse_share(parts.second);
     if (!loss || *loss < 0 || *loss > 1) {
-      return reader_.bad("errors", in_backticks(parts.second) + " is not a probability from 0 to 1");
+      return reader_.bad("errors", in_backticks(parts.second) + " is not a probability between 0 and 1");
     }
     event.loss = *loss;
     if (link("errors", parts.first, event.link)) options_.link_events.push_back(event);
@@ -236,7 +236,7 @@ class FaultReader {
     event.kind = netsim::LinkEvent::Kind::mtu;
     const Result<Bytes> size = parse_bytes(parts.second);
     if (!size.ok()) return reader_.bad("link-mtu", size.error().message);
-    if (size.value().count() < 1) return reader_.bad("link-mtu", "must be more than nothing");
+    if (size.value().count() < 1) return reader_.bad("link-mtu", "must be greater than 0");
     event.mtu = size.value();
     if (link("link-mtu", parts.first, event.link)) options_.link_events.push_back(event);
   }
@@ -249,12 +249,12 @@ class FaultReader {
     if (storm.endpoint == model::kNone<netsim::NodeId>)
       return reader_.bad("storm", no_node(network_, parts.first).message);
     if (network_.node(storm.endpoint).kind != netsim::NodeKind::endpoint) {
-      return reader_.bad("storm", in_backticks(parts.first) + " is a switch: a storm comes from an endpoint");
+      return reader_.bad("storm", in_backticks(parts.first) + " is a switch; a storm must start at an endpoint");
     }
     const std::size_t dash = parts.second.find('-');
     if (!time("storm", parts.second.substr(0, dash), storm.from)) return;
     if (dash != std::string::npos && !time("storm", parts.second.substr(dash + 1), storm.until)) return;
-    if (storm.until <= storm.from) return reader_.bad("storm", "it ends before it begins");
+    if (storm.until <= storm.from) return reader_.bad("storm", "the end is before the start");
     options_.pause_storms.push_back(storm);
   }
 
@@ -326,13 +326,13 @@ void read_sim_options(OptionReader& reader, netsim::Fidelity fallback, SimSetup&
   if (const auto threads = reader.integer("threads", 1, 64)) options.threads = static_cast<int>(*threads);
   if (const auto pairs = reader.integer("queue-pairs", 1, 255)) setup.queue_pairs = static_cast<std::uint8_t>(*pairs);
   read_time(reader, "until", options.end);
-  if (options.end.count() == 0) reader.bad("until", "must be more than nothing");
+  if (options.end.count() == 0) reader.bad("until", "must be greater than 0");
 }
 
 void read_sim_series(OptionReader& reader, netsim::SimOptions& options) {
   read_time(reader, "series", options.series_interval);
   if (reader.arguments().has("series") && options.series_interval.count() == 0) {
-    reader.bad("series", "must be more than nothing");
+    reader.bad("series", "must be greater than 0");
   }
 }
 
@@ -346,7 +346,7 @@ Result<netsim::LinkId> find_link(const netsim::Network& network, std::string_vie
   if (const std::size_t hash = name.find('#'); hash != std::string::npos) {
     const Result<std::int64_t> given = parse_integer(name.substr(hash + 1));
     if (!given.ok() || given.value() < 1) {
-      return Error{ErrorCode::invalid_input, in_backticks(name.substr(hash)) + " is not the number of a cable", {}};
+      return Error{ErrorCode::invalid_input, in_backticks(name.substr(hash)) + " is not a cable number", {}};
     }
     number = given.value();
     name.resize(hash);
@@ -363,7 +363,7 @@ Result<netsim::LinkId> find_link(const netsim::Network& network, std::string_vie
     if (network.link(link).to == to && --number == 0) return link;
   }
   return Error{ErrorCode::invalid_input,
-               fmt::format("there is no cable from {} to {}{}", network.name_of(from), network.name_of(to),
+               fmt::format("no cable connects {} and {}{}", network.name_of(from), network.name_of(to),
                            number > 0 ? " with that number" : ""),
                {}};
 }

@@ -151,20 +151,20 @@ TEST(SimOptionsTest, BadValuesAreExplained) {
       {{"--ecn", "1KB:2KB:nan"}, "`nan` is not a probability"},
       {{"--ecn", "x:2KB:0.1"}, "--ecn:"},
       {{"--ecn", ":::"}, "--ecn:"},
-      {{"--alpha", "0"}, "--alpha: `0` is not a number from"},
+      {{"--alpha", "0"}, "--alpha: `0` is not a number between"},
       {{"--alpha", "1/0"}, "--alpha: `1/0`"},
       {{"--alpha", "inf"}, "--alpha: `inf`"},
-      {{"--buffer", "1B"}, "--buffer: `1B` is not from 10KB"},
-      {{"--threads", "0"}, "--threads: `0` is not a whole number from 1 to 64"},
+      {{"--buffer", "1B"}, "--buffer: `1B` is not between 10KB"},
+      {{"--threads", "0"}, "--threads: `0` is not an integer between 1 and 64"},
       {{"--threads", "two"}, "--threads: `two`"},
       {{"--queue-pairs", "256"}, "--queue-pairs: `256`"},
-      {{"--seed", "-1"}, "--seed: `-1` is not a whole number below 2^64"},
+      {{"--seed", "-1"}, "--seed: `-1` is not an integer below 2^64"},
       {{"--seed", "18446744073709551616"}, "--seed:"},
-      {{"--until", "0us"}, "--until: must be more than nothing"},
+      {{"--until", "0us"}, "--until: must be greater than 0"},
       {{"--until", "5"}, "--until:"},
       {{"--until", "3d"}, "--until: is more than a day"},
-      {{"--series", "0ms"}, "--series: must be more than nothing"},
-      {{"--mtu", "10"}, "--mtu: `10` is not from 64"},
+      {{"--series", "0ms"}, "--series: must be greater than 0"},
+      {{"--mtu", "10"}, "--mtu: `10` is not between 64"},
       {{"--host-limit", "fast"}, "--host-limit:"},
       {{"--host-limit", "-1G"}, "--host-limit:"},
       {{"--host-overhead", "5"}, "--host-overhead:"},
@@ -187,10 +187,10 @@ TEST(SimOptionsTest, LinksByName) {
   const auto problem = [&](std::string_view text) { return find_link(network, text).error().message; };
   EXPECT_THAT(problem("leaf0"), HasSubstr("write it as"));
   EXPECT_THAT(problem("leaf0>spin1"), HasSubstr("did you mean `spine1`?"));
-  EXPECT_THAT(problem("leaf0>leaf1"), HasSubstr("there is no cable from leaf0 to leaf1"));
-  EXPECT_THAT(problem("leaf0>spine1#3"), HasSubstr("there is no cable"));
+  EXPECT_THAT(problem("leaf0>leaf1"), HasSubstr("no cable connects leaf0 and leaf1"));
+  EXPECT_THAT(problem("leaf0>spine1#3"), HasSubstr("no cable connects"));
   EXPECT_THAT(problem("leaf0>spine1#x"), HasSubstr("not the number of a cable"));
-  EXPECT_THAT(problem(">"), HasSubstr("there is no"));
+  EXPECT_THAT(problem(">"), HasSubstr("has no node"));
 }
 
 TEST(SimOptionsTest, FaultsAreBoundToTheNetwork) {
@@ -216,16 +216,16 @@ TEST(SimOptionsTest, FaultsAreBoundToTheNetwork) {
 TEST(SimOptionsTest, BadFaultsAreExplained) {
   const netsim::Network network = small();
   const std::vector<BadLine> lines = {
-      {{"--fail", "leaf0>spine0"}, "--fail: `leaf0>spine0` has no @TIME"},
-      {{"--fail", "@1us"}, "has no @TIME"},
-      {{"--fail", "leaf0>spine0@"}, "has no @TIME"},
+      {{"--fail", "leaf0>spine0"}, "--fail: `leaf0>spine0` lacks @TIME"},
+      {{"--fail", "@1us"}, "lacks @TIME"},
+      {{"--fail", "leaf0>spine0@"}, "lacks @TIME"},
       {{"--fail", "leaf0>spine0@soon"}, "--fail:"},
-      {{"--fail", "leaf9>spine0@1us"}, "there is no `leaf9`"},
+      {{"--fail", "leaf9>spine0@1us"}, "the network has no node `leaf9`"},
       {{"--errors", "leaf0>spine0=2"}, "`2` is not a probability"},
-      {{"--errors", "leaf0>spine0"}, "has no =VALUE"},
-      {{"--link-mtu", "leaf0>spine0=0"}, "must be more than nothing"},
+      {{"--errors", "leaf0>spine0"}, "lacks =VALUE"},
+      {{"--link-mtu", "leaf0>spine0=0"}, "must be greater than 0"},
       {{"--storm", "leaf0@1us"}, "`leaf0` is a switch"},
-      {{"--storm", "host77@1us"}, "there is no `host77`"},
+      {{"--storm", "host77@1us"}, "the network has no node `host77`"},
       {{"--storm", "host1@9us-1us"}, "it ends before it begins"},
   };
   for (const BadLine& each : lines) {
@@ -265,7 +265,7 @@ TEST(SimTopologyTest, BadOnesAreExplained) {
   EXPECT_THAT(problem("star:99999999999999999999"), HasSubstr("is not a whole number"));
   EXPECT_THAT(problem("ring:2x2"), HasSubstr("at least 3"));
   EXPECT_THAT(problem("ring:4x"), HasSubstr("is not a whole number"));
-  EXPECT_THAT(problem("torus:4x4"), HasSubstr("there is no topology `torus`"));
+  EXPECT_THAT(problem("torus:4x4"), HasSubstr("unknown topology `torus`"));
 }
 
 TEST(SimInputTest, HostsByRange) {
@@ -275,7 +275,7 @@ TEST(SimInputTest, HostsByRange) {
   EXPECT_EQ(some.value(), (std::vector{static_cast<netsim::NodeId>(2), static_cast<netsim::NodeId>(3),
                                        static_cast<netsim::NodeId>(0)}));
   EXPECT_THAT(endpoints_named(network, "hots1").error().message, HasSubstr("did you mean `host1`?"));
-  EXPECT_THAT(endpoints_named(network, "leaf0").error().message, HasSubstr("there is no endpoint `leaf0`"));
+  EXPECT_THAT(endpoints_named(network, "leaf0").error().message, HasSubstr("the network has no endpoint `leaf0`"));
   EXPECT_FALSE(endpoints_named(network, "host[").ok());
   // A host with several endpoints is all of them.
   netsim::NetworkBuilder builder;

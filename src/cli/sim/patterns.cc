@@ -24,13 +24,13 @@ struct Pattern {
   std::int64_t bytes;  // of a transfer, when nothing is said
 };
 constexpr Pattern kPatterns[] = {
-    {"permutation", "everyone sends to one other and receives from one other, by chance", 10'000'000},
-    {"affine", "a permutation by formula, see --affine", 10'000'000},
-    {"incast", "all send to one, see --to and --fan-in", 1'000'000},
-    {"all-to-all", "everyone to everyone, see --in-flight", 100'000},
+    {"permutation", "random permutation: each endpoint sends to one other and receives from one other", 10'000'000},
+    {"affine", "permutation by formula, see --affine", 10'000'000},
+    {"incast", "many endpoints send to one, see --to and --fan-in", 1'000'000},
+    {"all-to-all", "each endpoint sends to all others, see --in-flight", 100'000},
     {"storage-reads", "clients read from storage targets, see --targets and --stripes", 16'000'000},
     {"checkpoint", "clients write to storage targets", 16'000'000},
-    {"background", "random pairs at random times, see --load and --duration", 1'000'000},
+    {"background", "transfers between random pairs at random times, see --load and --duration", 1'000'000},
 };
 
 const Pattern& pattern_named(std::string_view name) {
@@ -44,7 +44,7 @@ class TrafficMaker {
     bytes_ = reader.bytes("bytes", 1, kMaxBytes);
     const std::span<const NodeId> all = input.network.endpoints();
     ranks_ = chosen_ranks(reader, input.network, {all.begin(), all.end()});
-    if (reader.ok() && ranks_.size() < 2) reader.fail("traffic needs two endpoints at least");
+    if (reader.ok() && ranks_.size() < 2) reader.fail("traffic needs at least two endpoints");
   }
 
   // Adds a pattern under a tag; gives what to call it.
@@ -107,7 +107,7 @@ class TrafficMaker {
     std::erase(sources, target);
     if (const auto fan_in = reader_.integer("fan-in", 1, 100'000'000)) {
       if (static_cast<std::size_t>(*fan_in) > sources.size()) {
-        reader_.bad("fan-in", fmt::format("there are only {} others", sources.size()));
+        reader_.bad("fan-in", fmt::format("only {} other endpoints exist", sources.size()));
         return {};
       }
       sources.resize(static_cast<std::size_t>(*fan_in));
@@ -120,8 +120,9 @@ class TrafficMaker {
   std::string all_to_all() {
     const std::uint64_t pairs = netsim::all_to_all_count(ranks_.size());
     if (pairs > netsim::kMaxTransfers) {
-      reader_.fail(fmt::format("{} pairs are more than {}", group_digits(pairs), group_digits(netsim::kMaxTransfers)),
-                   "take fewer with --ranks or --hosts");
+      reader_.fail(fmt::format("{} pairs exceed the maximum of {}", netsim::group_digits(pairs),
+                               netsim::group_digits(netsim::kMaxTransfers)),
+                   "select fewer endpoints with --ranks or --hosts");
       return {};
     }
     const std::int64_t in_flight = reader_.integer("in-flight", 0, 1'000'000).value_or(16);
@@ -136,7 +137,7 @@ class TrafficMaker {
     const std::int64_t stripes = reader_.integer("stripes", 1, 65'536).value_or(4);
     const auto parts = static_cast<std::uint32_t>(stripes);
     if (clients.size() > netsim::kMaxTransfers / parts) {
-      reader_.bad("stripes", "too many transfers");
+      reader_.bad("stripes", "too many transfers; use fewer stripes or clients");
       return {};
     }
     if (write) {
@@ -175,8 +176,8 @@ class TrafficMaker {
       if (!stores[model::index_of(id)]) clients.push_back(id);
     }
     if (targets.empty() || clients.empty()) {
-      reader_.fail(targets.empty() ? "this fabric has no storage servers" : "there are no clients besides the targets",
-                   targets.empty() ? "name some with --targets, or choose --fabric storage" : "");
+      reader_.fail(targets.empty() ? "the fabric has no storage servers" : "no clients are left besides the targets",
+                   targets.empty() ? "give --targets, or use --fabric storage" : "");
       return false;
     }
     return true;
@@ -186,12 +187,12 @@ class TrafficMaker {
     const double load = reader_.real("load", 1e-6, 1).value_or(0.3);
     const Duration length = reader_.time("duration").value_or(milliseconds(1));
     if (length.count() < 1 || length > milliseconds(60'000)) {
-      reader_.bad("duration", "must be more than nothing and at most 60s");
+      reader_.bad("duration", "must be greater than 0 and at most 60s");
       return {};
     }
     const netsim::SimTime until = netsim::from_duration(length);
     if (netsim::background_count(input_.network, ranks_, load, until, shape_) > 0.9 * netsim::kMaxTransfers) {
-      reader_.fail("the background would be more than 45 million transfers", "a shorter --duration or larger --bytes");
+      reader_.fail("the background traffic exceeds 45 million transfers", "use a shorter --duration or larger --bytes");
       return {};
     }
     netsim::add_background(graph_, input_.network, ranks_, load, until, shape_);
@@ -235,29 +236,29 @@ std::vector<Option> sim_pattern_options() {
       {.name = "pattern",
        .letter = 'p',
        .value = "NAME",
-       .help = "several may be given, to run together",
+       .help = "traffic pattern; may be repeated to run several together",
        .fallback = "permutation",
        .choices = patterns,
        .repeatable = true},
       {.name = "flows",
        .value = "FILE",
-       .help = "transfers of a file instead: ours (id source destination bytes start_ns after), htsim's .cm, or the "
-               "flow files of HPCC and SimAI",
+       .help = "read transfers from a file instead: weft's format (id source destination bytes start_ns after), "
+               "htsim's .cm, or flow files of HPCC or SimAI",
        .hint = Hint::file},
       {.name = "bytes",
        .letter = 'b',
        .value = "SIZE",
-       .help = "of each transfer (all-to-all: to each peer; storage: of each client)",
+       .help = "size of each transfer (all-to-all: per peer; storage: per client)",
        .fallback = "10MB; incast and background 1MB, storage 16MB, all-to-all 100KB"},
-      {.name = "to", .value = "PLACE", .help = "whom an incast hits", .fallback = "the first endpoint"},
-      {.name = "fan-in", .value = "N", .help = "senders of an incast", .fallback = "all others"},
-      {.name = "in-flight", .value = "N", .help = "peers at a time of all-to-all, 0 for all", .fallback = "16"},
+      {.name = "to", .value = "PLACE", .help = "receiver of an incast", .fallback = "the first endpoint"},
+      {.name = "fan-in", .value = "N", .help = "number of senders of an incast", .fallback = "all others"},
+      {.name = "in-flight", .value = "N", .help = "concurrent peers of all-to-all; 0: all", .fallback = "16"},
       {.name = "targets", .value = "HOSTS", .help = "storage targets", .fallback = "servers of storage pools"},
-      {.name = "stripes", .value = "N", .help = "targets that a client's bytes are spread over", .fallback = "4"},
-      {.name = "load", .value = "SHARE", .help = "of background traffic, of the hosts' links", .fallback = "0.3"},
-      {.name = "duration", .value = "TIME", .help = "how long background traffic arrives", .fallback = "1ms"},
+      {.name = "stripes", .value = "N", .help = "targets over which a client stripes its data", .fallback = "4"},
+      {.name = "load", .value = "SHARE", .help = "background load as a share of the host links", .fallback = "0.3"},
+      {.name = "duration", .value = "TIME", .help = "duration of background traffic", .fallback = "1ms"},
       {.name = "affine", .value = "A:B", .help = "destination = A x source + B", .fallback = "37:61"}};
-  for (Option& option : options) option.section = "What is sent";
+  for (Option& option : options) option.section = "Traffic";
   return options;
 }
 
@@ -271,8 +272,7 @@ bool wants_storage(const Arguments& arguments) {
 std::optional<Exit> make_traffic(Context& context, OptionReader& reader, const SimInput& input, const SimSetup& setup,
                                  SimTraffic& traffic) {
   if (reader.arguments().has("flows")) {
-    if (reader.arguments().has("pattern"))
-      return context.usage_error("--flows and --pattern exclude each other: give one");
+    if (reader.arguments().has("pattern")) return context.usage_error("--flows and --pattern are mutually exclusive");
     if (const auto exit = make_from_file(context, input, setup, traffic)) return exit;
   } else {
     std::vector<std::string> patterns = reader.arguments().values("pattern");
@@ -286,7 +286,7 @@ std::optional<Exit> make_traffic(Context& context, OptionReader& reader, const S
     }
     if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   }
-  if (traffic.graph.size() == 0) return context.usage_error("there is nothing to send");
+  if (traffic.graph.size() == 0) return context.usage_error("no transfers to simulate");
   const Status status = traffic.graph.finish(input.network);
   if (!status.ok()) return context.failed(status.error());
   return std::nullopt;

@@ -66,7 +66,7 @@ class SweepRunner {
       life = workload::play_life(*input.loaded->cluster, *input.job, request_.options, input.loaded->diagnostics);
     }
     if (life) return std::move(*life);
-    std::string reason = "cannot be played";
+    std::string reason = "cannot be simulated";
     for (const Diagnostic& one : input.loaded->diagnostics.sorted()) {
       if (one.severity == Severity::error) {
         reason = one.message + (one.hint.empty() ? "" : " (" + one.hint + ")");
@@ -161,7 +161,9 @@ Exit run_sweep(Context& context) {
     if (!axis.ok()) return context.usage_error(axis.error().text());
     axes.push_back(std::move(*axis));
   }
-  if (axes.empty()) return context.usage_error("nothing is swept", {"--set job.training.parallel.tensor=1,2,4,8"});
+  if (axes.empty())
+    return context.usage_error("no parameter to sweep: give --set",
+                               {"for example: --set job.training.parallel.tensor=1,2,4,8"});
   LifeInput base;
   if (const auto exit = open_life(context, files.cluster_path, files.job_path, base)) return *exit;
   OptionReader reader(context.arguments());
@@ -188,13 +190,13 @@ Exit run_sweep(Context& context) {
   if (point) {
     const auto wanted = static_cast<std::uint64_t>(*point);
     if (wanted >= sweep->size()) {
-      return context.usage_error(fmt::format("the sweep has points 0 to {}", sweep->size() - 1));
+      return context.usage_error(fmt::format("the points of the sweep are 0 to {}", sweep->size() - 1));
     }
     if (std::find(points.begin(), points.end(), wanted) == points.end()) return Exit::ok;
     points = {wanted};
   } else if (points.size() < sweep->size()) {
     context.note(
-        fmt::format("{} of {} points are in {} already", sweep->size() - points.size(), sweep->size(), results));
+        fmt::format("{} of {} points are already in {}", sweep->size() - points.size(), sweep->size(), results));
   }
   SweepRunner runner(context, *sweep, files, std::move(request));
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -209,38 +211,41 @@ Exit run_sweep(Context& context) {
 Command sim_sweep_command() {
   Command command;
   command.name = "sim sweep";
-  command.summary = "Play a job for every combination of some keys' values";
+  command.summary = "Simulate a job for all combinations of parameter values";
   command.usage = "CLUSTER JOB --set KEY=VALUE,VALUE,... [OPTIONS]";
   command.description = {
-      "KEY begins with `job.` or `cluster.` and leads into that file: job.training.parallel.tensor, "
-      "cluster.pools.train.count. Several --set give the cross product. Each point is written to the results file as "
-      "soon as it is known, so a sweep that was stopped goes on where it was; several may share one file."};
+      "KEY is a path into the job or cluster file, such as job.training.parallel.tensor or cluster.pools.train.count. "
+      "Several --set give the cross product. Each point is written to the results file when it is finished, so an "
+      "interrupted sweep continues where it stopped; several processes can share one file."};
   command.examples = {
-      {"weft sim sweep pod.yaml job.yaml --set job.training.parallel.tensor=1,2,4,8", "Which split is best"},
+      {"weft sim sweep pod.yaml job.yaml --set job.training.parallel.tensor=1,2,4,8",
+       "Find the best tensor parallelism"},
       {"weft sim sweep pod.yaml job.yaml --set cluster.fabrics.backend.oversubscription=1:1,2:1,4:1 --sort step_s",
-       "What oversubscription costs"},
+       "Cost of oversubscription"},
       {"weft sim sweep pod.yaml job.yaml --set job.nodes=8,16,32 --slurm > sweep.sbatch", "As a Slurm job array"},
   };
   command.arguments = {cluster_argument(),
                        {.name = "JOB", .help = "job file with a training section", .hint = Hint::file}};
-  command.options = {
-      {.name = "set",
-       .value = "KEY=VALUE",
-       .help = "an axis of the sweep, its values after commas",
-       .repeatable = true},
-      {.name = "results",
-       .value = "FILE",
-       .help = "a line of JSON for each point",
-       .fallback = "sweep.ndjson",
-       .hint = Hint::file},
-      {.name = "sort", .value = "COLUMN", .help = "of the table, best first", .fallback = "tokens_per_s"},
-      {.name = "again", .help = "play points again that failed"},
-      {.name = "point", .value = "N", .help = "play this one alone, and print nothing"},
-      {.name = "slurm", .help = "print a batch script that plays the sweep as a job array"}};
+  command.options = {{.name = "set",
+                      .value = "KEY=VALUE",
+                      .help = "a parameter of the sweep with comma-separated values",
+                      .repeatable = true},
+                     {.name = "results",
+                      .value = "FILE",
+                      .help = "results file, one line of JSON per point",
+                      .fallback = "sweep.ndjson",
+                      .hint = Hint::file},
+                     {.name = "sort",
+                      .value = "COLUMN",
+                      .help = "column that the table is sorted by, best first",
+                      .fallback = "tokens_per_s"},
+                     {.name = "again", .help = "rerun points that failed"},
+                     {.name = "point", .value = "N", .help = "run only this point, and print nothing"},
+                     {.name = "slurm", .help = "print a batch script that runs the sweep as a Slurm job array"}};
   for (const Option& option : life_run_options()) {
     if (option.name == "threads") {
       Option threads = option;
-      threads.help = "points at a time";
+      threads.help = "points simulated in parallel";
       threads.fallback = "all cores";
       command.options.push_back(threads);
     } else {

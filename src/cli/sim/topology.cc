@@ -25,7 +25,7 @@ Result<std::vector<std::int64_t>> parse_sizes(std::string_view text) {
     const std::size_t cross = text.find('x');
     const Result<std::int64_t> number = parse_integer(text.substr(0, cross));
     if (!number.ok() || number.value() < 1 || number.value() > kMaxHosts) {
-      return bad(fmt::format("{} is not a whole number from 1 to {}", in_backticks(text.substr(0, cross)), kMaxHosts));
+      return bad(fmt::format("{} is not an integer between 1 and {}", in_backticks(text.substr(0, cross)), kMaxHosts));
     }
     sizes.push_back(number.value());
     if (cross == std::string_view::npos) return sizes;
@@ -41,9 +41,10 @@ std::int64_t product(std::initializer_list<std::int64_t> factors) {
 }
 
 std::optional<Error> too_large(std::int64_t hosts, std::int64_t cables) {
-  if (hosts < 2) return bad("a network needs two hosts");
+  if (hosts < 2) return bad("a network needs at least two hosts");
   if (hosts <= kMaxHosts && cables <= kMaxCables) return std::nullopt;
-  return bad(fmt::format("{} hosts and {} cables are more than {} and {}", hosts, cables, kMaxHosts, kMaxCables));
+  return bad(
+      fmt::format("{} hosts and {} cables exceed the maximum of {} and {}", hosts, cables, kMaxHosts, kMaxCables));
 }
 
 std::uint32_t small(std::int64_t number) { return static_cast<std::uint32_t>(number); }
@@ -139,10 +140,9 @@ Result<GeneratedTopology> generate_topology(std::string_view text, const Topolog
   const std::size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
   if (!names_generator(text)) {
-    return bad(
-        fmt::format("there is no topology {}; known are fat-tree, leaf-spine, star and ring", in_backticks(kind)));
+    return bad(fmt::format("unknown topology {}; use fat-tree, leaf-spine, star or ring", in_backticks(kind)));
   }
-  if (colon == std::string_view::npos) return bad(fmt::format("how large? Write {}:SIZE", kind));
+  if (colon == std::string_view::npos) return bad(fmt::format("the size is missing; write {}:SIZE", kind));
   const Result<std::vector<std::int64_t>> sizes = parse_sizes(text.substr(colon + 1));
   if (!sizes.ok()) return sizes.error();
   return Generator(defaults).make(kind, sizes.value());

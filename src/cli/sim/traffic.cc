@@ -71,22 +71,20 @@ Exit run_traffic(Context& context) {
 Command sim_traffic_command() {
   Command command;
   command.name = "sim traffic";
-  command.summary = "Simulate traffic on a fabric, to the packet";
+  command.summary = "Simulate traffic on a fabric, packet by packet";
   command.usage = "CLUSTER | --topology TOPOLOGY [OPTIONS]";
   command.description = {
-      "Runs a pattern of transfers over a fabric of the cluster, or over a plain topology, and says how long they "
-      "took, "
-      "which links were busy, marked, paused or lossy, what bounded the run and what would change it.",
-      "The same input gives the same result, byte for byte, on every machine and with any number of threads. Ctrl-C "
-      "stops a run and prints what is known so far; a second one ends weft at once.",
-      "Exit code 3 when the run did not end: it was interrupted, cut by --until, or deadlocked."};
+      "Runs a pattern of transfers over a fabric of the cluster or a generated topology, and reports completion times, "
+      "links that were busy, marked, paused or lossy, the bottleneck and what would remove it.",
+      "Results are deterministic: byte-identical on every machine and with any number of threads. Ctrl-C stops a run "
+      "and prints the results so far; a second Ctrl-C exits immediately.",
+      "Exit code 3 if the run did not complete: interrupted, cut by --until, or deadlocked."};
   command.examples = {
-      {"weft sim traffic cluster.yaml", "Everyone sends 10 MB to one other, packet by packet"},
+      {"weft sim traffic cluster.yaml", "Random permutation of 10 MB, packet by packet"},
       {"weft sim traffic cluster.yaml --pattern incast --fan-in 64 --series 50us", "64 hosts to one, over time"},
       {"weft sim traffic cluster.yaml --fidelity all", "Packet, flow and analytic side by side, with their errors"},
-      {"weft sim traffic cluster.yaml --routing adaptive --heat-map heat.svg", "Spread by queue length, and draw it"},
-      {"weft sim traffic cluster.yaml --storm train001:gpu0@0us --storm-tree storm.svg",
-       "A NIC that pauses the fabric"},
+      {"weft sim traffic cluster.yaml --routing adaptive --heat-map heat.svg", "Adaptive routing, with a heat map"},
+      {"weft sim traffic cluster.yaml --storm train001:gpu0@0us --storm-tree storm.svg", "PFC storm from one NIC"},
       {"weft sim traffic --topology fat-tree:128 --flows w1.flows", "A flow file on a fat tree"},
   };
   Argument cluster = cluster_argument();

@@ -65,7 +65,7 @@ class WorkloadRunner {
   WorkloadRunner(Context& context, const model::Cluster& cluster, workload::WorkloadMachine machine)
       : context_(context), machine_(std::move(machine)) {
     view_.where = fmt::format("{}: {} {} in {}", cluster.name(), machine_.gpus, machine_.gpu, machine_.server);
-    view_.timer = "NCCL's cost model, alone on the wires";
+    view_.timer = "NCCL's cost model, without contention";
   }
 
   Exit run(OptionReader& reader) {
@@ -75,7 +75,7 @@ class WorkloadRunner {
     Result<std::string> first = read_file(files.front().path, kMaxFileBytes);
     if (!first.ok()) return context_.failed(first.error());
     if (!workload::looks_like_simai(*first)) return run_chakra(files, std::move(*first));
-    if (files.size() > 1) return context_.usage_error("a SimAI workload is one file");
+    if (files.size() > 1) return context_.usage_error("a SimAI workload must be one file");
     return run_simai(files.front().path, std::move(*first));
   }
 
@@ -90,8 +90,8 @@ class WorkloadRunner {
                                  workload->pipeline.stages, workload->data, workload->expert);
     if (workload->pipeline.stages > 1) {
       notes_.push_back(
-          fmt::format("the file describes one pipeline stage: filling and draining is reckoned as "
-                      "({} - 1) / ({} micro-batches x {} chunks) of its work and {} messages",
+          fmt::format("the file describes one pipeline stage: fill and drain are estimated as ({} - 1) / ({} "
+                      "micro-batches x {} chunks) of its work and {} messages",
                       workload->pipeline.stages, workload->pipeline.micro_batches, workload->pipeline.chunks,
                       2 * (workload->pipeline.stages - 1)));
     }
@@ -109,7 +109,8 @@ class WorkloadRunner {
     for (const TraceFile& file : files) {
       most = std::max(most, file.rank.value_or(0) + 1);
       if (!file.rank && files.size() > 1) {
-        return context_.usage_error(fmt::format("of which rank is `{}`?", file.path), {"name traces NAME.RANK.et"});
+        return context_.usage_error(fmt::format("cannot determine the rank of `{}`", file.path),
+                                    {"name trace files NAME.RANK.et"});
       }
     }
     workload::ChakraSet set(most);
@@ -181,37 +182,34 @@ Exit run_workload(Context& context) {
 Command sim_workload_command() {
   Command command;
   command.name = "sim workload";
-  command.summary = "Play a workload of SimAI or Chakra on a cluster";
+  command.summary = "Simulate a SimAI or Chakra workload on a cluster";
   command.usage = "CLUSTER FILE... [OPTIONS]";
   command.description = {
-      "FILE is a workload of SimAI's, as AICB writes it, or the Chakra execution traces of a job's ranks: NAME.0.et, "
-      "NAME.1.et and so on (NAME alone stands for all of them), in protobuf or as JSON. Ranks that do the same are "
-      "played once.",
-      "Kernels last as long as the file says; those of Chakra without a duration as long as the cluster's GPU needs "
-      "for "
-      "their operations and bytes. Communication is reckoned on the cluster's NVLink and backend.",
-      "The answer says how much communication computing does not hide, and which chain of operations takes all the "
-      "time."};
+      "FILE is a SimAI workload as written by AICB, or the Chakra execution traces of a job's ranks: NAME.0.et, "
+      "NAME.1.et and so on (NAME alone means all of them), in protobuf or JSON. Identical ranks are simulated once.",
+      "Kernel times are taken from the file; Chakra nodes without a duration are estimated from their operations and "
+      "bytes on the cluster's GPU. Communication is modeled on the cluster's NVLink and backend.",
+      "The result shows the exposed communication time and the critical path."};
   command.examples = {
-      {"weft sim workload cluster.yaml gpt.txt", "A workload of SimAI's"},
+      {"weft sim workload cluster.yaml gpt.txt", "A SimAI workload"},
       {"weft sim workload cluster.yaml traces/llama", "Chakra: traces/llama.0.et, traces/llama.1.et, ..."},
-      {"weft sim workload cluster.yaml rank0.et --ranks 64", "One trace that stands for 64 ranks"},
+      {"weft sim workload cluster.yaml rank0.et --ranks 64", "One trace used for 64 ranks"},
   };
   command.arguments = {
       cluster_argument(),
-      {.name = "FILE", .help = "a workload, or the traces of ranks", .hint = Hint::file, .repeatable = true}};
-  command.options = {{.name = "ranks",
-                      .value = "N",
-                      .help = "ranks of the job, where the files do not say",
-                      .fallback = "SimAI: the cluster's GPUs; Chakra: as many as traces"},
-                     {.name = "groups",
-                      .value = "FILE",
-                      .help = "communicators of Chakra traces that do not describe them, as ASTRA-sim takes them: "
-                              "{\"1\": [0, 1], ...}",
-                      .hint = Hint::file},
-                     output_option(),
-                     file_option(),
-                     catalog_option()};
+      {.name = "FILE", .help = "a workload file, or the traces of the ranks", .hint = Hint::file, .repeatable = true}};
+  command.options = {
+      {.name = "ranks",
+       .value = "N",
+       .help = "number of ranks, if the files do not give it",
+       .fallback = "SimAI: the cluster's GPUs; Chakra: as many as traces"},
+      {.name = "groups",
+       .value = "FILE",
+       .help = "communicators for Chakra traces that lack them, in ASTRA-sim's format: {\"1\": [0, 1], ...}",
+       .hint = Hint::file},
+      output_option(),
+      file_option(),
+      catalog_option()};
   command.run = run_workload;
   return command;
 }
