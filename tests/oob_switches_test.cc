@@ -190,7 +190,7 @@ TEST_F(OobSwitchesTest, KilledRestoresAreResumedByLooking) {
     const std::string pushes = contents(box("oob-leaf001.pushes"));
     const Outcome resumed = weft("restore", {"oob-leaf001", "--settle", "-o", "json"});
     EXPECT_EQ(contents(box("oob-leaf001.pushes")), pushes);
-    if (resumed.err.find("no restore of these switches is open") == std::string::npos) ++found;
+    if (resumed.err.find("no restore of these switches is incomplete") == std::string::npos) ++found;
     EXPECT_EQ(weft("restore", {"oob-leaf001", "--settle"}).code, 0);  // nothing is left open
     EXPECT_EQ(weft("restore", {"oob-leaf001", "--yes", "--reason", "drill"}).code, 0);
     EXPECT_THAT(contents(box("oob-leaf001.run")), Not(HasSubstr("unlucky")));

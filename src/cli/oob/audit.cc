@@ -1,4 +1,4 @@
-// weft oob audit: what is open, weak or out of reach on live BMCs.
+// weft oob audit: security audit of live BMCs.
 #include "oob/audit/audit.h"
 
 #include "base/file.h"
@@ -7,7 +7,7 @@
 namespace weft::cli {
 namespace {
 
-// False after what is wrong was said.
+// False after the problem was reported.
 bool read_advisories(Context& context, oob::AuditPolicy& policy, Exit& code) {
   const std::string path = context.arguments().value("advisories");
   if (path.empty()) return true;
@@ -39,7 +39,7 @@ Exit run_audit(Context& context) {
   const oob::AuditRequest request{context.arguments().has("try-defaults"), context.arguments().value("reason")};
   if (request.try_defaults && request.reason.empty())
     return context.failed(
-        {ErrorCode::refused, "say why factory logins are tried with --reason: it goes to the journal", {}});
+        {ErrorCode::refused, "--try-defaults needs --reason TEXT, which is written to the journal", {}});
   const std::vector<oob::DeviceFacts> facts =
       oob::gather_facts(setup->fleet(), targets, request, oob::network_probes());
   const oob::AuditReport report = oob::judge_fleet(setup->fleet(), &setup->cluster(), targets, facts, policy);
@@ -52,24 +52,27 @@ Exit run_audit(Context& context) {
 Command oob_audit_command() {
   Command command;
   command.name = "oob audit";
-  command.summary = "Find what is open, weak or unlogged on live BMCs";
+  command.summary = "Audit live BMCs for open services, weak settings and missing logs";
   command.usage = "CLUSTER [HOSTS] [--advisories FILE] [--try-defaults] [OPTIONS]";
   command.description = {
-      "Asks every BMC how it is set up, and the network what a stranger would be told: whether IPMI answers and with "
-      "which cipher suites, what the certificate proves, whether this machine should have got through at all. Each "
-      "finding has the machines that have it and the command that fixes it. Nothing is changed.",
-      "--advisories holds firmware against a list of known holes (see examples/advisories.yaml). --try-defaults tries "
-      "at most two factory logins a BMC, with a pause, each in the journal.",
-      "Exit 1 when an error was found, 3 when some device could not be asked."};
-  command.examples = {
-      {"weft oob audit pod16.yaml", "The whole cluster"},
-      {"weft oob audit pod16.yaml @train --advisories advisories.yaml -o json", "With firmware, for a report"},
-      {"weft oob audit pod16.yaml --try-defaults --reason 'taking into service'", "New machines"}};
+      "Reads the settings of every BMC and probes it without credentials: IPMI and its cipher suites, the TLS "
+      "certificate, and whether this machine should be able to reach it at all. Each finding lists the affected "
+      "machines and the command that fixes it. Nothing is changed.",
+      "--advisories compares firmware versions with a list of known vulnerabilities (see examples/advisories.yaml). "
+      "--try-defaults tries at most two factory logins per BMC, with a pause; each attempt is journaled.",
+      "Exit code 1 if there are findings of severity error, 3 if some devices could not be reached."};
+  command.examples = {{"weft oob audit pod16.yaml", "The whole cluster"},
+                      {"weft oob audit pod16.yaml @train --advisories advisories.yaml -o json",
+                       "With firmware vulnerabilities, as JSON"},
+                      {"weft oob audit pod16.yaml --try-defaults --reason 'taking into service'", "New machines"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options =
-      joined({{.name = "advisories", .value = "FILE", .help = "known holes in BMC firmware", .hint = Hint::file},
-              {.name = "try-defaults", .help = "try factory logins, two at most"},
-              {.name = "reason", .value = "TEXT", .help = "why; goes to the journal and the log server"},
+      joined({{.name = "advisories",
+               .value = "FILE",
+               .help = "list of known BMC firmware vulnerabilities",
+               .hint = Hint::file},
+              {.name = "try-defaults", .help = "try at most two factory logins per BMC"},
+              {.name = "reason", .value = "TEXT", .help = "reason; written to the journal and sent to the log server"},
               output_option(),
               file_option(),
               catalog_option()},

@@ -26,14 +26,14 @@ std::string diff_of(SwitchSetup& setup, const oob::SwitchDevice& device, const B
                       : oob::masked(diff.text);
 }
 
-// For people: what is the same is said once, with the switches as ranges.
+// Table for people: one row per result, with the switches folded into ranges.
 TableSection folded(const std::vector<BackupResult>& results) {
   std::map<std::pair<BackupState, std::string>, std::vector<std::string>> groups;
   for (const BackupResult& result : results) groups[{result.state, result.message}].push_back(result.device);
   TableSection table{.key = "backups", .title = "Backups", .columns = {{"state", "State"}}, .rows = {}};
   table.columns.push_back({"count", "Switches", Column::Align::right});
-  table.columns.push_back({"hosts", "Which"});
-  table.columns.push_back({"message", "Why"});
+  table.columns.push_back({"hosts", "Hosts"});
+  table.columns.push_back({"message", "Message"});
   for (const auto& [key, hosts] : groups) {
     table.rows.push_back({to_text(key.first), hosts.size(), fold_hosts(hosts), key.second});
   }
@@ -82,18 +82,18 @@ Exit run_backup(Context& context) {
 Command oob_backup_command() {
   Command command;
   command.name = "oob backup";
-  command.summary = "Keep the running configurations of switches";
+  command.summary = "Back up the running configs of switches";
   command.usage = "CLUSTER [HOSTS] [--good] [--diff] [OPTIONS]";
   command.description = {
-      "Fetches the running configuration of every switch and keeps it as a version where it is new: each content once, "
-      "named by its SHA-256, none ever removed. Clocks and counters in the text do not make a version.",
-      "What cannot be a configuration (empty, an error message, cut short, ten times shorter than the last) is put "
-      "aside, and the exit code is 3."};
+      "Fetches the running config of every switch and stores it as a version if it changed: each content once, named "
+      "by its SHA-256, never removed. Timestamps and counters in the text are ignored.",
+      "Output that cannot be a config (empty, an error message, truncated, ten times shorter than the last) is "
+      "quarantined, and the exit code is 3."};
   command.examples = {{"weft oob backup cluster.yaml", "All switches"},
-                      {"weft oob backup cluster.yaml 'oob-leaf[001-012]' --diff", "Some, and what changed"},
-                      {"weft oob backup cluster.yaml --good", "All, marked as the reference for drift"}};
+                      {"weft oob backup cluster.yaml 'oob-leaf[001-012]' --diff", "Some switches, with the changes"},
+                      {"weft oob backup cluster.yaml --good", "All switches, marked as the reference for drift"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
-  command.options = joined({{.name = "good", .help = "mark what is kept as good"},
+  command.options = joined({{.name = "good", .help = "mark the stored versions as good"},
                             {.name = "diff", .help = "show what changed since the last backup"},
                             output_option(),
                             file_option(),

@@ -14,7 +14,7 @@ std::vector<std::uint32_t> spoken_to(Context& context, const OobSetup& setup) {
     (speaks ? able : mute).push_back(target);
   }
   if (!mute.empty()) {
-    context.note(fmt::format("{} no controller that speaks Redfish or IPMI: {}",
+    context.note(fmt::format("{} no Redfish or IPMI controller: {}",
                              mute.size() == 1 ? "1 device has" : fmt::format("{} devices have", mute.size()),
                              setup.fold(mute)));
   }

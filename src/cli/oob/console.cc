@@ -81,12 +81,12 @@ ConsoleRequest read_request(OptionReader& reader) {
     if (!matcher.ok()) reader.bad("until-text", matcher.error().text());
   }
   const std::optional<std::string> send = unescaped(arguments.value("send"));
-  if (!send) reader.bad("send", "a backslash is not followed by r, n, t, e, \\ or xNN");
+  if (!send) reader.bad("send", "a backslash must be followed by r, n, t, e, \\ or xNN");
   if (send) request.send = *send;
   if (arguments.has("view") && (arguments.has("take") || !request.send.empty()))
-    reader.fail("--view does not write: it goes with neither --take nor --send");
+    reader.fail("--view is read-only and cannot be combined with --take or --send");
   if (request.log_only && (arguments.has("take") || arguments.has("view") || !request.send.empty()))
-    reader.fail("--log-only shows and sends nothing: it goes with --for, --until-text and --lines alone");
+    reader.fail("--log-only can be combined only with --for, --until-text and --lines");
   return request;
 }
 
@@ -119,7 +119,7 @@ Exit run_interactive(Context& context, OobSetup& setup, const ConsoleRequest& re
     return oob::share_console(setup.fleet(), setup.chosen().front(), options);
   }();
   if (!outcome.ok()) return context.failed(outcome.error());
-  context.note("left the console");
+  context.note("closed the console");
   return Exit::ok;
 }
 
@@ -140,7 +140,7 @@ Exit run_capture(Context& context, OobSetup& setup, ConsoleRequest request) {
   lines.flush();
   if (!outcome.ok()) return context.failed(outcome.error());
   if (request.until.empty() || outcome->end == oob::ConsoleEnd::seen) return Exit::ok;
-  return context.failed({ErrorCode::timeout, fmt::format("`{}` was not seen", request.until),
+  return context.failed({ErrorCode::timeout, fmt::format("`{}` was not found in the output", request.until),
                          setup.inventory().targets()[setup.chosen().front()].name});
 }
 
@@ -152,11 +152,11 @@ struct Logged {
 Document log_document(OobSetup& setup, const std::vector<Logged>& results, bool waits) {
   TableSection table{.key = "consoles", .title = "Consoles", .columns = {{"host", "Host"}}, .rows = {}};
   table.columns.push_back({"bytes", "Bytes", Column::Align::right});
-  table.columns.push_back({"reopened", "Came back", Column::Align::right});
-  if (waits) table.columns.push_back({"seen", "Seen"});
+  table.columns.push_back({"reopened", "Reconnects", Column::Align::right});
+  if (waits) table.columns.push_back({"seen", "Found"});
   table.columns.push_back({"line", "Line"});
   table.columns.push_back({"log", "Log"});
-  table.columns.push_back({"message", "Remark"});
+  table.columns.push_back({"message", "Message"});
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& name = setup.inventory().targets()[setup.chosen()[i]].name;
     std::vector<Cell> row = {name, results[i].capture.bytes, results[i].capture.reopened};
@@ -174,8 +174,7 @@ Document log_document(OobSetup& setup, const std::vector<Logged>& results, bool 
 Exit run_logs(Context& context, OobSetup& setup, const ConsoleRequest& request) {
   const auto count = static_cast<std::uint32_t>(setup.chosen().size());
   if (count > static_cast<std::uint32_t>(oob::kMaxFanOut))
-    return context.usage_error(
-        fmt::format("{} consoles are more than one process can hold ({})", count, oob::kMaxFanOut));
+    return context.usage_error(fmt::format("{} consoles exceed the maximum of {} per process", count, oob::kMaxFanOut));
   std::vector<Logged> results(count);
   (void)oob::fan_out(count, static_cast<int>(count), setup.clock(), [&](std::uint32_t i) {
     const std::uint32_t target = setup.chosen()[i];
@@ -213,11 +212,12 @@ Exit run_console(Context& context) {
   if (setup == nullptr) return code;
   if (request.log_only) return run_logs(context, *setup, request);
   if (setup->chosen().size() != 1)
-    return context.usage_error(fmt::format("one console at a time, not {}", setup->chosen().size()),
-                               {"--log-only takes several, each into its own log"});
+    return context.usage_error(fmt::format("only one console at a time can be opened, not {}", setup->chosen().size()),
+                               {"use --log-only to log several consoles"});
   if (request.limit || !request.until.empty()) return run_capture(context, *setup, request);
   if (::isatty(STDIN_FILENO) != 1 || !context.io().out_is_terminal)
-    return context.usage_error("this is no terminal", {"--for TIME or --until-text TEXT captures without one"});
+    return context.usage_error("standard input or output is not a terminal",
+                               {"use --for TIME or --until-text TEXT to capture without a terminal"});
   return run_interactive(context, *setup, request);
 }
 
@@ -226,32 +226,30 @@ Exit run_console(Context& context) {
 Command oob_console_command() {
   Command command;
   command.name = "oob console";
-  command.summary = "Share a device's serial console, and log it";
+  command.summary = "Open a shared, logged serial console";
   command.usage = "CLUSTER HOSTS [--view] [--for TIME] [--until-text TEXT] [OPTIONS]";
   command.description = {
-      "Serial over LAN, or the program that the endpoints file names. Everything goes to STATE/consoles/HOST.log with "
-      "the "
-      "time of each line and no control characters. The first to come holds the console, others attach to it: one "
-      "writes, the rest look on; --take or ~t takes over and everyone is told. When the holder leaves or dies, one of "
-      "those who stay takes its place; the console closes when the last one has gone. A console that drops is opened "
-      "again.",
-      "With --for or --until-text it captures without a terminal: exit code 0 when the text was seen, 5 when not "
-      "within the "
-      "time. With --log-only it takes several hosts at once."};
+      "Uses Serial over LAN, or the program given in the endpoints file. All output goes to STATE/consoles/HOST.log "
+      "with a timestamp per line and without control characters. The first session opens the console, later ones "
+      "attach to it: one session has the write lock, the others are read-only; --take or ~t takes over the write lock, "
+      "and all sessions are notified. If the first session ends, another one takes over; the console is closed with "
+      "the last session. A dropped connection is reopened.",
+      "With --for or --until-text it captures without a terminal: exit code 0 if the text was found, 5 if it was not "
+      "found in time. --log-only accepts several hosts."};
   command.examples = {
-      {"weft oob console cluster.yaml train001", "Sit down at it"},
-      {"weft oob console cluster.yaml train001 --until-text 'login:' --for 10m", "Wait until it has booted"},
+      {"weft oob console cluster.yaml train001", "Interactive console"},
+      {"weft oob console cluster.yaml train001 --until-text 'login:' --for 10m", "Wait for the login prompt"},
       {"weft oob console cluster.yaml '@train' --log-only --for 1h", "Log a pool for an hour"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options =
-      joined({{.name = "view", .help = "look on, never write"},
+      joined({{.name = "view", .help = "read-only"},
               {.name = "take", .help = "take over the write lock"},
-              {.name = "lines", .value = "N", .help = "lines of the log to show first", .fallback = "25"},
-              {.name = "for", .value = "TIME", .help = "leave after that time"},
-              {.name = "until-text", .value = "TEXT", .help = "leave when a line holds this (a regular expression)"},
-              {.name = "send", .value = "TEXT", .help = "type this first; \\r is the Enter key"},
-              {.name = "log-only", .help = "several hosts, into their logs, nothing shown"},
-              {.name = "reason", .value = "TEXT", .help = "why; goes to the journal and the log"},
+              {.name = "lines", .value = "N", .help = "lines of the log to show at the start", .fallback = "25"},
+              {.name = "for", .value = "TIME", .help = "stop after this time"},
+              {.name = "until-text", .value = "TEXT", .help = "stop when a line matches this regular expression"},
+              {.name = "send", .value = "TEXT", .help = "send this at the start; \\r is the Enter key"},
+              {.name = "log-only", .help = "log several hosts without showing their output"},
+              {.name = "reason", .value = "TEXT", .help = "reason; written to the journal and the log"},
               output_option(),
               file_option(),
               catalog_option()},

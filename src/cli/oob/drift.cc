@@ -38,12 +38,12 @@ std::string text_of(const DriftResult& result, bool strict) {
 Document document_of(const std::vector<DriftResult>& results) {
   TableSection table{.key = "drift", .title = "Drift", .columns = {{"host", "Switch"}}, .rows = {}};
   table.columns.push_back({"state", "Drift"});
-  table.columns.push_back({"removed", "Lines gone", Column::Align::right});
-  table.columns.push_back({"added", "Lines new", Column::Align::right});
-  table.columns.push_back({"missing", "Design missing", Column::Align::right});
-  table.columns.push_back({"extra", "Beyond design", Column::Align::right});
-  table.columns.push_back({"good", "Held against"});
-  table.columns.push_back({"message", "Remark"});
+  table.columns.push_back({"removed", "Lines removed", Column::Align::right});
+  table.columns.push_back({"added", "Lines added", Column::Align::right});
+  table.columns.push_back({"missing", "Missing from design", Column::Align::right});
+  table.columns.push_back({"extra", "Not in design", Column::Align::right});
+  table.columns.push_back({"good", "Compared with"});
+  table.columns.push_back({"message", "Message"});
   Document document{.kind = "oob-drift", .sections = {}, .notes = {}};
   bool unmarked = false;
   for (const DriftResult& result : results) {
@@ -55,7 +55,8 @@ Document document_of(const std::vector<DriftResult>& results) {
   document.sections.emplace_back(std::move(table));
   if (unmarked)
     document.notes.emplace_back(
-        "No version is marked good for some: their latest backup was taken. `weft oob backup --good` marks.");
+        "Some switches have no version marked good and were compared with their latest backup; mark one with `weft oob "
+        "backup --good`.");
   return document;
 }
 
@@ -90,23 +91,22 @@ Exit run_drift(Context& context) {
 Command oob_drift_command() {
   Command command;
   command.name = "oob drift";
-  command.summary = "Find switches that are not what they should be";
+  command.summary = "Find switches whose running config has drifted";
   command.usage = "CLUSTER [HOSTS] [--rendered DIR] [--offline] [OPTIONS]";
   command.description = {
-      "Holds what runs against the last version that was marked good, as a difference of texts, and against the design "
-      "in a folder of `weft render`: each statement of the design must be running. What runs beyond the design "
-      "(defaults, accounts) is counted, and is drift with --strict only. Clocks, comments and certificates do not "
-      "count.",
-      "Exit code 1 when something drifted, 3 when a switch could not be judged."};
-  command.examples = {{"weft oob drift cluster.yaml", "All switches against their good versions"},
+      "Compares the running config with the last version marked good, as a text diff, and with the design in a folder "
+      "written by `weft render`: each statement of the design must be present. Extra statements (defaults, accounts) "
+      "are counted, and are drift only with --strict. Timestamps, comments and certificates are ignored.",
+      "Exit code 1 if there is drift, 3 if a switch could not be compared."};
+  command.examples = {{"weft oob drift cluster.yaml", "Compare all switches with their good versions"},
                       {"weft oob drift cluster.yaml switches --rendered out/ --offline",
-                       "The latest backups against the design, asking no switch"}};
+                       "Compare the latest backups with the design, offline"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options =
-      joined({{.name = "rendered", .value = "DIR", .help = "folder that `weft render` wrote", .hint = Hint::file},
-              {.name = "offline", .help = "take the latest backup for what runs, and ask no switch"},
-              {.name = "strict", .help = "what runs beyond the design is drift too"},
-              {.name = "brief", .help = "the table alone, without the differences"},
+      joined({{.name = "rendered", .value = "DIR", .help = "folder written by `weft render`", .hint = Hint::file},
+              {.name = "offline", .help = "use the latest backups instead of connecting to switches"},
+              {.name = "strict", .help = "count extra statements as drift"},
+              {.name = "brief", .help = "print only the table, without diffs"},
               output_option(),
               file_option(),
               catalog_option()},

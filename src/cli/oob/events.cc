@@ -15,7 +15,7 @@ std::optional<std::int64_t> since(OptionReader& reader, std::int64_t now_ms) {
   if (const auto date = oob::parse_event_time(text)) return date;
   const Result<Duration> ago = parse_duration(text);
   if (ago.ok()) return now_ms - ago->count() / 1'000'000;
-  reader.bad("since", "it is neither a date nor a time", "2026-01-31, 2026-01-31T08:00:00Z, 12h or 7d");
+  reader.bad("since", "not a date or a duration", "2026-01-31, 2026-01-31T08:00:00Z, 12h or 7d");
   return std::nullopt;
 }
 
@@ -41,7 +41,7 @@ Exit run_events(Context& context) {
   if (setup == nullptr) return code;
   const bool clearing = context.arguments().has("clear");
   if (clearing && (context.arguments().has("since") || context.arguments().has("level")))
-    return context.usage_error("a log is cleared as a whole: --clear goes with neither --since nor --level");
+    return context.usage_error("--clear clears the whole log and cannot be combined with --since or --level");
   if (clearing) return clear(context, *setup);
   OptionReader reader(context.arguments());
   const std::int64_t now_ms = setup->clock().wall_ms();
@@ -62,24 +62,25 @@ Command oob_events_command() {
   command.summary = "Read the event logs of all machines, or clear them";
   command.usage = "CLUSTER [HOSTS] [--since TIME] [--level LEVEL] [--clear] [OPTIONS]";
   command.description = {
-      "Equal events are told once, with the machines that have them and how often; newest first. BMCs whose clock was "
-      "not set when they logged are named.",
-      "--clear saves each log to STATE/events/DEVICE-DATE.json before it clears it. An event that a BMC logs in the "
-      "moment between the last look and the clearing is not seen."};
-  command.examples = {{"weft oob events pod16.yaml --since 24h --level warning", "What went wrong since yesterday"},
+      "Identical events are listed once, with the machines and the count; newest first. BMCs whose clock was not set "
+      "when they logged are listed.",
+      "--clear saves each log to STATE/events/DEVICE-DATE.json before clearing it. An event that a BMC logs between "
+      "the last read and the clear is lost."};
+  command.examples = {{"weft oob events pod16.yaml --since 24h --level warning", "Warnings of the last 24 hours"},
                       {"weft oob events pod16.yaml train001 --clear --reason 'DIMM replaced' --yes", "Clear the log"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
-  command.options = joined(joined({{.name = "since", .value = "WHEN", .help = "a date, or a time ago: 12h, 7d"},
-                                   {.name = "level",
-                                    .value = "LEVEL",
-                                    .help = "this severe and worse",
-                                    .choices = choices_named({"ok", "warning", "critical"})},
-                                   {.name = "clear", .help = "save the logs here, then clear them there"},
-                                   output_option(),
-                                   file_option(),
-                                   catalog_option()},
-                                  oob_action_options()),
-                           oob_options());
+  command.options = joined(
+      joined({{.name = "since", .value = "WHEN", .help = "events since a date or for a duration: 2026-01-31, 12h, 7d"},
+              {.name = "level",
+               .value = "LEVEL",
+               .help = "only events of this severity or worse",
+               .choices = choices_named({"ok", "warning", "critical"})},
+              {.name = "clear", .help = "save the logs, then clear them on the BMCs"},
+              output_option(),
+              file_option(),
+              catalog_option()},
+             oob_action_options()),
+      oob_options());
   command.run = run_events;
   return command;
 }

@@ -20,7 +20,8 @@ namespace {
 
 oob::SystemClock* stopped_by_signal = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-// The first signal winds the command up: sessions are closed, what is unproven is written down. The second ends it.
+// The first signal stops the command gracefully: sessions are closed and unverified results are journaled. The second
+// terminates it.
 extern "C" void on_signal(int signal) {
   if (stopped_by_signal != nullptr) stopped_by_signal->stop();
   (void)std::signal(signal, SIG_DFL);
@@ -62,7 +63,7 @@ std::size_t servers_on(const model::Cluster& cluster, model::DeviceId device) {
   return servers.size();
 }
 
-// What else feels it: one line a device, the heaviest few.
+// Dependents: one line per device that servers or other devices depend on.
 std::vector<std::string> burdens(const model::Cluster& cluster, const oob::Inventory& inventory,
                                  const std::vector<std::uint32_t>& targets) {
   constexpr std::size_t kShown = 8;
@@ -115,11 +116,11 @@ std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b) 
 }
 
 std::vector<Option> oob_options() {
-  const std::string section = "Reaching the controllers";
+  const std::string section = "Connection";
   return {
       {.name = "endpoints",
        .value = "FILE",
-       .help = "where devices really answer, if not where the cluster file says",
+       .help = "addresses, ports and protocols that override the cluster file",
        .hint = Hint::file,
        .section = section},
       {.name = "credentials",
@@ -129,20 +130,16 @@ std::vector<Option> oob_options() {
        .section = section},
       {.name = "ca",
        .value = "FILE",
-       .help = "certificates that prove those of the BMCs",
+       .help = "CA certificates for verifying the BMCs",
        .hint = Hint::file,
        .section = section},
-      {.name = "insecure", .help = "take any certificate", .section = section},
+      {.name = "insecure", .help = "do not verify TLS certificates", .section = section},
       {.name = "fanout",
        .value = "N",
-       .help = "devices spoken to at the same time",
+       .help = "devices contacted in parallel",
        .fallback = std::to_string(oob::kDefaultFanOut),
        .section = section},
-      {.name = "timeout",
-       .value = "TIME",
-       .help = "longest time for one request",
-       .fallback = "10s",
-       .section = section},
+      {.name = "timeout", .value = "TIME", .help = "timeout of one request", .fallback = "10s", .section = section},
       {.name = "state",
        .value = "DIR",
        .help = "folder of the journal, console logs and backups",
@@ -157,18 +154,21 @@ std::vector<Option> oob_options() {
 }
 
 std::vector<Option> oob_action_options() {
-  const std::string section = "Doing it";
+  const std::string section = "Safety";
   return {
-      {.name = "dry-run", .help = "say what would be done, and do nothing", .section = section},
-      {.name = "yes", .help = "do it: without this nothing is changed", .section = section},
-      {.name = "reason", .value = "TEXT", .help = "why; goes to the journal and the log server", .section = section},
-      {.name = "limit", .value = "N", .help = "most devices that may be hit", .section = section},
+      {.name = "dry-run", .help = "show what would be done without doing it", .section = section},
+      {.name = "yes", .help = "confirm: without it nothing is changed", .section = section},
+      {.name = "reason",
+       .value = "TEXT",
+       .help = "reason; written to the journal and sent to the log server",
+       .section = section},
+      {.name = "limit", .value = "N", .help = "maximum number of affected devices", .section = section},
   };
 }
 
 Argument oob_hosts_argument() {
   return {.name = "HOSTS",
-          .help = "train[001-004], @POOL, rack:NAME, servers, switches, pdus or all; several with commas",
+          .help = "train[001-004], @POOL, rack:NAME, servers, switches, pdus or all; comma-separated list",
           .required = false};
 }
 
@@ -219,7 +219,7 @@ bool OobSetup::choose(Context& context, Exit& code) {
   all_chosen_ = words.empty() || words == "all";
   const Result<std::vector<std::uint32_t>> chosen = inventory_.select(words.empty() ? "all" : words);
   if (!chosen.ok()) {
-    code = context.usage_error(chosen.error().message, {"`weft oob inventory CLUSTER` lists the devices"});
+    code = context.usage_error(chosen.error().message, {"run `weft oob inventory CLUSTER` for a list of devices"});
     return false;
   }
   chosen_ = *chosen;
@@ -250,9 +250,9 @@ bool OobSetup::open_fleet(Context& context, Exit& code) {
   std::string reference = context.arguments().value("credentials");
   if (reference.empty() && spec.credentials.has_value()) reference = *spec.credentials;
   if (reference.empty()) {
-    code =
-        context.usage_error("nothing says where the BMCs' credentials are",
-                            {"give --credentials file:PATH, or `credentials` under fabrics.oob of the cluster file"});
+    code = context.usage_error(
+        "no credentials for the BMCs are configured",
+        {"give --credentials file:PATH, or set `credentials` under fabrics.oob in the cluster file"});
     return false;
   }
   Result<std::unique_ptr<oob::CredentialStore>> store = oob::open_credentials(reference, context.io().environment);
@@ -331,7 +331,7 @@ std::optional<Exit> OobSetup::permit(Context& context, std::string_view verb, co
   std::set<std::string> racks;
   for (const std::uint32_t i : targets) racks.insert(inventory_.targets()[i].rack);
   racks.erase("");
-  context.note(fmt::format("{} {} {} device{} in {} rack{}: {}", verb, asked.dry_run ? "would hit" : "hits",
+  context.note(fmt::format("{} {} {} device{} in {} rack{}: {}", verb, asked.dry_run ? "would affect" : "affects",
                            targets.size(), targets.size() == 1 ? "" : "s", racks.size(), racks.size() == 1 ? "" : "s",
                            fold(targets)));
   for (const std::string& line : burdens(cluster(), inventory_, targets)) context.note(line);
@@ -339,12 +339,12 @@ std::optional<Exit> OobSetup::permit(Context& context, std::string_view verb, co
   const std::uint32_t limit = asked.limit.value_or(default_limit);
   std::string refusal;
   if (targets.size() > limit) {
-    refusal = fmt::format("{} devices are more than the limit of {}; --limit {} allows it", targets.size(), limit,
+    refusal = fmt::format("{} devices exceed the limit of {}; allow it with --limit {}", targets.size(), limit,
                           targets.size());
   } else if (asked.reason.empty()) {
-    refusal = "say why with --reason: it goes to the journal";
+    refusal = "--reason TEXT is missing; it is written to the journal";
   } else if (!asked.yes) {
-    refusal = "nothing was done; --yes does it, --dry-run shows each step";
+    refusal = "nothing was done; confirm with --yes, or preview with --dry-run";
   }
   if (refusal.empty()) return std::nullopt;
   if (journal_ != nullptr) {

@@ -34,19 +34,20 @@ Exit run_inventory(Context& context) {
 Command oob_inventory_command() {
   Command command;
   command.name = "oob inventory";
-  command.summary = "List every BMC, and who really answers there";
+  command.summary = "List all BMCs, and verify the machine behind each";
   command.usage = "CLUSTER [HOSTS] [--probe] [OPTIONS]";
   command.description = {
-      "Every device with an out-of-band address: how it is spoken to, where it stands, what feeds it. This needs no "
-      "network.",
-      "--probe asks each controller who it is, and names machines that are not the model of the plan, that differ from "
-      "the others of their pool, and addresses behind which the same machine answers."};
-  command.examples = {{"weft oob inventory pod16.yaml", "Every controller of the plan"},
-                      {"weft oob inventory pod16.yaml @train --probe", "Makers, serial numbers and firmware, live"}};
+      "Lists every device with an out-of-band address: protocol, rack and power feeds. This needs no network.",
+      "--probe reads the identity of each machine from its BMC and reports machines that are not the planned model or "
+      "differ from the rest of their pool, and addresses that lead to the same machine."};
+  command.examples = {{"weft oob inventory pod16.yaml", "All BMCs of the design"},
+                      {"weft oob inventory pod16.yaml @train --probe", "Live vendors, serial numbers and firmware"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
-  command.options = joined(
-      {{.name = "probe", .help = "ask each controller who it is"}, output_option(), file_option(), catalog_option()},
-      oob_options());
+  command.options = joined({{.name = "probe", .help = "read the identity of each machine from its BMC"},
+                            output_option(),
+                            file_option(),
+                            catalog_option()},
+                           oob_options());
   command.run = run_inventory;
   return command;
 }

@@ -27,10 +27,10 @@ Exit verify(Context& context, const std::string& path) {
   FactsSection facts{"verdict",
                      "Verdict",
                      {{"journal", "Journal", path},
-                      {"holds", "Chain", Cell(holds, holds ? "holds" : "broken")},
+                      {"holds", "Chain", Cell(holds, holds ? "intact" : "broken")},
                       {"entries", "Entries", verdict->entries},
                       {"head", "Hash of the last entry", verdict->head},
-                      {"torn_bytes", "Bytes of an unfinished line", verdict->torn}}};
+                      {"torn_bytes", "Bytes of an incomplete line", verdict->torn}}};
   document.sections.emplace_back(std::move(facts));
   if (!holds) {
     TableSection table{"problems", "Problems", {{"problem", "Problem"}}, {}};
@@ -41,8 +41,7 @@ Exit verify(Context& context, const std::string& path) {
   document.notes = verdict->notes;
   if (verdict->torn > 0)
     document.notes.emplace_back(
-        "the last line is not finished: a command died there, or one is writing. The next "
-        "entry will say so");
+        "the last line is incomplete: a command crashed or is still writing; the next entry records it");
   return context.deliver(document, holds ? Exit::ok : Exit::findings);
 }
 
@@ -89,7 +88,8 @@ Exit show(Context& context, const std::string& path, std::int64_t tail) {
   for (const oob::JournalEntry& entry : kept) table.rows.push_back(row_of(entry));
   document.sections.emplace_back(std::move(table));
   if (scan.problems().empty()) return context.deliver(document);
-  document.notes.push_back(fmt::format("the chain is broken: {}; see --verify", scan.problems().front()));
+  document.notes.push_back(
+      fmt::format("the hash chain is broken: {}; run with --verify for details", scan.problems().front()));
   return context.deliver(document, Exit::findings);
 }
 
@@ -112,25 +112,24 @@ Command oob_journal_command() {
   command.summary = "Show or verify the journal of out-of-band actions";
   command.usage = "[--verify] [--operation ID] [OPTIONS]";
   command.description = {
-      "Every action on a controller is written down before it is sent, and its end after it was seen. Each line of the "
-      "journal holds the SHA-256 hash of the line before it, so that nothing can be altered, removed or added in the "
-      "middle without a trace. Lines at the end can be cut: keep the hash of the last one elsewhere (the log server "
-      "has them all) and give it as --head.",
-      "The exit code is 1 when the chain is broken."};
-  command.examples = {
-      {"weft oob journal --tail 20", "The last twenty entries"},
-      {"weft oob journal --operation 4f1d9c0a77e2b6d3", "All of one operation"},
-      {"weft oob journal --verify --head HASH", "Whether all is there, up to an entry known elsewhere"}};
+      "A write-ahead journal: every action on a BMC is written before it is sent, and its outcome when it was "
+      "verified. Each line contains the SHA-256 hash of the previous line, so any change, removal or insertion is "
+      "detected. Truncation at the end is not: keep the hash of the last line elsewhere (the log server has all lines) "
+      "and give it as --head.",
+      "The exit code is 1 if the hash chain is broken."};
+  command.examples = {{"weft oob journal --tail 20", "The last twenty entries"},
+                      {"weft oob journal --operation 4f1d9c0a77e2b6d3", "All entries of one operation"},
+                      {"weft oob journal --verify --head HASH", "Verify the chain up to a known entry"}};
   command.options = {{.name = "state",
                       .value = "DIR",
                       .help = "folder of the journal, console logs and backups",
                       .fallback = "$WEFT_STATE or ~/.local/state/weft"},
-                     {.name = "verify", .help = "check every line and the chain, instead of showing entries"},
-                     {.name = "head", .value = "HASH", .help = "a hash that must be in the chain; means --verify"},
+                     {.name = "verify", .help = "verify every line and the hash chain instead of listing entries"},
+                     {.name = "head", .value = "HASH", .help = "hash that must be in the chain; implies --verify"},
                      {.name = "operation", .value = "ID", .help = "only the entries of one operation"},
                      {.name = "tail",
                       .value = "N",
-                      .help = "only the last N entries; 0: all",
+                      .help = "only the last N entries; 0 for all",
                       .fallback = std::to_string(kDefaultTail)},
                      output_option(),
                      file_option()};

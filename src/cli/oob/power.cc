@@ -18,12 +18,12 @@ using oob::PowerVerb;
 constexpr std::uint32_t kDefaultLimit = 32;
 
 std::vector<Choice> verbs() {
-  return {{"status", "look, and change nothing"},
-          {"on", "power on, staggered within the budgets of feeds and PDUs"},
-          {"off", "cut the power (ForceOff)"},
-          {"soft", "ask the operating system to shut down"},
-          {"cycle", "off and on again; made of ForceOff, a wait and On where the BMC has no PowerCycle"},
-          {"reset", "restart without cutting the power (ForceRestart)"}};
+  return {{"status", "read the power state (read-only)"},
+          {"on", "power on, staggered within the power budgets of feeds and PDUs"},
+          {"off", "power off immediately (ForceOff)"},
+          {"soft", "graceful shutdown of the operating system"},
+          {"cycle", "power cycle; ForceOff, a wait and On if the BMC has no PowerCycle"},
+          {"reset", "restart without power off (ForceRestart)"}};
 }
 
 // False after it was said what is wrong.
@@ -45,7 +45,8 @@ bool read_options(Context& context, oob::SystemClock& clock, oob::PowerRequest& 
   if (command.empty()) return true;
   auto probe = oob::program_probe(command, clock);
   if (!probe.ok()) {
-    code = context.usage_error(probe.error().message, {"a program and its arguments; %h becomes the host's name"});
+    code = context.usage_error(probe.error().message,
+                               {"give a program and its arguments; %h is replaced by the host name"});
     return false;
   }
   request.options.probe = std::move(probe).value();
@@ -60,7 +61,8 @@ Exit exit_of(const oob::PowerReport& report) {
 Exit deliver(Context& context, const OobSetup& setup, const Result<oob::PowerReport>& report) {
   if (!report.ok()) return context.failed(report.error());
   if (!report->ended)
-    context.note(fmt::format("operation {} stays open: --resume {} goes on", report->operation, report->operation));
+    context.note(
+        fmt::format("operation {} is incomplete; continue it with --resume {}", report->operation, report->operation));
   return context.deliver(oob::power_document(setup.inventory(), *report, oob_rows(context.output_format())),
                          exit_of(*report));
 }
@@ -86,8 +88,8 @@ Exit list_open(Context& context) {
 // --resume and --abandon: an operation that is in the journal.
 Exit run_earlier(Context& context) {
   if (context.arguments().words().size() != 1)
-    return context.usage_error("an operation of the journal has its verb and its devices",
-                               {"give the cluster file alone"});
+    return context.usage_error("--resume and --abandon take no VERB and no HOSTS: both come from the journal",
+                               {"give only the cluster file"});
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code);
   if (setup == nullptr) return code;
@@ -106,7 +108,7 @@ Exit run_earlier(Context& context) {
 
 Exit run_verb(Context& context, PowerVerb verb) {
   if (context.arguments().word(2).empty())
-    return context.usage_error("no host is named", {"name hosts, or say all", usage_of(context.command())});
+    return context.usage_error("missing HOSTS", {"name the hosts, or give all", usage_of(context.command())});
   Exit code = Exit::ok;
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, true, code, 1);
   if (setup == nullptr) return code;
@@ -122,8 +124,8 @@ Exit run_verb(Context& context, PowerVerb verb) {
   std::vector<std::uint32_t> hit = request.targets;
   hit.insert(hit.end(), sketch->dependents.begin(), sketch->dependents.end());
   if (!sketch->dependents.empty()) {
-    context.note(fmt::format("{} not named, but without power with them: {}", sketch->dependents.size(),
-                             setup->fold(sketch->dependents)));
+    context.note(
+        fmt::format("{} dependents also lose power: {}", sketch->dependents.size(), setup->fold(sketch->dependents)));
   }
   const std::uint32_t limit = verb == PowerVerb::on ? std::numeric_limits<std::uint32_t>::max() : kDefaultLimit;
   if (const std::optional<Exit> refused = setup->permit(context, oob::journal_verb(verb), hit, limit)) return *refused;
@@ -149,8 +151,7 @@ Exit run_power_command(Context& context) {
   if (word.empty()) return context.usage_error("missing VERB", {usage_of(context.command())});
   const std::optional<PowerVerb> verb = oob::power_verb_named(word);
   if (!verb && word != "status")
-    return context.usage_error(fmt::format("there is no power verb `{}`", word),
-                               {"verbs: " + listed(names_of(verbs()))});
+    return context.usage_error(fmt::format("unknown power verb `{}`", word), {"verbs: " + listed(names_of(verbs()))});
   if (arguments.word(1).empty()) return context.usage_error("missing CLUSTER", {usage_of(context.command())});
   return verb ? run_verb(context, *verb) : run_oob_status(context, 1);
 }
@@ -160,32 +161,35 @@ std::vector<Option> power_options() {
   return {
       {.name = "deadline",
        .value = "TIME",
-       .help = "for each device; nothing is sent after it",
+       .help = "deadline per device; nothing is sent after it",
        .fallback = "5m",
        .section = section},
       {.name = "hold",
        .value = "TIME",
-       .help = "cycle: between off and on, where they are sent one by one",
+       .help = "cycle: pause between off and on, if sent separately",
        .fallback = "5s",
        .section = section},
-      {.name = "force", .help = "soft: cut the power after two thirds of the deadline", .section = section},
-      {.name = "finish-on", .help = "reset: switch on what a reset left off", .section = section},
-      {.name = "no-stagger", .help = "on: all at once, whatever feeds and PDUs carry", .section = section},
+      {.name = "force", .help = "soft: force off after two thirds of the deadline", .section = section},
+      {.name = "finish-on", .help = "reset: power on machines that a reset left off", .section = section},
+      {.name = "no-stagger", .help = "on: all at once, ignoring the limits of feeds and PDUs", .section = section},
       {.name = "starts",
        .value = "N",
-       .help = "on and cycle: devices that start on one feed at the same time",
+       .help = "on and cycle: devices started at the same time per feed",
        .fallback = "64",
        .section = section},
       {.name = "host-probe",
        .value = "COMMAND",
-       .help = "prints the boot id of host %h; on, cycle and reset are done when it has changed",
+       .help = "command that prints the boot ID of host %h; on, cycle and reset are done when it changes",
        .section = section},
-      {.name = "open", .help = "list operations that began and never ended", .section = section},
+      {.name = "open", .help = "list incomplete operations of the journal; needs no cluster file", .section = section},
       {.name = "resume",
        .value = "ID",
-       .help = "go on with such an operation; a cycle or reset that may have been sent is not sent again",
+       .help = "continue an incomplete operation; a cycle or reset that may have been sent is not sent again",
        .section = section},
-      {.name = "abandon", .value = "ID", .help = "close such an operation, and send nothing", .section = section},
+      {.name = "abandon",
+       .value = "ID",
+       .help = "close an incomplete operation without sending anything",
+       .section = section},
   };
 }
 
@@ -197,28 +201,26 @@ Command oob_power_command() {
   command.summary = "Power machines on, off or cycle them, and verify the result";
   command.usage = "VERB CLUSTER HOSTS [OPTIONS]";
   command.description.emplace_back(
-      "A BMC that accepts a command may not have carried it out. weft reads the state, writes each step to the "
-      "journal, "
-      "sends it, and polls until there is evidence: the state twice in a row, a changed boot id, a new boot, or an "
-      "answer of the host. Each device ends as done, not done or unknown; the last two say what to do.");
+      "A BMC may accept a command without executing it. weft reads the state, writes each step to the journal, sends "
+      "it, and polls until the result is verified: the state twice in a row, a changed boot ID, a new boot, or a "
+      "response of the host. Each device ends as done, not done or unknown; the last two include what to do.");
   command.description.emplace_back(
-      "on, off and soft are repeated where nothing happens. A cycle or a reset is sent again only when state and boot "
-      "id prove that the one before had no effect.");
+      "on, off and soft are retried if nothing happens (they are idempotent). A cycle or reset is retried only if "
+      "state and boot ID prove that the previous one had no effect.");
   command.description.emplace_back(
-      "Devices are switched on in waves: no feed and no PDU is asked for more than it carries for hours, and a wave "
-      "waits for the one before. A chassis or a PDU is not switched on together with what hangs on it.");
+      "Devices are powered on in waves that respect the continuous load of feeds and PDUs; each wave waits for the "
+      "previous one. A chassis or PDU is powered on before its dependents.");
   command.description.emplace_back(
-      "An operation whose process died, or was stopped, stays open in the journal until it is resumed or abandoned; "
-      "until then nothing but on is done to its devices by others.");
+      "An operation whose process crashed or was stopped is incomplete in the journal until it is resumed or "
+      "abandoned; until then other operations on its devices are refused, except on.");
   command.description.emplace_back(
-      "Ends with 0 when all are done, 3 when some are not, 4 when it was refused, 5 when no device could be "
-      "reached.");
-  command.examples = {{"weft oob power on cluster.yaml @train --dry-run", "The waves in which the pool would start"},
-                      {"weft oob power cycle cluster.yaml train007 --reason 'XID 79' --yes", "One server, off and on"},
+      "Exit code 0 if all devices are done, 3 if some are not, 4 if refused, 5 if no device could be reached.");
+  command.examples = {{"weft oob power on cluster.yaml @train --dry-run", "Show the waves for a pool"},
+                      {"weft oob power cycle cluster.yaml train007 --reason 'XID 79' --yes", "Power cycle one server"},
                       {"weft oob power reset cluster.yaml 'train[001-016]' --reason hang --yes --host-probe "
                        "'ssh %h cat /proc/sys/kernel/random/boot_id'",
-                       "Done when each host tells another boot id"},
-                      {"weft oob power --resume 4f1c09d2ab37e865 cluster.yaml", "After weft itself died"}};
+                       "Done when the boot ID of each host has changed"},
+                      {"weft oob power --resume 4f1c09d2ab37e865 cluster.yaml", "Continue after a crash of weft"}};
   command.arguments = {{.name = "VERB", .help = "what to do", .choices = verbs(), .required = false, .open = true},
                        {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
                        oob_hosts_argument()};

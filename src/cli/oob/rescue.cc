@@ -45,7 +45,7 @@ Result<Asked> read_words(const Arguments& arguments) {
   const int flags = static_cast<int>(arguments.has("plan")) + static_cast<int>(arguments.has("run")) +
                     static_cast<int>(arguments.has("resume"));
   if (flags > 1 || (flags == 1 && at == 1 && !(asked.wish == Wish::resume && arguments.has("resume"))))
-    return Error{ErrorCode::invalid_input, "one of --plan, --run and --resume", {}};
+    return Error{ErrorCode::invalid_input, "--plan, --run and --resume are mutually exclusive", {}};
   if (arguments.has("run")) asked.wish = Wish::run;
   if (arguments.has("resume")) asked.wish = Wish::resume;
   if (asked.wish == Wish::resume)
@@ -54,9 +54,9 @@ Result<Asked> read_words(const Arguments& arguments) {
   asked.cluster = at + 1;
   const std::size_t wanted = asked.wish == Wish::list ? at : asked.wish == Wish::show ? at + 1 : at + 2;
   if (arguments.words().size() > wanted)
-    return Error{ErrorCode::invalid_input, fmt::format("`{}` is one word too many", arguments.word(wanted)), {}};
+    return Error{ErrorCode::invalid_input, fmt::format("unexpected argument `{}`", arguments.word(wanted)), {}};
   if (asked.wish == Wish::list) return asked;
-  if (asked.name.empty()) return Error{ErrorCode::invalid_input, "no runbook is named", {}};
+  if (asked.name.empty()) return Error{ErrorCode::invalid_input, "missing runbook name", {}};
   if (asked.wish != Wish::show && arguments.word(asked.cluster).empty())
     return Error{ErrorCode::invalid_input, "missing CLUSTER", {}};
   return asked;
@@ -67,9 +67,9 @@ Exit list_books(Context& context) {
   document.kind = "runbooks";
   TableSection table{.key = "runbooks", .title = "Runbooks", .columns = {}, .rows = {}};
   table.columns = {{"name", "Name"},
-                   {"title", "What for"},
+                   {"title", "Purpose"},
                    {"steps", "Steps", Column::Align::right},
-                   {"parameters", "Parameters to set"},
+                   {"parameters", "Required parameters"},
                    {"when", "When", Column::Align::left, true}};
   for (const std::string& name : oob::runbook_names()) {
     Sources sources;
@@ -103,7 +103,7 @@ Result<std::map<std::string, std::string>> read_settings(const Arguments& argume
   for (const std::string& given : arguments.values("set")) {
     const std::size_t equals = given.find('=');
     if (equals == std::string::npos || equals == 0)
-      return Error{ErrorCode::invalid_input, fmt::format("--set {}: give NAME=VALUE", given), {}};
+      return Error{ErrorCode::invalid_input, fmt::format("--set {}: must be KEY=VALUE", given), {}};
     if (!settings.emplace(given.substr(0, equals), given.substr(equals + 1)).second)
       return Error{ErrorCode::invalid_input, fmt::format("--set {} is given twice", given.substr(0, equals)), {}};
   }
@@ -116,17 +116,18 @@ Result<oob::RescueRecord> find_rescue(const oob::Journal& journal, const std::st
   if (!entries.ok()) return entries.error();
   if (id != kLast) {
     std::optional<oob::RescueRecord> record = oob::read_rescue(*entries, id);
-    if (!record) return Error{ErrorCode::not_found, fmt::format("the journal has no rescue `{}`", id), {}};
+    if (!record) return Error{ErrorCode::not_found, fmt::format("the journal contains no rescue `{}`", id), {}};
     return std::move(*record);
   }
   std::vector<oob::RescueRecord> open = oob::open_rescues(*entries, book);
-  if (open.empty()) return Error{ErrorCode::not_found, fmt::format("no rescue by `{}` is open", book), {}};
+  if (open.empty()) return Error{ErrorCode::not_found, fmt::format("no rescue with `{}` is incomplete", book), {}};
   if (open.size() == 1) return std::move(open.front());
   std::vector<std::string> ids;
   ids.reserve(open.size());
   for (const oob::RescueRecord& record : open) ids.push_back(record.operation);
-  return Error{
-      ErrorCode::conflict, fmt::format("several are open, name one with --resume: {}", fmt::join(ids, ", ")), {}};
+  return Error{ErrorCode::conflict,
+               fmt::format("several rescues are incomplete; choose one with --resume: {}", fmt::join(ids, ", ")),
+               {}};
 }
 
 bool ask_person(Context& context, const oob::RescueStep& step) {
@@ -186,7 +187,8 @@ Exit follow(Context& context, OobSetup& setup, const oob::RescuePlan& plan, cons
 Exit prepare_resume(Context& context, OobSetup& setup, const oob::Runbook& book, const Asked& asked,
                     std::map<std::string, std::string>& settings, oob::RescueTerms& terms) {
   if (!settings.empty())
-    return context.usage_error("a rescue that is resumed has its parameters already", {"leave --set out"});
+    return context.usage_error("--set cannot be combined with --resume: the parameters come from the journal",
+                               {"omit --set"});
   const Result<oob::RescueRecord> record = find_rescue(setup.fleet().journal, book.name, asked.resume);
   if (!record.ok()) return context.failed(record.error());
   for (const auto& [name, value] : record->parameters) settings[name] = value;
@@ -239,33 +241,33 @@ Exit run_rescue_command(Context& context) {
 
 std::vector<Option> rescue_options() {
   const std::string section = "Rescue";
-  const std::string reaching = "Reaching the switches";
-  return {{.name = "plan", .help = "say what would be done, and do nothing; this is the default", .section = section},
-          {.name = "run", .help = "follow the runbook", .section = section},
+  const std::string reaching = "Switch access";
+  return {{.name = "plan", .help = "show the plan without doing anything (the default)", .section = section},
+          {.name = "run", .help = "execute the runbook", .section = section},
           {.name = "resume",
            .value = "ID",
-           .help = "go on with a rescue whose run ended before it did; `last`: the only one that is open",
+           .help = "continue an incomplete rescue; `last`: the only incomplete one",
            .section = section},
           {.name = "set",
            .value = "KEY=VALUE",
-           .help = "a parameter of the runbook; may be given several times",
+           .help = "parameter of the runbook; may be repeated",
            .repeatable = true,
            .section = section},
           {.name = "confirm",
            .value = "STEP",
-           .help = "a person says that this step is done; may be given several times",
+           .help = "mark this step as done manually; may be repeated",
            .repeatable = true,
            .section = section},
           {.name = "repeat",
            .value = "STEP",
-           .help = "a person says to send this step again; may be given several times",
+           .help = "send this step again; may be repeated",
            .repeatable = true,
            .section = section},
-          {.name = "jump", .value = "HOST", .help = "jump host that ssh goes through", .section = reaching},
-          {.name = "user", .value = "NAME", .help = "name to log in with; ssh's own if not given", .section = reaching},
+          {.name = "jump", .value = "HOST", .help = "SSH jump host", .section = reaching},
+          {.name = "user", .value = "NAME", .help = "login name; default: that of ssh", .section = reaching},
           {.name = "via",
            .value = "COMMAND",
-           .help = "a program instead of ssh, with {host}, {address}, {user} and {command} in its words",
+           .help = "command used instead of ssh, with the placeholders {host}, {address}, {user} and {command}",
            .section = reaching}};
 }
 
@@ -274,39 +276,36 @@ std::vector<Option> rescue_options() {
 Command rescue_command() {
   Command command;
   command.name = "rescue";
-  command.summary = "Follow a runbook out of band when all else is down";
+  command.summary = "Execute a recovery runbook over the out-of-band network";
   command.usage = "NAME CLUSTER [--plan | --run | --resume ID] [OPTIONS]";
   command.description = {
-      "A runbook is a file that people read and edit: steps with preconditions, one action each, evidence, a time "
-      "limit "
-      "and a way back. weft ships pfc-storm, scheduler-dead, tor-boot-loop, bad-config-push and cold-start; a path is "
-      "a file of your own. `weft rescue list` lists them, `weft rescue show NAME` prints one.",
-      "The plan names every host and every command before anything is touched, and is refused when a step leans on "
-      "what it rescues: a frontend address while the frontend is down, a switch reached only through itself, the last "
-      "jump host.",
-      "Every step is announced in the journal before it is sent. A run that died is taken up with --resume: what is "
-      "finished is not repeated, and a cycle or reset is never sent twice without proof that the first did nothing; "
-      "where there is none, a person is asked (--confirm, --repeat). Consoles, outputs and a report are kept in "
+      "A runbook is a YAML file with steps; each has preconditions, one action, evidence of success, a time limit and "
+      "a rollback. weft includes pfc-storm, scheduler-dead, tor-boot-loop, bad-config-push and cold-start; give a path "
+      "for your own. `weft rescue list` lists them, `weft rescue show NAME` prints one.",
+      "The plan lists all hosts and commands before anything is changed. It is refused if a step depends on what it "
+      "recovers: a frontend address while the frontend is down, a switch reachable only through itself, the last jump "
+      "host.",
+      "Every step is written to the journal before it is sent. Continue an interrupted run with --resume: finished "
+      "steps are not repeated, and a cycle or reset is never sent twice without proof that the first had no effect; "
+      "without proof the operator decides (--confirm, --repeat). Console logs, outputs and a report are stored in "
       "STATE/rescue/ID.",
-      "Ends with 0 when done, 3 when a step that may fail did, 4 when it was refused or waits for a person, 5 when a "
-      "step failed or the run was stopped."};
+      "Exit code 0 if done, 3 if an optional step failed, 4 if refused or waiting for the operator, 5 if a step failed "
+      "or the run was stopped."};
   command.examples = {
-      {"weft rescue list", "The runbooks that come with weft"},
-      {"weft rescue pfc-storm cluster.yaml --set tor=be-leaf003 --plan", "What would be done"},
-      {"weft rescue pfc-storm cluster.yaml --set tor=be-leaf003 --run --reason 'storm on rail 3' --yes", "Do it"},
-      {"weft rescue pfc-storm cluster.yaml --resume last", "After the jump host itself went down"},
-      {"weft rescue show cold-start -f mine.yaml", "A copy to edit; weft rescue ./mine.yaml cluster.yaml plans it"}};
-  command.arguments = {{.name = "NAME",
-                        .help = "a runbook, or list, show, plan, run or resume before it",
-                        .choices = choices_named({"list", "show", "plan", "run", "resume"}),
-                        .hint = Hint::file,
-                        .required = false,
-                        .open = true},
-                       {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
-                       {.name = "MORE",
-                        .help = "the cluster file, where a word stands before NAME",
-                        .hint = Hint::file,
-                        .required = false}};
+      {"weft rescue list", "List the included runbooks"},
+      {"weft rescue pfc-storm cluster.yaml --set tor=be-leaf003 --plan", "Show the plan"},
+      {"weft rescue pfc-storm cluster.yaml --set tor=be-leaf003 --run --reason 'storm on rail 3' --yes", "Execute it"},
+      {"weft rescue pfc-storm cluster.yaml --resume last", "Continue after the jump host failed"},
+      {"weft rescue show cold-start -f mine.yaml", "Copy a runbook for editing; use it with weft rescue ./mine.yaml"}};
+  command.arguments = {
+      {.name = "NAME",
+       .help = "a runbook, optionally preceded by list, show, plan, run or resume",
+       .choices = choices_named({"list", "show", "plan", "run", "resume"}),
+       .hint = Hint::file,
+       .required = false,
+       .open = true},
+      {.name = "CLUSTER", .help = "a cluster file", .hint = Hint::file, .required = false},
+      {.name = "MORE", .help = "the cluster file, if a verb precedes NAME", .hint = Hint::file, .required = false}};
   command.options = joined(joined(rescue_options(), oob_action_options()),
                            joined({output_option(), file_option(), catalog_option()}, oob_options()));
   command.run = run_rescue_command;

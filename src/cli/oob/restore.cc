@@ -16,9 +16,9 @@ using oob::RestoreState;
 Document document_of(const std::vector<RestoreResult>& results, bool plan) {
   TableSection table{.key = "restore", .title = "Restore", .columns = {{"host", "Switch"}}, .rows = {}};
   if (!plan) table.columns.push_back({"state", "Restored"});
-  table.columns.push_back({"wanted", "Wanted"});
-  table.columns.push_back({"former", "Before"});
-  table.columns.push_back({"message", "Seen"});
+  table.columns.push_back({"wanted", "Desired version"});
+  table.columns.push_back({"former", "Previous version"});
+  table.columns.push_back({"message", "Message"});
   table.columns.push_back({"advice", "What to do"});
   for (const RestoreResult& result : results) {
     std::vector<Cell> row = {result.device};
@@ -50,7 +50,7 @@ Exit resume(Context& context, SwitchSetup& setup) {
   const Result<std::vector<RestoreResult>> results = oob::resume_restores(setup.fleet(), setup.switches());
   if (!results.ok()) return context.failed(results.error());
   if (results->empty()) {
-    context.note("no restore of these switches is open");
+    context.note("no restore of these switches is incomplete");
     return Exit::ok;
   }
   return deliver(context, *results, false);
@@ -58,7 +58,7 @@ Exit resume(Context& context, SwitchSetup& setup) {
 
 Exit run_restore(Context& context) {
   if (context.arguments().word(1).empty() && !context.arguments().has("settle"))
-    return context.usage_error("which switches?", {"name them: HOSTS has no default here"});
+    return context.usage_error("missing HOSTS", {"name the switches: HOSTS has no default here"});
   OptionReader reader(context.arguments());
   const std::optional<Duration> within = reader.time("within");
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
@@ -91,31 +91,33 @@ Exit run_restore(Context& context) {
 Command oob_restore_command() {
   Command command;
   command.name = "oob restore";
-  command.summary = "Bring a switch back to a kept configuration";
+  command.summary = "Restore a switch to a backed-up config";
   command.usage = "CLUSTER HOSTS [--which WHICH] --reason TEXT --yes [OPTIONS]";
   command.description = {
-      "Keeps what runs now, pushes the version, looks at the switch until it shows it, and saves it. When it shows "
-      "something else, the former configuration is pushed again. Ends in done, not done, or unknown with what a person "
-      "must do. Several switches are done one after the other, and the first that is not done stops the rest.",
-      "A command that died leaves an open operation: --settle looks at the switch and writes down what is so; it "
-      "pushes nothing."};
+      "Backs up the running config, pushes the chosen version, reads the switch until it shows the version, and saves "
+      "it. If the switch shows something else, the previous config is pushed again (rollback). Each switch ends as "
+      "done, not done, or unknown with manual steps. Switches are restored one at a time; the first failure stops the "
+      "rest.",
+      "A crashed command leaves an incomplete operation: --settle reads the switch and records the outcome; it pushes "
+      "nothing."};
   command.examples = {{"weft oob restore cluster.yaml oob-leaf001 --dry-run", "What would change"},
                       {"weft oob restore cluster.yaml oob-leaf001 --which before --reason 'CHG-42 backed out' --yes",
-                       "Back to the version before the latest"},
+                       "Restore the version before the latest"},
                       {"weft oob restore cluster.yaml switches --settle", "After a crash"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = joined(
-      joined({{.name = "which",
-               .value = "WHICH",
-               .help = "latest, before, good, a time (2026-11-16T02:03:04Z) or the beginning of a name",
-               .fallback = "good"},
-              {.name = "within", .value = "TIME", .help = "longest time for the switch to show it", .fallback = "2m"},
-              {.name = "no-back", .help = "do not go back when the switch shows something else"},
-              {.name = "settle", .help = "look at restores that died, and push nothing"},
-              output_option(),
-              file_option(),
-              catalog_option()},
-             oob_action_options()),
+      joined(
+          {{.name = "which",
+            .value = "WHICH",
+            .help = "version: latest, before, good, a time (2026-11-16T02:03:04Z) or the prefix of a version name",
+            .fallback = "good"},
+           {.name = "within", .value = "TIME", .help = "timeout for the switch to show the version", .fallback = "2m"},
+           {.name = "no-back", .help = "disable the rollback"},
+           {.name = "settle", .help = "record the outcome of crashed restores; pushes nothing"},
+           output_option(),
+           file_option(),
+           catalog_option()},
+          oob_action_options()),
       oob_switch_options());
   command.run = run_restore;
   return command;

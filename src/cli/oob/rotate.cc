@@ -21,13 +21,13 @@ Exit show_plan(Context& context, OobSetup& setup, const std::vector<std::uint32_
     const oob::Target& device = setup.inventory().targets()[target];
     const Result<oob::Credential> credential = setup.fleet().credentials.find(device.name, device.group);
     if (!credential.ok()) {
-      plans[{"", "nothing: the store has no credential for it"}].push_back(target);
+      plans[{"", "none: the store has no credential for it"}].push_back(target);
     } else if (credential->pending) {
       plans[{credential->user, "finish an earlier rotation"}].push_back(target);
     } else if (setup.fleet().credentials.has_own(device.name)) {
       plans[{credential->user, "a new password"}].push_back(target);
     } else {
-      plans[{credential->user, "a password of its own, in place of a shared one"}].push_back(target);
+      plans[{credential->user, "a unique password instead of a shared one"}].push_back(target);
     }
   }
   Document document;
@@ -43,7 +43,7 @@ Exit show_plan(Context& context, OobSetup& setup, const std::vector<std::uint32_
   document.sections.emplace_back(std::move(table));
   if (!setup.fleet().credentials.writable())
     document.notes.push_back(
-        fmt::format("{} can only be read: a rotation would be refused", setup.fleet().credentials.name()));
+        fmt::format("{} is read-only: a rotation would be refused", setup.fleet().credentials.name()));
   return context.deliver(document);
 }
 
@@ -97,7 +97,7 @@ Exit run_rotate(Context& context) {
   options.user = context.arguments().value("user");
   const std::vector<std::uint32_t> targets = chosen_targets(*setup, options.resume);
   if (targets.empty()) {
-    context.note(options.resume ? "no rotation was left unfinished" : "none of these devices has a controller");
+    context.note(options.resume ? "no incomplete rotation was found" : "none of these devices has a BMC");
     return options.resume ? Exit::ok : Exit::usage;
   }
   if (const std::optional<Exit> ended = setup->permit(context, "rotate", targets, kDefaultLimit)) return *ended;
@@ -120,22 +120,22 @@ Exit run_rotate(Context& context) {
 Command oob_rotate_command() {
   Command command;
   command.name = "oob rotate";
-  command.summary = "Give BMCs new passwords, each its own";
+  command.summary = "Rotate BMC passwords, unique per BMC";
   command.usage = "CLUSTER [HOSTS] --reason TEXT --yes [OPTIONS]";
   command.description = {
-      "Each device gets a random password of 20 characters. It is kept in the credential store as pending before the "
-      "BMC is told, and the old one stays until a new session was opened with the new one: a crash at any moment "
-      "locks out no user. What a killed command left is finished first, by the next rotation or with --settle.",
-      "The store must be a file or a program that can be written. The exit code is 0 when all devices are done, 3 when "
-      "some are not, 4 when it was refused, 5 when no device answered."};
+      "Each device gets a random password of 20 characters. It is stored as pending in the credential store before it "
+      "is set on the BMC, and the old one is kept until a session was opened with the new one: a crash at any time "
+      "does not lock out any user. Incomplete rotations are finished by the next rotation or with --settle.",
+      "The store must be a writable file or program. Exit code 0 if all devices are done, 3 if some are not, 4 if "
+      "refused, 5 if no device could be reached."};
   command.examples = {
       {"weft oob rotate cluster.yaml 'train[001-016]' --dry-run", "What would be done"},
       {"weft oob rotate cluster.yaml rack:R01 --reason 'away from the defaults' --yes", "One rack"},
-      {"weft oob rotate cluster.yaml --settle --reason 'after the crash' --yes", "Finish what was left"}};
+      {"weft oob rotate cluster.yaml --settle --reason 'after the crash' --yes", "Finish incomplete rotations"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options =
-      joined(joined({{.name = "settle", .help = "only finish rotations that a crash or an outage left"},
-                     {.name = "user", .value = "NAME", .help = "only devices that weft logs in to with this account"}},
+      joined(joined({{.name = "settle", .help = "only finish incomplete rotations"},
+                     {.name = "user", .value = "NAME", .help = "only devices where weft uses this account"}},
                     oob_action_options()),
              oob_options());
   command.options.push_back(catalog_option());

@@ -29,22 +29,23 @@ Exit run_sensors(Context& context) {
 Command oob_sensors_command() {
   Command command;
   command.name = "oob sensors";
-  command.summary = "Read the sensors of all machines, the worst first";
+  command.summary = "Read the sensors of all machines, worst first";
   command.usage = "CLUSTER [HOSTS] [--kind KIND] [--bad] [OPTIONS]";
   command.description = {
-      "One row a sensor over all machines of a model: lowest, median and highest value, who has the highest, and who "
-      "is critical or warns. Outliers are those further than 3.5 robust standard deviations from the median "
-      "(Iglewicz and Hoaglin, 1993): a fan or a supply that is about to fail passes no limit yet.",
-      "Formats for machines have one row a device and sensor. Exit 1 when something is critical."};
+      "One row per sensor over all machines of a model: lowest, median and highest value, the machine with the "
+      "highest, and machines in critical or warning state. Outliers are further than 3.5 robust standard deviations "
+      "from the median (Iglewicz and Hoaglin, 1993): they show a failing fan or power supply before it reaches a "
+      "limit.",
+      "json, yaml, ndjson and csv have one row per device and sensor. Exit code 1 if a sensor is critical."};
   command.examples = {{"weft oob sensors pod16.yaml --kind temperature", "Temperatures of the whole cluster"},
-                      {"weft oob sensors pod16.yaml rack:R01 --bad", "What is not well in a rack"}};
+                      {"weft oob sensors pod16.yaml rack:R01 --bad", "Problems in one rack"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options =
       joined({{.name = "kind",
                .value = "KIND",
                .help = "only sensors of this kind",
                .choices = choices_named({"temperature", "fan", "voltage", "power", "current", "discrete"})},
-              {.name = "bad", .help = "only what is critical, warns or stands out"},
+              {.name = "bad", .help = "only critical, warning and outlier sensors"},
               output_option(),
               file_option(),
               catalog_option()},

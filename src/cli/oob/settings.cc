@@ -27,7 +27,7 @@ void check_subnets(OptionReader& reader, const std::vector<std::string>& subnets
     if (parse_ipv4(subnet).ok()) continue;
     const Result<Ipv4Prefix> prefix = parse_ipv4_prefix(subnet);
     if (!prefix.ok())
-      reader.bad("allow", prefix.error().message, "a subnet such as 10.128.0.0/24; none lets everyone in");
+      reader.bad("allow", prefix.error().message, "give a subnet such as 10.128.0.0/24, or none to allow all");
   }
 }
 
@@ -107,26 +107,26 @@ Option addresses(std::string name, std::string value, std::string help) {
 Command oob_settings_command() {
   Command command;
   command.name = "oob settings";
-  command.summary = "Show how all BMCs are set up, or harden them";
+  command.summary = "Show or harden the settings of all BMCs";
   command.usage = "CLUSTER [HOSTS] [CHANGES] [OPTIONS]";
   command.description = {
-      "Each setting and each of its values once, with the machines that have it. What a BMC does not tell is \"not "
-      "told\".",
-      "With changes, only what differs is sent, and the BMC is read again until it shows it. --allow is refused when "
-      "it would shut out this machine or a jump host of the cluster, --ipmi off where IPMI is the only way in."};
+      "Lists each setting and value once, with the machines that have it; \"not reported\" if a BMC does not report "
+      "it.",
+      "With changes, only differences are sent, and the BMC is read until it shows the new value. --allow is refused "
+      "if it would lock out this machine or a jump host of the cluster, --ipmi off if IPMI is the only access."};
   command.examples = {
-      {"weft oob settings pod16.yaml", "Who differs"},
-      {"weft oob settings pod16.yaml @train --ipmi off --http off --reason 'hardening' --yes", "Close two doors"},
-      {"weft oob settings pod16.yaml --log-to 10.128.0.10 --limit 64 --dry-run", "Who does not log yet"}};
+      {"weft oob settings pod16.yaml", "Show differences"},
+      {"weft oob settings pod16.yaml @train --ipmi off --http off --reason 'hardening' --yes", "Disable IPMI and HTTP"},
+      {"weft oob settings pod16.yaml --log-to 10.128.0.10 --limit 64 --dry-run", "Show BMCs without this log server"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   std::vector<Option> changes = {
-      on_off("ipmi", "IPMI over the network"),
-      on_off("http", "HTTP without TLS"),
+      on_off("ipmi", "IPMI over LAN"),
+      on_off("http", "plain HTTP without TLS"),
       on_off("ssh", "SSH to the BMC"),
       on_off("snmp", "SNMP"),
-      addresses("log-to", "ADDRESS", "where the BMC logs by syslog; several times for several; none for nowhere"),
-      addresses("allow", "SUBNET", "who may talk to the BMC; several times for several; none for everyone"),
-      addresses("ntp", "ADDRESS", "where the BMC takes its time from; several times for several")};
+      addresses("log-to", "ADDRESS", "syslog server of the BMC; may be repeated; none to disable"),
+      addresses("allow", "SUBNET", "subnet that may access the BMC; may be repeated; none to allow all"),
+      addresses("ntp", "ADDRESS", "NTP server of the BMC; may be repeated")};
   command.options = joined(
       joined(joined({output_option(), file_option(), catalog_option()}, changes), oob_action_options()), oob_options());
   command.run = run_settings;

@@ -51,7 +51,7 @@ SimRequest read_request(OptionReader& reader) {
   if (const std::string base = arguments.value("base"); !base.empty()) {
     const Result<Ipv4> address = parse_ipv4(base);
     if (!address.ok() || (address->bits >> 24U) != 127) {
-      reader.bad("base", fmt::format("{} is not an address of 127.0.0.0/8", in_backticks(base)));
+      reader.bad("base", fmt::format("{} is not an address in 127.0.0.0/8", in_backticks(base)));
     } else {
       options.base = *address;
     }
@@ -80,7 +80,7 @@ bool read_password(Context& context, SimRequest& request) {
   }
   std::string word = text->substr(0, text->find_first_of("\r\n"));
   if (word.empty()) {
-    (void)context.failed({ErrorCode::invalid_input, "the password is empty", path});
+    (void)context.failed({ErrorCode::invalid_input, "the first line, the password, is empty", path});
     return false;
   }
   request.options.password = oob::Secret(std::move(word));
@@ -196,7 +196,8 @@ Status write_files(const SimRequest& request, const SimFleet& fleet) {
   if (!written.ok()) return written;
   std::error_code problem;
   std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, problem);
-  if (problem) return Error{ErrorCode::unavailable, fmt::format("cannot protect it: {}", problem.message()), path};
+  if (problem)
+    return Error{ErrorCode::unavailable, fmt::format("cannot set its permissions: {}", problem.message()), path};
   return {};
 }
 
@@ -249,7 +250,8 @@ Exit run_sim(Context& context) {
   if (!read_faults(context, request, code)) return code;
   if (!read_password(context, request)) return Exit::usage;
   if (request.folder.empty() && context.arguments().value("password-file").empty()) {
-    return context.usage_error("the password would be known to no client", {"give --dir DIR, or --password-file FILE"});
+    return context.usage_error("no client could log in: the random password is written nowhere",
+                               {"give --dir DIR, or --password-file FILE"});
   }
   std::error_code problem;
   if (!request.folder.empty()) std::filesystem::create_directories(request.folder, problem);
@@ -265,58 +267,58 @@ Exit run_sim(Context& context) {
 }
 
 std::vector<Option> sim_options() {
-  const std::string section = "Behaviour";
+  const std::string section = "Behavior";
   const SimOptions standard;
   return {{.name = "dir",
            .value = "DIR",
            .help = "write endpoints.yaml, credentials.yaml and ca.pem there",
            .hint = Hint::file},
-          {.name = "port", .value = "N", .help = "of all BMCs; 0 for any that is free", .fallback = "0"},
+          {.name = "port", .value = "N", .help = "port of all BMCs; 0 for any free port", .fallback = "0"},
           {.name = "base",
            .value = "ADDRESS",
-           .help = "of the first device, in 127.0.0.0/8",
+           .help = "address of the first device, in 127.0.0.0/8",
            .fallback = to_text(standard.base)},
-          {.name = "no-tls", .help = "without TLS, for clients that know no better"},
-          {.name = "user", .value = "NAME", .help = "who may log in", .fallback = standard.user},
+          {.name = "no-tls", .help = "plain HTTP, for clients without TLS support"},
+          {.name = "user", .value = "NAME", .help = "login name", .fallback = standard.user},
           {.name = "password-file",
            .value = "FILE",
-           .help = "its first line is the password",
+           .help = "file with the password in its first line",
            .fallback = "a random one",
            .hint = Hint::file},
           {.name = "report",
            .value = "FILE",
-           .help = "write what happened as JSON, at the end and on SIGUSR1",
+           .help = "write statistics as JSON at exit and on SIGUSR1",
            .hint = Hint::file},
-          {.name = "for", .value = "TIME", .help = "end after that time"},
-          {.name = "latency", .value = "TIME", .help = "mean time to an answer", .fallback = "0s", .section = section},
+          {.name = "for", .value = "TIME", .help = "stop after this time"},
+          {.name = "latency", .value = "TIME", .help = "mean response latency", .fallback = "0s", .section = section},
           {.name = "power-time",
            .value = "TIME",
-           .help = "from off to on",
+           .help = "time to power on or off",
            .fallback = to_text(standard.power_time),
            .section = section},
           {.name = "shutdown-time",
            .value = "TIME",
-           .help = "of an operating system",
+           .help = "time of an operating system shutdown",
            .fallback = to_text(standard.shutdown_time),
            .section = section},
           {.name = "boot-time",
            .value = "TIME",
-           .help = "from power to a running system",
+           .help = "time from power on to a running operating system",
            .fallback = to_text(standard.boot_time),
            .section = section},
-          {.name = "off", .help = "all machines are off at first", .section = section},
+          {.name = "off", .help = "start with all machines powered off", .section = section},
           {.name = "sessions",
            .value = "N",
-           .help = "most sessions of one BMC",
+           .help = "maximum number of sessions per BMC",
            .fallback = fmt::format("{}", standard.sessions),
            .section = section},
-          {.name = "seed", .value = "N", .help = "of everything that is random", .fallback = "1", .section = section},
+          {.name = "seed", .value = "N", .help = "seed of all random choices", .fallback = "1", .section = section},
           {.name = "fault",
            .value = "HOSTS=KIND[:ARG]",
-           .help = "what these do wrong",
+           .help = "fault to inject on these hosts",
            .repeatable = true,
            .section = section},
-          {.name = "faults", .value = "FILE", .help = "the same as YAML", .hint = Hint::file, .section = section},
+          {.name = "faults", .value = "FILE", .help = "faults as a YAML file", .hint = Hint::file, .section = section},
           catalog_option()};
 }
 
@@ -334,16 +336,16 @@ Command oob_sim_command() {
                     rule.argument == bmcsim::FaultArgument::none ? "" : fmt::format(":{}", rule.key), rule.meaning);
   }
   command.description = {
-      "Every device of the cluster's out-of-band network gets a Redfish service on a loopback address of its own, all "
-      "in one process: power that takes time, sessions, accounts, sensors, logs. The n-th device of the inventory has "
-      "the n-th address from --base on. Ends on SIGINT or SIGTERM.",
-      "The folder of --dir holds what the other `weft oob` commands need to talk to them: --endpoints "
-      "DIR/endpoints.yaml --credentials file:DIR/credentials.yaml.",
+      "Each device of the cluster's out-of-band network gets a Redfish service on its own loopback address, all in one "
+      "process, with realistic power timing, sessions, accounts, sensors and logs. The n-th device of the inventory "
+      "has the n-th address starting at --base. Stops on SIGINT or SIGTERM.",
+      "The folder of --dir contains what the other `weft oob` commands need to connect: --endpoints DIR/endpoints.yaml "
+      "--credentials file:DIR/credentials.yaml.",
       "Faults: " + kinds + "."};
-  command.examples = {{"weft oob sim pod32.yaml --dir sim", "All BMCs, none of them ill"},
+  command.examples = {{"weft oob sim pod32.yaml --dir sim", "All BMCs, without faults"},
                       {"weft oob sim pod32.yaml --dir sim --latency 200ms --fault 'train[001-004]=silent_accept:2' "
                        "--fault fe-leaf1=dead",
-                       "Slow ones, liars and a dead one"}};
+                       "Slow BMCs, some that ignore commands, and a dead one"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = sim_options();
   command.run = run_sim;

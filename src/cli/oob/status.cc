@@ -26,7 +26,7 @@ void OobProgress::clear() {
 }
 
 Option oob_identity_option() {
-  return {.name = "identity", .help = "ask for maker, model, serial number and firmware too (wide does)"};
+  return {.name = "identity", .help = "also read vendor, model, serial number and firmware (implied by -o wide)"};
 }
 
 oob::StatusRows oob_rows(OutputFormat format) {
@@ -56,7 +56,7 @@ Exit run_oob_status(Context& context, std::size_t first) {
   {
     OobProgress line(context);
     report = oob::sweep_status(setup->fleet(), setup->chosen(), options, [&](std::uint32_t finished) {
-      if (finished % 16 == 0 || finished == total) line.show(fmt::format("asked {} of {}", finished, total));
+      if (finished % 16 == 0 || finished == total) line.show(fmt::format("queried {} of {}", finished, total));
     });
   }
   std::uint32_t dark = 0;
@@ -71,16 +71,17 @@ Exit run_oob_status(Context& context, std::size_t first) {
 Command oob_status_command() {
   Command command;
   command.name = "oob status";
-  command.summary = "Ask all controllers for the power state of their machines";
+  command.summary = "Show the power state of all machines";
   command.usage = "CLUSTER [HOSTS] [OPTIONS]";
   command.description = {
-      "Devices with the same state share a row; those that do not answer are named with the cause. What hangs on a "
-      "chassis or on PDUs that are off is off, whatever its own controller says.",
-      "Beside the time taken stands what N devices at L seconds each take F at a time: N * L / F.",
-      "Ends with 0 when all answered, 3 when some did not, 5 when none did."};
-  command.examples = {{"weft oob status cluster.yaml", "Everything with an out-of-band address"},
-                      {"weft oob status cluster.yaml 'train[001-016]' --output wide", "With firmware, each by itself"},
-                      {"weft oob status cluster.yaml @train --output ndjson", "For programs"}};
+      "Devices with the same state share a row; unreachable ones are listed with the cause. Dependents of a chassis or "
+      "PDU that is off are off, regardless of what their own BMC reports.",
+      "The time taken is shown next to the expected time N * L / F, for N devices, latency L and fan-out F.",
+      "Exit code 0 if all devices responded, 3 if some did not, 5 if none did."};
+  command.examples = {
+      {"weft oob status cluster.yaml", "All devices with an out-of-band address"},
+      {"weft oob status cluster.yaml 'train[001-016]' --output wide", "With firmware, one row per device"},
+      {"weft oob status cluster.yaml @train --output ndjson", "For scripts"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options = joined({oob_identity_option(), output_option(), file_option(), catalog_option()}, oob_options());
   command.run = run_status_command;

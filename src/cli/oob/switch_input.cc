@@ -10,7 +10,7 @@
 namespace weft::cli {
 
 std::vector<Option> oob_switch_options() {
-  const std::string section = "Reaching the switches";
+  const std::string section = "Switch access";
   std::vector<Option> options;
   for (Option& option : oob_options()) {
     const bool shared = option.name == "endpoints" || option.name == "state" || option.name == "fanout" ||
@@ -20,15 +20,15 @@ std::vector<Option> oob_switch_options() {
     options.push_back(std::move(option));
   }
   const std::vector<Option> own = {
-      {.name = "jump", .value = "HOST", .help = "jump host that ssh goes through", .section = section},
-      {.name = "user", .value = "NAME", .help = "name to log in with; ssh's own if not given", .section = section},
+      {.name = "jump", .value = "HOST", .help = "SSH jump host", .section = section},
+      {.name = "user", .value = "NAME", .help = "login name; default: that of ssh", .section = section},
       {.name = "via",
        .value = "COMMAND",
-       .help = "a program instead of ssh, with {host}, {address}, {user} and {command} in its words",
+       .help = "command used instead of ssh, with the placeholders {host}, {address}, {user} and {command}",
        .section = section},
       {.name = "timeout",
        .value = "TIME",
-       .help = "longest time for one command on a switch",
+       .help = "timeout of one command on a switch",
        .fallback = "1m",
        .section = section}};
   return joined(std::move(options), own);
@@ -41,7 +41,7 @@ std::unique_ptr<SwitchSetup> SwitchSetup::open(Context& context, Exit& code) {
   OobSetup& oob = *setup->oob_;
   setup->switches_ = oob::switches_among(oob.cluster(), oob.inventory(), oob.chosen());
   if (setup->switches_.empty()) {
-    code = context.usage_error("none of these devices is a switch", {"`switches` names all of them"});
+    code = context.usage_error("none of these devices is a switch", {"use `switches` for all switches"});
     return nullptr;
   }
   OptionReader reader(context.arguments());

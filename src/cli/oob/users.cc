@@ -35,17 +35,15 @@ Command oob_users_command() {
   command.name = "oob users";
   command.summary = "List the accounts of all BMCs, or disable one";
   command.usage = "CLUSTER [HOSTS] [--disable NAME] [OPTIONS]";
-  command.description = {
-      "Each account once, with the machines that have it: one that only a few know stands out, and so do machines that "
-      "lack what all others have.",
-      "--disable refuses the account that weft logs in with, and the last enabled administrator of a BMC. Passwords "
-      "are changed by `weft oob rotate`."};
-  command.examples = {{"weft oob users pod16.yaml", "Who may log in where"},
+  command.description = {"Lists each account once, with the machines that have it and those that lack it.",
+                         "--disable is refused for the account that weft uses and for the last enabled administrator "
+                         "of a BMC. Change passwords with `weft oob rotate`."};
+  command.examples = {{"weft oob users pod16.yaml", "List all accounts"},
                       {"weft oob users pod16.yaml @train --disable ADMIN --reason 'factory account' --yes",
-                       "Take the factory account away"}};
+                       "Disable the factory account"}};
   command.arguments = {cluster_argument(), oob_hosts_argument()};
   command.options =
-      joined(joined({{.name = "disable", .value = "NAME", .help = "disable this account wherever there is one"},
+      joined(joined({{.name = "disable", .value = "NAME", .help = "disable this account on all BMCs that have it"},
                      output_option(),
                      file_option(),
                      catalog_option()},

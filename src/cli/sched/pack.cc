@@ -95,7 +95,7 @@ std::optional<FileId> add_file(Context& context, Sources& sources, const std::st
   return std::nullopt;
 }
 
-// False after what is wrong was said.
+// False after the problem was reported.
 bool read_input(Context& context, const std::string& nodes_path, const std::string& pods_path, Input& input) {
   Sources sources;
   Diagnostics diagnostics;

@@ -17,10 +17,10 @@ constexpr int kLooks = 6;                             // at what was changed
 constexpr Duration kLookPause = milliseconds(2'000);  // BMCs restart a service to change it
 constexpr std::uint16_t kAnyPort = 443;               // a UDP connect sends nothing; the port only has to be one
 
-std::string switch_text(const std::optional<bool>& value) { return !value ? "not told" : *value ? "on" : "off"; }
+std::string switch_text(const std::optional<bool>& value) { return !value ? "not reported" : *value ? "on" : "off"; }
 
 std::string list_text(const std::optional<std::vector<std::string>>& list, std::string_view when_empty) {
-  if (!list) return "not told";
+  if (!list) return "not reported";
   if (list->empty()) return std::string(when_empty);
   std::vector<std::string> sorted = *list;
   std::sort(sorted.begin(), sorted.end());
@@ -28,7 +28,7 @@ std::string list_text(const std::optional<std::vector<std::string>>& list, std::
 }
 
 std::string suites_text(const std::vector<int>& suites) {
-  return suites.empty() ? "not told" : told(fmt::format("{}", fmt::join(suites, ", ")));
+  return suites.empty() ? "not reported" : told(fmt::format("{}", fmt::join(suites, ", ")));
 }
 
 struct SettingRow {
