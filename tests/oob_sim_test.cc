@@ -145,7 +145,7 @@ TEST_F(OobSimTest, SaysWhatIsWrong) {
     words.insert(words.begin(), {weft_binary(), "oob", "sim", cluster, "--dir", dir(), "--for", "1ms"});
     return run(words);
   };
-  EXPECT_THAT(sim({"--fault", "train001=slwo"}).err, HasSubstr("there is no fault `slwo`"));
+  EXPECT_THAT(sim({"--fault", "train001=slwo"}).err, HasSubstr("unknown fault `slwo`"));
   EXPECT_THAT(sim({"--fault", "nobody=slow"}).err, HasSubstr("no device `nobody`"));
   EXPECT_THAT(sim({"--base", "10.0.0.1"}).err, HasSubstr("127.0.0.0/8"));
   EXPECT_THAT(sim({"--base", "127.255.255.250"}).err, HasSubstr("outside 127.0.0.0/8"));

@@ -180,7 +180,7 @@ TEST_F(WorkloadTest, WhatIsWrongIsSaid) {
           "a.txt:3:8: error: expected the forward communication, not `NOTHING`");
   refused({file("b.et", "\x05garbage")}, "b.et: ");
   refused({file("c.et", trace_of({kernel(1, 1).after({2}), kernel(2, 1).after({1})}))},
-          "depend on each other in a circle");
+          "dependency cycle of operations");
   refused({file("d.et", "\x07\x0a\x05"), file("e.et", "x")}, "cannot determine the rank of");
   refused({file("f.0.et", trace_of({kernel(1, 1)})), file("f2.0.et", trace_of({kernel(1, 1)}))},
           "duplicate trace of rank 0");

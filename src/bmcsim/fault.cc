@@ -31,11 +31,17 @@ constexpr std::array<FaultRule, kFaultKinds> kRules{{
     {Kind::slow, "slow", Takes::time, "time", 5 * kSecond, {}, "every answer takes so much longer"},
     {Kind::session_limited, "session_limited", Takes::count, "sessions", 2, {}, "few sessions, never freed by time"},
     {Kind::flapping, "flapping", Takes::time, "period", 2 * kSecond, {}, "unreachable every other period"},
-    {Kind::dead, "dead", Takes::word, "how", kDeadSilent, {"silent", "reset", "mute"}, "never answers"},
+    {Kind::dead, "dead", Takes::word, "how", kDeadSilent, {"silent", "reset", "mute"}, "never responds"},
     {Kind::stuck_off, "stuck_off", Takes::none, "", 0, {}, "On is accepted, the machine stays off"},
     {Kind::stuck_on, "stuck_on", Takes::none, "", 0, {}, "off is accepted, the machine stays on"},
-    {Kind::lying_state, "lying_state", Takes::word, "state", kLieOn, {"on", "off", ""}, "tells one power state always"},
-    {Kind::malformed, "malformed", Takes::word, "where", kOnResources, kWhere, "bodies are no JSON"},
+    {Kind::lying_state,
+     "lying_state",
+     Takes::word,
+     "state",
+     kLieOn,
+     {"on", "off", ""},
+     "always reports the same power state"},
+    {Kind::malformed, "malformed", Takes::word, "where", kOnResources, kWhere, "response bodies are not JSON"},
     {Kind::endless, "endless", Takes::word, "where", kOnResources, kWhere, "bodies never end"},
     {Kind::endless_headers, "endless_headers", Takes::word, "where", kOnResources, kWhere, "headers never end"},
     {Kind::truncated, "truncated", Takes::word, "where", kOnResources, kWhere, "bodies end early"},
@@ -56,9 +62,10 @@ constexpr std::array<FaultRule, kFaultKinds> kRules{{
     {Kind::redirect, "redirect", Takes::word, "where", kOnResources, kWhere, "sends clients to another host"},
     {Kind::stale_etag, "stale_etag", Takes::none, "", 0, {}, "If-Match never matches"},
     {Kind::slow_trickle, "slow_trickle", Takes::time, "time", kSecond / 10, {}, "a byte of the answer every so often"},
-    {Kind::wrong_content_type, "wrong_content_type", Takes::word, "where", kOnResources, kWhere, "says it is HTML"},
+    {Kind::wrong_content_type, "wrong_content_type", Takes::word, "where", kOnResources, kWhere,
+     "reports content type HTML"},
     {Kind::default_credentials, "default_credentials", Takes::none, "", 0, {}, "admin/admin opens it"},
-    {Kind::no_boot_progress, "no_boot_progress", Takes::none, "", 0, {}, "tells nothing of the boot"},
+    {Kind::no_boot_progress, "no_boot_progress", Takes::none, "", 0, {}, "reports no boot progress"},
 }};
 
 constexpr bool in_order() {
@@ -162,7 +169,7 @@ class FaultReader {
     }
     const FaultRule* rule = rule_named(kind->scalar);
     if (rule == nullptr) {
-      diagnostics_.error(kind->place, fmt::format("there is no fault {}", in_backticks(kind->scalar)),
+      diagnostics_.error(kind->place, fmt::format("unknown fault {}", in_backticks(kind->scalar)),
                          did_you_mean(kind->scalar, kind_names()), kind->scalar.size());
       return;
     }
@@ -212,10 +219,10 @@ Result<std::vector<NamedFault>> parse_fault(std::string_view text) {
   const std::size_t colon = name.find(':');
   const FaultRule* rule = rule_named(name.substr(0, colon));
   if (rule == nullptr) {
-    return Error{ErrorCode::invalid_input,
-                 fmt::format("there is no fault {}; there are {}", in_backticks(name.substr(0, colon)),
-                             fmt::join(kind_names(), ", ")),
-                 {}};
+    return Error{
+        ErrorCode::invalid_input,
+        fmt::format("unknown fault {}; faults: {}", in_backticks(name.substr(0, colon)), fmt::join(kind_names(), ", ")),
+        {}};
   }
   std::int64_t argument = rule->fallback;
   if (colon != std::string_view::npos) {

@@ -25,7 +25,7 @@ constexpr std::uint32_t kFirstLoopback = 0x7F000001U;
 Error wrong(std::string message) { return {ErrorCode::invalid_input, std::move(message), {}}; }
 
 Status check_devices(const std::vector<SimDevice>& devices, const SimOptions& options) {
-  if (devices.empty()) return wrong("there are no devices to simulate");
+  if (devices.empty()) return wrong("no devices to simulate");
   std::unordered_set<std::string_view> names;
   std::unordered_set<std::uint32_t> offsets;
   for (const SimDevice& device : devices) {

@@ -128,7 +128,8 @@ Result<SimTls::Authority> SimTls::kept_authority(const std::string& folder) {
     BIO_free(second);
     if (kept.key && kept.certificate && X509_check_private_key(kept.certificate.get(), kept.key.get()) == 1)
       return kept;
-    return Error{ErrorCode::invalid_input, "ca.pem and ca.key are no authority; remove both for a new one", folder};
+    return Error{ErrorCode::invalid_input,
+                 "ca.pem and ca.key are not a valid certificate authority; remove both to create a new one", folder};
   }
   Result<Authority> made = new_authority("weft simulated BMC authority");
   if (!made.ok()) return made;

@@ -230,7 +230,8 @@ Result<LeaseJournal> parse_lease_journal(std::string_view text) {
       return Error{ErrorCode::invalid_input, record.error().message, fmt::format("lease journal:{}", line)};
     }
     if (record->serial != line) {
-      return Error{ErrorCode::invalid_input, fmt::format("record {} stands in the place of {}", record->serial, line),
+      return Error{ErrorCode::invalid_input,
+                   fmt::format("found record {} where record {} is expected", record->serial, line),
                    fmt::format("lease journal:{}", line)};
     }
     journal.records.push_back(std::move(record).value());

@@ -119,7 +119,7 @@ TEST(LeaseJournal, MissingLineIsFound) {
   records.erase(records.begin() + 2);
   const Result<LeaseJournal> read = parse_lease_journal(to_text(records));
   ASSERT_FALSE(read.ok());
-  EXPECT_EQ(read.error().text(), "lease journal:3: record 4 stands in the place of 3");
+  EXPECT_EQ(read.error().text(), "lease journal:3: found record 4 where record 3 is expected");
 }
 
 TEST(LeaseJournal, RecordThatCannotFollowIsRefused) {

@@ -200,7 +200,7 @@ void LeaseTable::release(sched::NodeId node, int gpu, LeasePhase next, sched::Mo
 
 Status LeaseTable::apply_ask(const LeaseRecord& record) {
   if (record.number <= last_request_) return wrong(fmt::format("request {} is not new", record.number));
-  if (record.owner == LeaseOwner::none) return wrong("a request of nobody");
+  if (record.owner == LeaseOwner::none) return wrong("the request has no owner");
   if (record.gpus.empty() || !knows(record.gpus)) return wrong("a request names GPUs that are not there");
   if (record.holder.size() > kMaxHolder) return wrong("a holder's name is too long");
   last_request_ = record.number;
@@ -399,7 +399,7 @@ Result<LeaseStep> LeaseTable::restore(sched::NodeId node, sched::Moment now) {
 
 Result<LeaseStep> LeaseTable::request(const LeaseRequest& request, sched::Moment now) {
   if (request.id <= last_request_) return refused(fmt::format("request {} was already made", request.id));
-  if (request.owner == LeaseOwner::none) return wrong("a request must say for which engine it is");
+  if (request.owner == LeaseOwner::none) return wrong("the request must name an engine");
   if (request.gpus.empty()) return wrong("a request names no GPU");
   if (!knows(request.gpus)) return wrong(fmt::format("{} names GPUs that are not in the table", to_text(request.gpus)));
   if (request.holder.size() > kMaxHolder) return wrong(fmt::format("a holder's name has at most {} bytes", kMaxHolder));

@@ -189,7 +189,7 @@ TEST(SimOptionsTest, LinksByName) {
   EXPECT_THAT(problem("leaf0>spin1"), HasSubstr("did you mean `spine1`?"));
   EXPECT_THAT(problem("leaf0>leaf1"), HasSubstr("no cable connects leaf0 and leaf1"));
   EXPECT_THAT(problem("leaf0>spine1#3"), HasSubstr("no cable connects"));
-  EXPECT_THAT(problem("leaf0>spine1#x"), HasSubstr("not the number of a cable"));
+  EXPECT_THAT(problem("leaf0>spine1#x"), HasSubstr("not a cable number"));
   EXPECT_THAT(problem(">"), HasSubstr("has no node"));
 }
 
@@ -226,7 +226,7 @@ TEST(SimOptionsTest, BadFaultsAreExplained) {
       {{"--link-mtu", "leaf0>spine0=0"}, "must be greater than 0"},
       {{"--storm", "leaf0@1us"}, "`leaf0` is a switch"},
       {{"--storm", "host77@1us"}, "the network has no node `host77`"},
-      {{"--storm", "host1@9us-1us"}, "it ends before it begins"},
+      {{"--storm", "host1@9us-1us"}, "the end is before the start"},
   };
   for (const BadLine& each : lines) {
     Line line(each.words);
@@ -256,7 +256,7 @@ TEST(SimTopologyTest, Generators) {
 TEST(SimTopologyTest, BadOnesAreExplained) {
   const auto problem = [](std::string_view text) { return generate_topology(text, {}).error().message; };
   EXPECT_THAT(problem("fat-tree:100"), HasSubstr("54 or 128, not 100"));
-  EXPECT_THAT(problem("fat-tree"), HasSubstr("how large?"));
+  EXPECT_THAT(problem("fat-tree"), HasSubstr("the size is missing"));
   EXPECT_THAT(problem("fat-tree:1000x1000x1000"), HasSubstr("more than"));
   EXPECT_THAT(problem("leaf-spine:8x16"), HasSubstr("leaf-spine:LEAVESxHOSTSxSPINES"));
   EXPECT_THAT(problem("leaf-spine:1000x1000x1000000"), HasSubstr("more than"));

@@ -168,7 +168,7 @@ class AdvisoryReader {
     const std::string with = optional(node, "with");
     affected.only_with_ipmi = with == "ipmi";
     if (!with.empty() && with != "ipmi")
-      diagnostics_.error(node.find("with")->place, "`with` knows `ipmi` alone, not " + in_backticks(with));
+      diagnostics_.error(node.find("with")->place, "`with` must be `ipmi`, not " + in_backticks(with));
     read_firmware(node, affected);
     return affected;
   }

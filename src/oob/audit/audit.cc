@@ -114,7 +114,7 @@ class Gatherer {
     }
   }
 
-  // Nothing when it cannot be told: busy, gone, or not written down.
+  // Nothing if unknown: the BMC is busy or unreachable, or the journal could not be written.
   [[nodiscard]] std::optional<bool> try_one(const Target& device, const DefaultLogin& login) const {
     if (!write(device.name, Phase::intent, Value::map({{"user", login.user}, {"source", login.source}})).ok())
       return std::nullopt;
@@ -224,7 +224,7 @@ std::string_view severity_word(Severity severity) {
   return "note";
 }
 
-// Not of the device's setup, but that it could not be asked: counted apart.
+// Findings about reachability rather than settings; counted separately.
 bool is_of_reach(const AuditRule& rule) { return rule.id == "OB047" || rule.id == "OB048"; }
 
 }  // namespace
@@ -279,7 +279,7 @@ std::vector<DeviceFacts> gather_facts(const Fleet& fleet, std::span<const std::u
   std::vector<DeviceFacts> facts(targets.size());
   for (std::size_t i = 0; i < targets.size(); ++i) {
     facts[i].target = targets[i];
-    facts[i].no_session = Error{ErrorCode::unavailable, "not asked: the command was stopped before its turn", {}};
+    facts[i].no_session = Error{ErrorCode::unavailable, "skipped: the command was stopped", {}};
   }
   AuditRequest allowed = request;
   const std::string operation = new_operation_id();
@@ -355,7 +355,7 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
                    {.key = "count", .title = "Count", .align = Column::Align::right},
                    {.key = "devices", .title = "Devices"},
                    {.key = "what", .title = "What"},
-                   {.key = "mend", .title = "Mend"}};
+                   {.key = "mend", .title = "Fix"}};
   for (const FoldedFinding& row : report.findings) {
     const std::string devices = inventory.fold(row.targets);
     const std::string mend =
@@ -366,10 +366,11 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
   }
   const bool sound = table.rows.empty();
   document.sections.emplace_back(std::move(table));
-  document.notes.push_back(fmt::format("{} audited, {} could not be asked{}", plural(report.asked, "device"),
+  document.notes.push_back(fmt::format("{} audited, {} unreachable{}", plural(report.asked, "device"),
                                        report.unreached.size(), sound ? "; nothing found" : ""));
   if (!policy.advisories_given)
-    document.notes.emplace_back("firmware was held against no list of advisories; --advisories FILE gives one");
+    document.notes.emplace_back(
+        "firmware versions were not checked: give a list of vulnerabilities with --advisories FILE");
   return document;
 }
 

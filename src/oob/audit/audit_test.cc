@@ -72,9 +72,9 @@ TEST_F(AuditRulesTest, IpmiOnByWhatItSays) {
 
 TEST_F(AuditRulesTest, IpmiOnByWhatIsHeard) {
   facts_.ipmi->answered = true;
-  EXPECT_THAT(only().what, HasSubstr("says that IPMI is off, and answers"));
+  EXPECT_THAT(only().what, HasSubstr("reports IPMI as disabled, but answers"));
   facts_.settings.reset();
-  EXPECT_EQ(only().what, "answers IPMI over the network");
+  EXPECT_EQ(only().what, "has IPMI over LAN enabled");
 }
 
 TEST_F(AuditRulesTest, IpmiAsTheOnlyWayInHasNoOffSwitch) {
@@ -169,14 +169,14 @@ TEST_F(AuditRulesTest, OutOfReachOrRefused) {
   facts_.untold = {"settings", "accounts"};
   facts_.untold_why = Error{ErrorCode::not_found, "no such thing; try another", {}};
   EXPECT_EQ(only().rule->id, "OB052");
-  EXPECT_EQ(only().what, "does not tell its settings and accounts: no such thing");
+  EXPECT_EQ(only().what, "does not report its settings and accounts: no such thing");
 }
 
 TEST_F(AuditRulesTest, ReachedFromWhereNobodyShould) {
   facts_.source = *parse_ipv4("10.30.1.7");
   policy_.our_addresses = {*parse_ipv4("10.30.1.7")};
   EXPECT_EQ(only().rule->id, "OB049");
-  EXPECT_EQ(only().what, "answers 10.30.1.7, which is no jump host");
+  EXPECT_EQ(only().what, "is reachable from 10.30.1.7, which is not a jump host");
   policy_.jump_only = false;
   EXPECT_THAT(rules(), IsEmpty());
   policy_.jump_only = true;
@@ -296,7 +296,7 @@ TEST_F(AuditTest, ASoundFleetHasNoFindings) {
   const AuditReport report = audit();
   EXPECT_THAT(rules(report), IsEmpty());
   EXPECT_FALSE(report.has_errors());
-  EXPECT_THAT(text(report), HasSubstr("3 devices audited, 0 could not be asked; nothing found"));
+  EXPECT_THAT(text(report), HasSubstr("3 devices audited, 0 unreachable; nothing found"));
   EXPECT_THAT(text(report), HasSubstr("--advisories"));
   EXPECT_EQ(connector_.tries.size(), 3U);  // nothing but our own login
   for (const auto& [name, machine] : connector_.machines) EXPECT_EQ(machine->sessions(), 0);
@@ -319,7 +319,7 @@ TEST_F(AuditTest, DevicesOutOfReachAreNamedAndAreNoErrorOfTheOthers) {
   EXPECT_THAT(rules(report), ElementsAre("OB047", "OB048"));
   EXPECT_FALSE(report.has_errors());
   EXPECT_EQ(report.unreached.size(), 2U);
-  EXPECT_THAT(text(report), HasSubstr("2 could not be asked"));
+  EXPECT_THAT(text(report), HasSubstr("2 unreachable"));
 }
 
 TEST_F(AuditTest, SharedPasswordsAreCountedNotShown) {
@@ -436,7 +436,7 @@ TEST_F(AuditTest, WithoutACheckTheCertificateIsLookedAt) {
 
 TEST_F(AuditTest, ABmcThatSaysNothingAtAllWasNotAsked) {
   connector_.machines["train01"]->before_call = [](const std::string& call) -> std::optional<Error> {
-    if (call != "dial") return Error{ErrorCode::invalid_input, "answers with rubbish: not JSON", {}};
+    if (call != "dial") return Error{ErrorCode::invalid_input, "sent an invalid response: not JSON", {}};
     return std::nullopt;
   };
   const AuditReport report = audit();

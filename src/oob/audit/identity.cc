@@ -79,7 +79,7 @@ std::optional<PlanName> plan_name(const model::Cluster& cluster, const Target& t
 std::string maker_and_model(const BmcIdentity& identity) {
   const std::string text = told(fmt::format("{} {}", identity.manufacturer, identity.model));
   const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string::npos ? "nothing told" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+  return first == std::string::npos ? "not reported" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 void add_shared(const std::map<std::string, std::vector<std::uint32_t>>& values, std::string_view kind,
@@ -216,7 +216,7 @@ Document probed_document(const Inventory& inventory, const model::Cluster& clust
   for (const FoldedRow& row : folded.rows()) problems.rows.push_back({inventory.fold(row.targets), row.key});
   for (const SharedIdentity& shared : shared_identities(identities)) {
     problems.rows.push_back({inventory.fold(shared.targets),
-                             fmt::format("have one {} ({}): one machine answers for the others, by cable or address",
+                             fmt::format("have the same {} ({}): their addresses or cables lead to one machine",
                                          shared.kind, shared.value)});
   }
   trouble = !problems.rows.empty();

@@ -91,9 +91,9 @@ class Line {
  public:
   Status open(const std::string& host, std::uint16_t port) {
     const Lookup found = look_up_host(host, port, SOCK_DGRAM);
-    if (found.error != 0) return Error{ErrorCode::unavailable, "no address of it is known", host};
+    if (found.error != 0) return Error{ErrorCode::unavailable, "the host name does not resolve", host};
     Connection made = connect_socket(*found.list, Deadline());  // of datagrams: it does not wait
-    if (!made.ok()) return Error{ErrorCode::unavailable, "there is no route to it", host};
+    if (!made.ok()) return Error{ErrorCode::unavailable, "no route to the host", host};
     socket_ = std::move(made.socket);
     return {};
   }

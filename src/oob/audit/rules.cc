@@ -58,14 +58,14 @@ class Judge {
     if (facts_.no_session && !by_certificate) {
       const std::string why = reason_of(*facts_.no_session);
       if (facts_.no_session->code == ErrorCode::refused)
-        add("OB048", "lets nobody in with the stored login: " + why,
-            "weft oob rotate CLUSTER HOSTS, or mend the store");
+        add("OB048", "rejects the stored credentials: " + why,
+            "weft oob rotate CLUSTER HOSTS, or correct the credential store");
       else
         add("OB047", "is not reached out of band: " + why, "weft show cables CLUSTER; check port, address and power");
     }
     if (!facts_.untold.empty())
       add("OB052",
-          fmt::format("does not tell its {}: {}", fmt::join(facts_.untold, " and "), reason_of(*facts_.untold_why)),
+          fmt::format("does not report its {}: {}", fmt::join(facts_.untold, " and "), reason_of(*facts_.untold_why)),
           "ask its maker; update its firmware");
     const bool reached = !facts_.no_session || facts_.no_session->code == ErrorCode::refused;
     if (!reached || !facts_.source || !policy_.jump_only || policy_.jump_hosts.empty()) return;
@@ -76,7 +76,7 @@ class Judge {
              std::find(policy_.our_addresses.begin(), policy_.our_addresses.end(), jump) != policy_.our_addresses.end();
     };
     if (std::any_of(policy_.jump_hosts.begin(), policy_.jump_hosts.end(), is_ours)) return;
-    add("OB049", fmt::format("answers {}, which is no jump host", weft::to_text(*facts_.source)),
+    add("OB049", fmt::format("is reachable from {}, which is not a jump host", weft::to_text(*facts_.source)),
         "weft render CLUSTER: apply the access list of the out-of-band switches");
   }
 
@@ -92,7 +92,7 @@ class Judge {
     const bool told_on = facts_.settings && facts_.settings->ipmi_over_lan == true;
     const bool heard = facts_.ipmi && facts_.ipmi->answered;
     if (facts_.ipmi && facts_.ipmi->anonymous_login == true)
-      add("OB044", "lets anonymous IPMI users in",
+      add("OB044", "allows anonymous IPMI users",
           device_.endpoint.protocol == Protocol::ipmi
               ? "give user 1 a password or disable it (ipmi-config, section User1)"
               : std::string(kSettings) + "--ipmi off");
@@ -103,10 +103,10 @@ class Judge {
       return;
     }
     if (facts_.settings && facts_.settings->ipmi_over_lan == false)
-      add("OB025", "says that IPMI is off, and answers IPMI",
+      add("OB025", "reports IPMI as disabled, but answers IPMI",
           std::string(kSettings) + "--ipmi off, then restart the BMC");
     else
-      add("OB025", "answers IPMI over the network", std::string(kSettings) + "--ipmi off");
+      add("OB025", "has IPMI over LAN enabled", std::string(kSettings) + "--ipmi off");
   }
 
   void ciphers() {
@@ -139,12 +139,12 @@ class Judge {
   }
 
   void settings(const BmcSettings& settings) {
-    if (settings.http == true) add("OB040", "answers HTTP without TLS", std::string(kSettings) + "--http off");
+    if (settings.http == true) add("OB040", "serves plain HTTP without TLS", std::string(kSettings) + "--http off");
     if (settings.host_interface == true)
       add("OB030", "lets the operating system of its server talk to it",
           "turn the host interface off in the BMC's own pages");
     if (settings.firewall && settings.firewall->empty())
-      add("OB029", "answers every address", std::string(kSettings) + "--allow " + allow_hint());
+      add("OB029", "accepts connections from every address", std::string(kSettings) + "--allow " + allow_hint());
     if (settings.ntp && settings.ntp->empty())
       add("OB043", "takes its time from nowhere", std::string(kSettings) + "--ntp ADDRESS");
     syslog(settings);
@@ -180,7 +180,7 @@ class Judge {
     for (const BmcUser& user : *facts_.users) {
       if (!is_anonymous(user)) continue;
       add("OB044", fmt::format("has an enabled account without a name ({})", to_text(user.role)),
-          "disable it in the BMC's own pages (slot " + told(user.id) + ")");
+          "disable it in the BMC's web interface (slot " + told(user.id) + ")");
     }
   }
 
@@ -197,7 +197,7 @@ class Judge {
             mend_firmware(advisory));
         found_.back().severity = advisory.severity;
       } else if (verdict == Verdict::cannot_tell) {
-        add("OB046", fmt::format("cannot tell whether {} applies (firmware {})", advisory.id, version),
+        add("OB046", fmt::format("cannot determine whether {} applies (firmware {})", advisory.id, version),
             "compare with " + advisory.source);
       }
     }
@@ -208,7 +208,7 @@ class Judge {
     const bool ipmi_alone = std::all_of(advisory.affects.begin(), advisory.affects.end(),
                                         [](const Affected& affected) { return affected.only_with_ipmi; });
     if (ipmi_alone && device_.endpoint.protocol == Protocol::redfish) return std::string(kSettings) + "--ipmi off";
-    return "update as its maker says: " + advisory.source;
+    return "update as described by the vendor: " + advisory.source;
   }
 
   const Target& device_;
@@ -230,19 +230,19 @@ const std::vector<AuditRule>& audit_rules() {
       {"OB028", Severity::warning, "certificates of BMCs are not checked"},
       {"OB029", Severity::warning, "BMCs answer everyone"},
       {"OB030", Severity::warning, "servers may talk to their BMCs freely"},
-      {"OB040", Severity::error, "a BMC answers without TLS"},
+      {"OB040", Severity::error, "a BMC serves plain HTTP"},
       {"OB041", Severity::warning, "a BMC's certificate proves nothing"},
       {"OB042", Severity::warning, "a BMC logs to another server than the cluster's"},
       {"OB043", Severity::warning, "a BMC's clock comes from nowhere"},
       {"OB044", Severity::error, "a BMC has users without a name"},
       {"OB045", Severity::error, "BMC firmware has a known hole"},
-      {"OB046", Severity::note, "whether an advisory applies cannot be told"},
+      {"OB046", Severity::note, "an advisory may apply, but the firmware version is ambiguous"},
       {"OB047", Severity::error, "a device is not reached out of band"},
       {"OB048", Severity::error, "a BMC refuses the stored login"},
-      {"OB049", Severity::error, "a BMC answers a host that is no jump host"},
+      {"OB049", Severity::error, "a BMC is reachable from a host that is not a jump host"},
       {"OB050", Severity::error, "two addresses lead to one BMC"},
       {"OB051", Severity::warning, "a machine is not the one that was planned"},
-      {"OB052", Severity::note, "a BMC does not tell how it is set up"},
+      {"OB052", Severity::note, "a BMC does not report its settings"},
   };
   return rules;
 }

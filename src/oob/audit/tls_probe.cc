@@ -75,7 +75,7 @@ Status shake_hands(SSL* ssl, const FileDescriptor& line, Deadline deadline, cons
     if (done == 1) return {};
     const int why = SSL_get_error(ssl, done);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
-      return Error{ErrorCode::refused, "it does not speak TLS that we speak", device};
+      return Error{ErrorCode::refused, "no TLS version in common", device};
     if (wait_until_ready(line.get(), why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline) != 0)
       return Error{ErrorCode::timeout, "no TLS handshake in time", device};
   }

@@ -25,8 +25,8 @@ inline constexpr Duration kBusyPause = milliseconds(1'000);  // grows with each 
 template <class Ask, class Take>
 [[nodiscard]] std::vector<Unreached> ask_all(const Fleet& fleet, std::span<const std::uint32_t> targets, const Ask& ask,
                                              const Take& take) {
-  std::vector<std::optional<Error>> errors(
-      targets.size(), Error{ErrorCode::unavailable, "not asked: the command was stopped before its turn", {}});
+  std::vector<std::optional<Error>> errors(targets.size(),
+                                           Error{ErrorCode::unavailable, "skipped: the command was stopped", {}});
   (void)fan_out(static_cast<std::uint32_t>(targets.size()), fleet.width, fleet.clock, [&](std::uint32_t i) {
     Result<OpenBmc> open = open_patiently(fleet, targets[i]);
     if (!open.ok()) {

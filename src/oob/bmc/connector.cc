@@ -17,7 +17,7 @@ class NetworkConnector final : public BmcConnector {
       case Protocol::none:
         break;
     }
-    return Error{ErrorCode::not_found, "has no controller that speaks Redfish or IPMI", endpoint.device};
+    return Error{ErrorCode::not_found, "has no Redfish or IPMI controller", endpoint.device};
   }
 
  private:

@@ -41,7 +41,7 @@ void add_unreached(Document& document, const Inventory& inventory, const std::ve
   if (unreached.empty()) return;
   Consolidation reasons;
   for (const Unreached& device : unreached) reasons.add(reason_of(device.error), device.target);
-  TableSection table{"unreached", "Could not be asked", {}, {}};
+  TableSection table{"unreached", "Unreachable", {}, {}};
   table.columns = {{.key = "devices", .title = "Devices"},
                    {.key = "count", .title = "Count", .align = Column::Align::right},
                    {.key = "reason", .title = "Why"}};

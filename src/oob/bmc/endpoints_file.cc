@@ -6,7 +6,7 @@ template <>
 const Schema& schema_of<oob::EndpointSpec>() {
   static const Schema schema = [] {
     using R = oob::EndpointSpec;
-    SchemaBuilder<R> b("endpoint", "Where some devices answer out of band, and how to speak to them.");
+    SchemaBuilder<R> b("endpoint", "Address, port and protocol of the BMCs of some devices.");
     b.field("protocol", &R::protocol, "redfish, ipmi or none");
     b.field("host", &R::host, "address or name of the first device of the range");
     b.field("step", &R::step, "how much further on the next device's address is").range(0, 65'536);

@@ -68,9 +68,8 @@ class Selection {
       if (groups.empty() || groups.back() != target.group) groups.emplace_back(target.group);
     }
     const std::string hint = did_you_mean(group, groups);
-    return Error{ErrorCode::not_found,
-                 fmt::format("there is no pool or group `{}`{}{}", group, hint.empty() ? "" : "; ", hint),
-                 {}};
+    return Error{
+        ErrorCode::not_found, fmt::format("unknown pool or group `{}`{}{}", group, hint.empty() ? "" : "; ", hint), {}};
   }
   Status take_hosts(std::string_view word) {
     const Result<std::vector<std::string>> hosts = expand_hosts(word);
@@ -88,7 +87,7 @@ class Selection {
     for (const Target& target : inventory_.targets()) names.emplace_back(target.name);
     const std::string hint = did_you_mean(host, names);
     return {ErrorCode::not_found,
-            fmt::format("`{}` is no device with an out-of-band address{}{}", host, hint.empty() ? "" : "; ", hint),
+            fmt::format("`{}` is not a device with an out-of-band address{}{}", host, hint.empty() ? "" : "; ", hint),
             {}};
   }
 

@@ -147,7 +147,7 @@ void InventoryBuilder::apply(const EndpointsFile& file) {
 
 void InventoryBuilder::add_chassis(const std::string& name, const model::Sourced<EndpointSpec>& spec) {
   if (*spec->role != "chassis") {
-    diagnostics_.error(spec->role.place, fmt::format("there is no role `{}`", *spec->role), "the only one is `chassis`",
+    diagnostics_.error(spec->role.place, fmt::format("unknown role `{}`", *spec->role), "the only one is `chassis`",
                        spec->role->size());
     return;
   }
@@ -242,7 +242,7 @@ void InventoryBuilder::overlay(const EndpointSpec& spec, std::uint32_t n, Target
   if (spec.protocol.has_value()) {
     const std::optional<Protocol> protocol = protocol_named(*spec.protocol);
     if (!protocol) {
-      diagnostics_.error(spec.protocol.place, fmt::format("there is no protocol `{}`", *spec.protocol),
+      diagnostics_.error(spec.protocol.place, fmt::format("unknown protocol `{}`", *spec.protocol),
                          "redfish, ipmi or none", spec.protocol->size());
       return;
     }
@@ -256,7 +256,7 @@ void InventoryBuilder::overlay(const EndpointSpec& spec, std::uint32_t n, Target
     for (const std::int64_t suite : *spec.ciphers) {
       if (suite > 0 && suite <= 255) continue;
       diagnostics_.error(spec.ciphers.place, fmt::format("cipher suite {} is never used", suite),
-                         "17, and 3 for controllers that know no better");
+                         "use 17, or 3 for BMCs that do not support it");
       return;
     }
     endpoint.cipher_suites = suites_of(*spec.ciphers);

@@ -154,7 +154,7 @@ TEST_F(InventoryTest, BrokenEndpointsAreErrorsWithTheirPlace) {
       {"weft_endpoints: 1\nendpoints: {\"train[001-002]\": {host: 255.255.255.255}}\n", "runs out of addresses"},
       {"weft_endpoints: 1\nendpoints: {\"train[001-\": {host: 10.0.0.1}}\n", "endpoints.yaml:2:13"},
       {"weft_endpoints: 1\nendpoints: {train001: {role: chassis}}\n", "device of the cluster already"},
-      {"weft_endpoints: 1\nendpoints: {c1: {role: blade}}\n", "no role `blade`"},
+      {"weft_endpoints: 1\nendpoints: {c1: {role: blade}}\n", "unknown role `blade`"},
       {"weft_endpoints: 1\nendpoints: {c1: {role: chassis, holds: nobody}}\n", "no device `nobody`"},
       {"weft_endpoints: 1\nendpoints: {c1: {role: chassis, holds: train001}, c2: {role: chassis, holds: train001}}\n",
        "two chassis"},

@@ -83,7 +83,7 @@ class Client {
     }
     if (!socket.ok())
       return Error{ErrorCode::conflict,
-                   fmt::format("{}, who only logs it: read {}/{}.log",
+                   fmt::format("{}, which only logs it: read {}/{}.log",
                                holder != nullptr ? socket.error().message : taken.message, options_.folder, device_),
                    device_};
     const FileDescriptor connection(*socket);

@@ -60,7 +60,7 @@ Result<std::optional<Frame>> take_frame(std::string& buffer) {
   std::uint32_t size = 0;
   for (std::size_t i = 1; i < kHeader; ++i) size = (size << 8U) | static_cast<unsigned char>(buffer[i]);
   if (std::strchr("HITOPRG", buffer[0]) == nullptr || buffer[0] == '\0' || size > kMaxFrame)
-    return Error{ErrorCode::invalid_input, "the other end does not speak weft's words", {}};
+    return Error{ErrorCode::invalid_input, "the peer is not a weft console (protocol mismatch)", {}};
   if (buffer.size() < kHeader + size) return std::optional<Frame>();
   Frame frame{static_cast<FrameType>(buffer[0]), buffer.substr(kHeader, size)};
   buffer.erase(0, kHeader + size);

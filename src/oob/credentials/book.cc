@@ -57,7 +57,8 @@ class BookReader {
   void read_root(const YamlNode& root) {
     if (root.kind != YamlNode::Kind::mapping) return bad({file_, 1, 1}, "is not a file of credentials");
     const YamlNode* version = root.find("weft_credentials");
-    if (version == nullptr) return bad(root.place, "`weft_credentials: 1` is missing: it says that the file is ours");
+    if (version == nullptr)
+      return bad(root.place, "`weft_credentials: 1` is missing: it identifies a credentials file of weft");
     if (version->kind != YamlNode::Kind::scalar || version->scalar != kVersion)
       return bad(version->place, "weft_credentials must be 1, the only version there is");
     // First, since the others lean on its user.
@@ -110,7 +111,7 @@ class BookReader {
     if (diagnostics_.error_count() > before) return std::nullopt;
     if (!has_password) bad(node.place, "the entry has no password");
     if (credential.user.empty() && may_lean && book_.fallback) credential.user = book_.fallback->user;
-    if (credential.user.empty()) bad(node.place, "the entry has no user, and there is no default that has one");
+    if (credential.user.empty()) bad(node.place, "the entry has no user, and the file has no default user");
     if (diagnostics_.error_count() > before) return std::nullopt;
     return credential;
   }

@@ -56,8 +56,8 @@ struct Completion {
 // IPMI 2.0, table 5-2.
 constexpr Completion kCompletions[] = {
     {0xC0, ErrorCode::conflict, "the BMC is busy"},
-    {0xC1, ErrorCode::not_found, "the BMC does not know this command"},
-    {0xC2, ErrorCode::not_found, "the BMC does not know this command there"},
+    {0xC1, ErrorCode::not_found, "the BMC does not support this command"},
+    {0xC2, ErrorCode::not_found, "the BMC does not support this command for this LUN"},
     {0xC3, ErrorCode::timeout, "the BMC gave up on it"},
     {0xC4, ErrorCode::conflict, "the BMC is out of space"},
     {0xC5, ErrorCode::conflict, "the reservation was cancelled"},
@@ -92,7 +92,8 @@ Error completion_error(std::uint8_t code, const std::string& what, const std::st
       return {known.as, fmt::format("cannot {}: {} (completion code {:02X}h)", what, known.text, code), device};
     }
   }
-  return {ErrorCode::invalid_input, fmt::format("cannot {}: the BMC says completion code {:02X}h", what, code), device};
+  return {ErrorCode::invalid_input, fmt::format("cannot {}: the BMC returned completion code {:02X}h", what, code),
+          device};
 }
 
 Error console_error(int number, const std::string& what, const std::string& device) {

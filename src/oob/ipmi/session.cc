@@ -73,7 +73,7 @@ Result<IpmiSession::Context> IpmiSession::connect(const std::string& address, co
   number = opened == 0 ? IPMI_ERR_SUCCESS : ipmi_ctx_errnum(context.get());
   const std::string what = fmt::format("log in with cipher suite {}", suite);
   if (opened != 0 && makes_no_sense(number)) {
-    return Error{ErrorCode::refused, fmt::format("cannot {}: the BMC refused, or its answer makes no sense", what),
+    return Error{ErrorCode::refused, fmt::format("cannot {}: the BMC refused it or sent an invalid response", what),
                  options_.device};
   }
   if (opened != 0) return ipmi_error(number, what, options_.device);
@@ -127,7 +127,7 @@ Result<IpmiBytes> IpmiSession::send(ipmi_ctx_t context, const IpmiCommand& comma
     const int number = ipmi_ctx_errnum(context);
     if (context == context_.get() && (session_gone(number) || makes_no_sense(number))) lost_ = true;
     if (makes_no_sense(number)) {
-      return Error{ErrorCode::invalid_input, fmt::format("cannot {}: the BMC's answer makes no sense", command.what),
+      return Error{ErrorCode::invalid_input, fmt::format("cannot {}: the BMC sent an invalid response", command.what),
                    options_.device};
     }
     return ipmi_error(number, command.what, options_.device);

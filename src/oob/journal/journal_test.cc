@@ -279,7 +279,7 @@ TEST_F(JournalTest, OnlyTheRightNoteClosesATornLine) {
   all.erase(all.begin() + 1);
   const std::vector<std::string> problems = verify_journal_text(joined(all)).problems;
   ASSERT_FALSE(problems.empty());
-  EXPECT_NE(problems[0].find("and none was"), std::string::npos);
+  EXPECT_NE(problems[0].find("but there is none"), std::string::npos);
 }
 
 TEST_F(JournalTest, AnAlteredOrForeignEndIsNotWrittenOn) {

@@ -123,7 +123,7 @@ void JournalScan::take_piece(std::string_view piece, const std::string& why) {
 }
 
 void JournalScan::close_torn(const JournalEntry& entry) {
-  if (!describes(entry, torn_)) problem(torn_line_, "was cut short, and the entry after it does not say so");
+  if (!describes(entry, torn_)) problem(torn_line_, "is truncated, and the next entry does not record it");
   torn_.clear();
   in_torn_ = false;
 }
@@ -132,7 +132,7 @@ void JournalScan::take_entry(JournalLine&& read, std::uint64_t end) {
   if (in_torn_) {
     close_torn(read.entry);
   } else if (read.entry.verb == kTornVerb) {
-    problem(line_, "says that a line before it was cut short, and none was");
+    problem(line_, "records a truncated line before it, but there is none");
   }
   const std::uint64_t due = place_.number + 1;
   if (read.entry.number != due) {
@@ -167,7 +167,7 @@ Result<ChainPlace> find_chain_end(const FileDescriptor& file, std::uint64_t size
     }
     if (from == 0) return ChainPlace{};
     if (window == kMaxWindow)
-      return Error{ErrorCode::invalid_input, "is not a journal: there is no entry near its end", path};
+      return Error{ErrorCode::invalid_input, "is not a journal: no entry was found near its end", path};
   }
 }
 

@@ -104,7 +104,7 @@ TEST_F(CareActionTest, ABmcThatShutsItsDoorIsUnknown) {
   const auto endings = change_settings(fakes_.fleet, first_, change, "why");
   ASSERT_TRUE(endings.ok());
   EXPECT_EQ((*endings)[0].ending, Ending::unknown);
-  EXPECT_THAT((*endings)[0].what, HasSubstr("look with `weft oob settings`"));
+  EXPECT_THAT((*endings)[0].what, HasSubstr("check with `weft oob settings`"));
 }
 
 TEST_F(CareActionTest, ABmcWithoutTheSettingIsNotDone) {

@@ -287,7 +287,7 @@ class LogClearer {
     if (!after.ok()) {
       if (!cleared.ok()) return not_done(cleared.error().message);
       return {target_, Ending::unknown,
-              fmt::format("accepted, but the log cannot be read back ({}); saved in {}; look with `weft oob events`",
+              fmt::format("accepted, but the log cannot be read back ({}); saved in {}; check with `weft oob events`",
                           told(after.error().message), path)};
     }
     std::set<std::tuple<std::string, std::string, std::string>> present;

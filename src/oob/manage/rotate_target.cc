@@ -41,7 +41,7 @@ RotateOutcome TargetRotation::outcome(RotateResult result, std::string text) con
 
 RotateOutcome TargetRotation::run() {
   if (device_.endpoint.protocol == Protocol::none)
-    return outcome(RotateResult::not_done, "it has no controller that weft can speak to");
+    return outcome(RotateResult::not_done, "it has no Redfish or IPMI controller");
   Result<Credential> credential = fleet_.credentials.find(device_.name, device_.group);
   if (!credential.ok()) return outcome(RotateResult::not_done, credential.error().message);
   credential_ = std::move(credential).value();
@@ -62,9 +62,11 @@ RotateOutcome TargetRotation::finish_earlier() {
   if (with_new.ok())
     return keep(fresh_, RotateResult::done, "an earlier rotation had reached it: the new password works");
   if (with_new.error().code != ErrorCode::refused)
-    return outcome(RotateResult::unknown, fmt::format("{}; one of its two kept passwords is in force: run "
-                                                      "`weft oob rotate --settle` when it answers",
-                                                      with_new.error().message));
+    return outcome(
+        RotateResult::unknown,
+        fmt::format(
+            "{}; one of its two kept passwords is in force: run run `weft oob rotate --settle` when it is reachable",
+            with_new.error().message));
   Result<Session> with_old = dial(credential_.password, false);
   if (with_old.ok()) {
     // The new password may have been sent and still be on its way: it is sent again, not forgotten.
@@ -105,10 +107,9 @@ RotateOutcome TargetRotation::introduce() {
         told.ok() ? "the new password is proven" : "the new password is proven, though the BMC answered with an error");
   }
   if (proof.error().code == ErrorCode::refused) return refused_proof(told);
-  return outcome(RotateResult::unknown,
-                 fmt::format("no answer after the new password was sent ({}); both are kept: run "
-                             "`weft oob rotate --settle` when it answers",
-                             proof.error().message));
+  return outcome(RotateResult::unknown, fmt::format("no answer after the new password was sent ({}); both are kept: "
+                                                    "run run `weft oob rotate --settle` when it is reachable",
+                                                    proof.error().message));
 }
 
 RotateOutcome TargetRotation::refused_proof(const Status& told) {

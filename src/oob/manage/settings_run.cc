@@ -94,7 +94,7 @@ void add_firewall_lock_outs(const Inventory& inventory, std::span<const std::uin
     if (!endpoint.proxy.empty()) continue;  // the BMC sees the jump host, not us
     const Result<Ipv4> ours = source(endpoint.host);
     if (!ours.ok()) {
-      shut.add("whether --allow shuts us out cannot be told: " + ours.error().message, target);
+      shut.add("cannot determine whether --allow would lock out this machine: " + ours.error().message, target);
     } else if (!lets_in(allowed, *ours)) {
       shut.add(fmt::format("--allow shuts out this machine ({})", to_text(*ours)), target);
     }
@@ -143,7 +143,7 @@ class Changer {
     const Status noted = log.seen(Value::map({{"settings", shows}}));
     if (!seen) {
       return {target_, Ending::unknown,
-              fmt::format("sent, but the settings cannot be read back ({}); look with `weft oob settings`", last)};
+              fmt::format("sent, but the settings cannot be read back ({}); check with `weft oob settings`", last)};
     }
     if (!is_nothing(still))
       return {target_, Ending::not_done, sent.ok() ? "accepted, but the BMC does not show " + describe(still) : last};
@@ -218,7 +218,7 @@ Result<Ipv4> source_address_toward(const std::string& host) {
   auto* address = reinterpret_cast<sockaddr*>(&ours);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
   bool good = made.ok() && getsockname(made.socket.get(), address, &size) == 0;
   good = good && getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
-  if (!good) return Error{ErrorCode::unavailable, "there is no route to it", host};
+  if (!good) return Error{ErrorCode::unavailable, "no route to the host", host};
   return parse_ipv4(text.data());
 }
 

@@ -63,7 +63,7 @@ class Disabler {
     const Result<std::vector<BmcUser>> after = open_.bmc->users();
     if (!after.ok()) {
       return {target_, Ending::unknown,
-              fmt::format("{}, and the accounts cannot be read back ({}); look with `weft oob users`",
+              fmt::format("{}, and the accounts cannot be read back ({}); check with `weft oob users`",
                           sent.ok() ? "accepted" : told(sent.error().message), told(after.error().message))};
     }
     const auto found = find(*after);

@@ -173,7 +173,7 @@ PowerOutcome PowerLoop::restart() {
   // IPMI 2.0, 28.3: a machine that is off answers a cycle with D5h, or does as if it had been told On.
   if (watch_.settled(PowerState::off)) return not_done("is off", "use on");
   if (!watch_.settled(PowerState::on))
-    return not_done("its BMC does not tell the power state", "look at the machine, then use off and on");
+    return not_done("its BMC does not report the power state", "check the machine, then use off and on");
   watch_.probe_before();
   watch_.compare_with(watch_.now_is());
   const std::vector<ResetAction> can = watch_.actions();
@@ -222,7 +222,7 @@ PowerOutcome PowerLoop::judge(Change change, bool resumed) {
     case Change::unproven:
       return resumed
                  ? unknown("an earlier try may have been sent, and nothing shows that it had an effect", resend_text())
-                 : unknown("its BMC accepted it, but tells nothing that would show a restart", resend_text());
+                 : unknown("its BMC accepted it, but reports nothing that shows a restart", resend_text());
     case Change::ended:
       break;
   }
@@ -329,7 +329,7 @@ PowerOutcome PowerLoop::nothing_sent() {
     case ErrorCode::not_found:
       return not_done(error_text(), "check its endpoint and credentials; nothing was sent");
     case ErrorCode::invalid_input:
-      return not_done(error_text(), "its BMC sends what makes no sense; update or reset it; nothing was sent");
+      return not_done(error_text(), "its BMC sends invalid responses; update or reset it; nothing was sent");
     case ErrorCode::unavailable:
     case ErrorCode::timeout:
     case ErrorCode::internal:

@@ -113,7 +113,7 @@ TEST_F(PowerLoopTest, OffThenOnIsEvidence) {
 TEST_F(PowerLoopTest, WithoutAnyEvidenceItIsUnknown) {
   const PowerOutcome outcome = run(PowerVerb::reset, true, {.no_boot_id = true, .no_boot_progress = true});
   EXPECT_EQ(outcome.end, PowerEnd::unknown);
-  EXPECT_NE(outcome.reason.find("tells nothing that would show a restart"), std::string::npos);
+  EXPECT_NE(outcome.reason.find("reports nothing that shows a restart"), std::string::npos);
   EXPECT_FALSE(outcome.next.empty());
   EXPECT_EQ(sent().size(), 1U);
 }

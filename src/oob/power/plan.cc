@@ -161,7 +161,7 @@ class Planner {
                                fmt::format("{} has no room for {}: {} of {} ({} % of {}) are taken", source.name,
                                            to_text(lean.draw), about(source.running + source.starting),
                                            about(source.allowed), limits_.percent, about(source.rating)),
-                               "switch others off first, or use --no-stagger if you know better"});
+                               "power off other devices first, or override the limit with --no-stagger"});
       return false;
     }
     for (const Lean& lean : leans) plan_.sources[lean.source].starting += lean.draw;

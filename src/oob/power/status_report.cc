@@ -32,7 +32,7 @@ Saying saying_of(const Inventory& inventory, const DeviceStatus& device) {
     return {rank, std::string(to_text(state)), device.power.boot_progress};
   }
   if (device.error) return {3, "unreachable", std::string(cause_text(device.error->code))};
-  return {4, "not asked",
+  return {4, "skipped",
           inventory.targets()[device.target].endpoint.protocol == Protocol::none ? "has no controller" : "stopped"};
 }
 
@@ -113,7 +113,7 @@ std::string_view cause_text(ErrorCode code) {
     case ErrorCode::conflict:
       return "busy";
     case ErrorCode::invalid_input:
-      return "answers make no sense";
+      return "invalid response";
     case ErrorCode::not_found:
       return "no credentials or no power state";
     case ErrorCode::internal:
@@ -130,7 +130,7 @@ Document status_document(const Inventory& inventory, const StatusReport& report,
   if (rows != StatusRows::each_device) document.sections.emplace_back(folded(inventory, report));
   if (rows != StatusRows::folded) document.sections.emplace_back(by_device(inventory, report));
   document.sections.emplace_back(figures(report));
-  if (report.stopped) document.notes.emplace_back("stopped by the operator: not all were asked");
+  if (report.stopped) document.notes.emplace_back("stopped by the operator: some devices were skipped");
   return document;
 }
 

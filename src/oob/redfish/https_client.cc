@@ -315,7 +315,7 @@ class HttpsClient::Engine {
       if (code != CURLE_OK) {
         transfer->error = error_of(code, *transfer);
       } else if (status < 200 || status > 599) {
-        transfer->error = error(ErrorCode::invalid_input, fmt::format("answers with HTTP status {}", status));
+        transfer->error = error(ErrorCode::invalid_input, fmt::format("returned HTTP status {}", status));
       } else {
         transfer->reply.status = static_cast<int>(status);
       }
@@ -421,7 +421,7 @@ class HttpsClient::Engine {
   [[nodiscard]] std::string trust_help() const {
     const std::string key = presented_.empty() ? "" : "; it presents " + presented_;
     return key +
-           "; once you know that this is the BMC's certificate, set `ca` to its authority's file or `pin` to its key";
+           "; after verifying that this is the BMC's certificate, set `ca` to its authority's file or `pin` to its key";
   }
 
   [[nodiscard]] Error error_of(CURLcode code, const Transfer& transfer) const {
@@ -451,11 +451,12 @@ class HttpsClient::Engine {
         return error(ErrorCode::unavailable, "connection lost before the answer was complete: " + detail);
       case CURLE_WRITE_ERROR:
         if (transfer.body_too_large) {
-          return error(ErrorCode::invalid_input, fmt::format("answers with more than {} MiB", kMaxBodyBytes >> 20U));
+          return error(ErrorCode::invalid_input,
+                       fmt::format("sent a response larger than {} MiB", kMaxBodyBytes >> 20U));
         }
         if (transfer.headers_too_large) {
           return error(ErrorCode::invalid_input,
-                       fmt::format("answers with more than {} KiB of headers", kMaxHeaderBytes >> 10U));
+                       fmt::format("sent more than {} KiB of headers", kMaxHeaderBytes >> 10U));
         }
         break;
       default:
@@ -468,10 +469,10 @@ class HttpsClient::Engine {
   [[nodiscard]] Error tls_error(const std::string& detail) const {
     const auto says = [&](std::string_view words) { return detail.find(words) != std::string::npos; };
     if (says("wrong version number") || says("http request") || says("packet length")) {
-      return error(ErrorCode::invalid_input, fmt::format("does not speak TLS on port {}", endpoint_.real_port()));
+      return error(ErrorCode::invalid_input, fmt::format("does not use TLS on port {}", endpoint_.real_port()));
     }
     if (says("protocol version") || says("unsupported protocol")) {
-      return error(ErrorCode::refused, "speaks only a TLS older than 1.2");
+      return error(ErrorCode::refused, "supports only TLS older than 1.2");
     }
     return error(ErrorCode::unavailable, "no TLS connection: " + detail);
   }

@@ -247,7 +247,7 @@ TEST(HttpsClient, WhoSpeaksNoTlsIsToldSo) {
   const Result<HttpReply> reply = HttpsClient(endpoint_of(server), clock).request(get("/redfish/v1/"));
   ASSERT_FALSE(reply.ok());
   EXPECT_EQ(reply.error().code, ErrorCode::invalid_input);
-  EXPECT_THAT(reply.error().message, HasSubstr("does not speak TLS on port"));
+  EXPECT_THAT(reply.error().message, HasSubstr("does not use TLS on port"));
 }
 
 TEST(HttpsClient, NobodyThereIsUnavailable) {

@@ -140,7 +140,7 @@ Result<std::vector<Quirk>> parse_quirks(const std::string& text) {
   }
   const YamlNode* version = root->find("weft_quirks");
   const YamlNode* list = root->find("quirks");
-  if (version == nullptr || version->scalar != "1") return bad(sources, *root, "must say `weft_quirks: 1`");
+  if (version == nullptr || version->scalar != "1") return bad(sources, *root, "`weft_quirks: 1` is missing");
   if (list == nullptr || list->kind != YamlNode::Kind::sequence) return bad(sources, *root, "needs a list `quirks`");
   std::vector<Quirk> quirks(list->items.size());
   const Reader reader(sources);

@@ -278,9 +278,10 @@ Result<RedfishReply> RedfishSession::reply_of(Result<HttpReply> reply, bool must
   out.retry_after = reply->retry_after;
   Result<Value> value = reply->body.empty() ? Result<Value>(Value()) : read_json_reply(reply->body);
   if (must_be_object && !value.ok()) {
-    return error(ErrorCode::invalid_input, "answers with rubbish: " + value.error().message);
+    return error(ErrorCode::invalid_input, "sent an invalid response: " + value.error().message);
   }
-  if (must_be_object && !value->is_map()) return error(ErrorCode::invalid_input, "answers with no JSON object");
+  if (must_be_object && !value->is_map())
+    return error(ErrorCode::invalid_input, "sent a response that is not a JSON object");
   if (value.ok()) out.value = std::move(value).value();
   out.etag = reply->etag.empty() ? raw_text(out.value, {"@odata.etag"}) : reply->etag;
   // It goes into a header of ours.

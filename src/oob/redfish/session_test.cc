@@ -235,8 +235,8 @@ TEST(RedfishSession, RubbishIsToldFromJson) {
   const auto session = open(service, clock);
   ASSERT_TRUE(session.ok());
   const std::vector<std::pair<std::string, std::string>> cases = {{R"({"a": )", "not JSON at byte"},
-                                                                  {"", "no JSON object"},
-                                                                  {"[1, 2]", "no JSON object"},
+                                                                  {"", "not a JSON object"},
+                                                                  {"[1, 2]", "not a JSON object"},
                                                                   {"<html>", "not JSON at byte 1"},
                                                                   {std::string(100'000, '['), "levels"},
                                                                   {"[" + std::string(400'000, '1') + "]", "not JSON"},

@@ -105,16 +105,16 @@ std::string describe(const RescueCheck& check, Wording wording) {
     case RunbookSee::power:
       return fmt::format("{} {}{}", hosts_text(check.hosts, wording), check.on ? "on" : "off", share_text(check));
     case RunbookSee::reachable:
-      return fmt::format("BMC of {} answers{}", hosts_text(check.hosts, wording), share_text(check));
+      return fmt::format("BMC of {} responds{}", hosts_text(check.hosts, wording), share_text(check));
     case RunbookSee::command:
       return command_text(check);
     case RunbookSee::console:
       return console_text(check);
     case RunbookSee::port:
-      return fmt::format("port {} of {}{} answers{}", check.port, hosts_text(check.hosts, wording),
+      return fmt::format("port {} of {}{} responds{}", check.port, hosts_text(check.hosts, wording),
                          check.at.empty() ? "" : " (" + check.at + ")", share_text(check));
     case RunbookSee::ping:
-      return fmt::format("{}{} answers ping{}", hosts_text(check.hosts, wording),
+      return fmt::format("{}{} responds to ping{}", hosts_text(check.hosts, wording),
                          check.at.empty() ? "" : " (" + check.at + ")", share_text(check));
     case RunbookSee::since:
       return fmt::format("{} since `{}`", weft::to_text(check.time), check.step);
@@ -180,7 +180,7 @@ Document rescue_plan_document(const RescuePlan& plan, const RescueHosts& hosts) 
                                finding.step.empty() ? std::string("-") : finding.step, finding.text});
     document.sections.emplace_back(std::move(findings));
   }
-  if (plan.refused()) document.notes.emplace_back("This plan leans on what it rescues: it is not run.");
+  if (plan.refused()) document.notes.emplace_back("This plan depends on what it recovers: it is refused.");
   return document;
 }
 

@@ -222,10 +222,9 @@ std::vector<bool> FleetRescueHands::connect(const std::vector<std::string>& addr
 
 Result<SwitchDevice> FleetRescueHands::switch_named(const std::string& host) const {
   const std::vector<SwitchDevice> found = switches_among(parts_.cluster, parts_.fleet.inventory, targets_of({host}));
-  if (found.empty()) return Error{ErrorCode::not_found, "is no switch", host};
+  if (found.empty()) return Error{ErrorCode::not_found, "is not a switch", host};
   if (found.front().system == nullptr)
-    return Error{ErrorCode::not_found,
-                 fmt::format("nothing is known of how `{}` keeps its config", found.front().system_name), host};
+    return Error{ErrorCode::not_found, fmt::format("unsupported switch OS `{}`", found.front().system_name), host};
   return found.front();
 }
 

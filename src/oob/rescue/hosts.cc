@@ -131,7 +131,7 @@ Result<std::vector<std::uint32_t>> RescueHosts::select_item(std::string_view ite
   if (item.find(' ') != std::string_view::npos) {
     const std::string hint = did_you_mean(item, class_names());
     return Error{ErrorCode::not_found,
-                 fmt::format("{} is no class of devices{}{}", in_backticks(item), hint.empty() ? "" : "; ", hint),
+                 fmt::format("{} is not a class of devices{}{}", in_backticks(item), hint.empty() ? "" : "; ", hint),
                  {}};
   }
   return inventory_.select(item);
@@ -166,10 +166,9 @@ Result<std::string> RescueHosts::address(std::uint32_t target, std::string_view 
       if (wanted && port.address != Ipv4{}) return weft::to_text(port.address);
     }
   }
-  return Error{
-      ErrorCode::not_found,
-      fmt::format("{} has no address of its own on the {} network", host.name, at == "oob" ? "out-of-band" : at),
-      {}};
+  return Error{ErrorCode::not_found,
+               fmt::format("{} has no address on the {} network", host.name, at == "oob" ? "out-of-band" : at),
+               {}};
 }
 
 std::vector<std::string> RescueHosts::names(const std::vector<std::uint32_t>& targets) const {

@@ -83,7 +83,7 @@ class PathJudge {
   }
 
   void judge_action(const RescueAction& action) {
-    if (action.kind == RunbookDo::run) return judge_words(action.words, action.over, "leans on");
+    if (action.kind == RunbookDo::run) return judge_words(action.words, action.over, "depends on");
     if (!action.needs_hosts()) return;
     const bool takes = action.kind == RunbookDo::power && action.verb != RunbookPower::on;
     const bool power = action.kind == RunbookDo::power;
@@ -116,7 +116,8 @@ class PathJudge {
     const bool lost_all = !jumps_.empty() && std::all_of(jumps_.begin(), jumps_.end(),
                                                          [&](std::uint32_t jump) { return dead.contains(jump); });
     if (lost_all) {
-      if (!jumps_judged) add(RescueSeverity::error, step_, "every jump host is down by then: there is no way in");
+      if (!jumps_judged)
+        add(RescueSeverity::error, step_, "all jump hosts are down at this point: nothing can be reached");
       return;
     }
     const Devices seen = reached(dead);
@@ -192,7 +193,7 @@ class PathJudge {
       return std::nullopt;  // a chassis from the endpoints file: nothing is known
     if (carries_oob(host)) {
       if (seen.contains(model::index_of(host.device))) return std::nullopt;
-      return fmt::format("{} answers only while it runs", host.name);
+      return fmt::format("{} is reachable only while it runs", host.name);
     }
     const std::vector<std::uint32_t> ends = leaves(model::index_of(host.device));
     if (ends.empty()) return "it has no out-of-band port";
@@ -211,7 +212,8 @@ class PathJudge {
     const Target& host = inventory_.targets()[target];
     if (host.device == model::kNone<model::DeviceId> || !carries_oob(host)) return no_path(target, seen, dead);
     if (seen.contains(model::index_of(host.device))) return std::nullopt;
-    if (host.pdus.empty()) return fmt::format("{} answers only while it runs, and its PDUs have no address", host.name);
+    if (host.pdus.empty())
+      return fmt::format("{} is reachable only while it runs, and its PDUs have no address", host.name);
     for (const std::uint32_t pdu : host.pdus) {
       if (no_path(pdu, seen, dead))
         return fmt::format("{} is reached only through itself: so is {}, which feeds it", host.name,
@@ -270,9 +272,9 @@ class PathJudge {
   }
 
   void judge_precondition(const RescueCheck& check) {
-    if (check.kind == RunbookSee::command) return judge_words(check.words, {}, "has a precondition that leans on");
+    if (check.kind == RunbookSee::command) return judge_words(check.words, {}, "has a precondition that depends on");
     if (check.kind == RunbookSee::port || check.kind == RunbookSee::ping)
-      judge_words(check.addresses, check.at == "frontend" ? "frontend" : "", "has a precondition that leans on");
+      judge_words(check.addresses, check.at == "frontend" ? "frontend" : "", "has a precondition that depends on");
   }
 
   [[nodiscard]] std::string leaves_of(const std::vector<std::uint32_t>& targets) const {

@@ -117,7 +117,7 @@ class RescuePlanner {
       return fmt::format("`{}` is {} devices, not one", filled.text, filled.targets.size());
     if (parameter.kind == RunbookKind::network_switch &&
         hosts_.inventory().targets()[filled.targets.front()].role != Role::network_switch)
-      return fmt::format("`{}` is no switch", filled.text);
+      return fmt::format("`{}` is not a switch", filled.text);
     filled.text = hosts_.fold(filled.targets);
     return std::nullopt;
   }
@@ -214,7 +214,7 @@ class RescuePlanner {
     if (from.starts_with(kOfStep) || from.empty()) return from;
     std::string made = substitute(from, place, false);
     if (made.empty() || made.starts_with(kOfStep))
-      diagnostics_.error(place, fmt::format("{} is no version of a config", in_backticks(made)));
+      diagnostics_.error(place, fmt::format("{} is not a version of a config", in_backticks(made)));
     return made;
   }
 
@@ -222,7 +222,7 @@ class RescuePlanner {
     for (const std::uint32_t target : targets) {
       const Target& host = hosts_.inventory().targets()[target];
       if (host.role != Role::network_switch)
-        return diagnostics_.error(place, fmt::format("{} is no switch: it has no config to restore", host.name));
+        return diagnostics_.error(place, fmt::format("{} is not a switch: it has no config to restore", host.name));
     }
   }
 
@@ -236,7 +236,7 @@ class RescuePlanner {
       out.addresses = {substitute(check.address, check.place, false)};
       out.hosts = out.addresses;
       if (out.addresses.front().empty() || out.addresses.front().starts_with("-"))
-        diagnostics_.error(check.place, fmt::format("{} is no address", in_backticks(out.addresses.front())));
+        diagnostics_.error(check.place, fmt::format("{} is not an address", in_backticks(out.addresses.front())));
     } else if (check.kind == RunbookSee::port || check.kind == RunbookSee::ping) {
       for (const std::uint32_t target : out.targets) add_address(target, check, out);
     }

@@ -122,7 +122,7 @@ TEST(RescuePlan, RefusesPortsAndAddressesThatAreNone) {
   for (const auto& [settings, message] : std::vector<std::pair<std::map<std::string, std::string>, std::string>>{
            {{{"scheduler_port", "ssh"}}, "not a number"},
            {{{"scheduler_port", "0"}}, "a port is a number from 1 to 65535"},
-           {{{"scheduler_address", "-x"}}, "is no address"}}) {
+           {{{"scheduler_address", "-x"}}, "is not an address"}}) {
     RescueBench bench;
     const Result<Runbook> shipped = open_runbook("cold-start", bench.sources, bench.diagnostics);
     ASSERT_TRUE(shipped.ok());
@@ -216,16 +216,16 @@ TEST(RescuePath, CommandsStayOffTheFabricsThatAreDown) {
   EXPECT_THAT(findings_of(bench.plan_text(book(run("[ssh, \"admin@10.20.50.168\", uptime]")))),
               HasSubstr("10.20.50.168 (fe1 of infra001), an address of the frontend network"));
   EXPECT_THAT(findings_of(bench.plan_text(book(run("[curl, \"https://10.20.50.168:6820/slurm\"]")))),
-              HasSubstr("error go: leans on 10.20.50.168"));
+              HasSubstr("error go: depends on 10.20.50.168"));
   EXPECT_THAT(findings_of(bench.plan_text(book(run("[ssh, infra001, uptime]")))), HasSubstr("the name infra001"));
   EXPECT_THAT(findings_of(bench.plan_text(book(run("{words: [squeue], over: frontend}")))),
-              HasSubstr("leans on the frontend network"));
+              HasSubstr("depends on the frontend network"));
   EXPECT_EQ(findings_of(bench.plan_text(book(run("[ssh, \"admin@10.160.0.2\", uptime]")))), "");  // a management port
   EXPECT_EQ(findings_of(bench.plan_text(book(run("[ssh, infra001, uptime]"), "[backend]"))), "");
   const std::string needs =
       "  - {id: go, title: Go, needs: [{port: {hosts: infra001, at: frontend, port: 22}}], do: "
       "{note: n}}\n";
-  EXPECT_THAT(findings_of(bench.plan_text(book(needs))), HasSubstr("a precondition that leans on"));
+  EXPECT_THAT(findings_of(bench.plan_text(book(needs))), HasSubstr("a precondition that depends on"));
   // Evidence may be seen on what was rescued: that is what it is for.
   const std::string expect =
       "  - {id: go, title: Go, do: {note: n}, expect: {port: {hosts: infra001, at: frontend, "
@@ -246,7 +246,7 @@ TEST(RescuePath, OutOfBandOverTheFrontendIsRefused) {
       << findings_of(bench.plan);
 }
 
-// The order of cold-start is a topological order of what leans on what, taken from the cables of the model.
+// The order of cold-start is a topological order of the dependencies, taken from the cables of the model.
 TEST(ColdStart, IsATopologicalOrder) {
   for (const char* example : {"pod16", "pod32", "superpod-h100-4su"}) {
     RescueBench bench(example);

@@ -21,11 +21,11 @@ Result<RescueReport> run_rescue(const RescuePlan& plan, RescueActions& hands, Jo
 }
 
 Result<RescueReport> RescueRunner::run() {
-  if (plan_.refused()) return Error{ErrorCode::refused, "the plan leans on what it rescues: see its findings", {}};
+  if (plan_.refused()) return Error{ErrorCode::refused, "the plan depends on what it recovers: see its findings", {}};
   for (const std::set<std::string>* ids : {&terms_.confirmed, &terms_.repeated}) {
     for (const std::string& id : *ids) {
       if (plan_.find(id) == nullptr)
-        return Error{ErrorCode::invalid_input, fmt::format("there is no step {}", in_backticks(id)), {}};
+        return Error{ErrorCode::invalid_input, fmt::format("the runbook has no step {}", in_backticks(id)), {}};
     }
   }
   if (const Status status = terms_.resume.empty() ? begin() : take_up(); !status.ok()) return status.error();
@@ -59,7 +59,8 @@ Status RescueRunner::begin() {
 Status RescueRunner::take_up() {
   record_.operation = terms_.resume;
   if (terms_.resume.size() != 16 || terms_.resume.find_first_not_of("0123456789abcdef") != std::string::npos)
-    return Error{ErrorCode::invalid_input, fmt::format("{} is no id of a rescue", in_backticks(terms_.resume)), {}};
+    return Error{
+        ErrorCode::invalid_input, fmt::format("{} is not the ID of a rescue", in_backticks(terms_.resume)), {}};
   // The lock comes before the reading: whoever held it may have written until then.
   if (Status status = open_folder(); !status.ok()) return status;
   const Result<std::vector<JournalEntry>> entries = journal_.read();
@@ -179,7 +180,7 @@ Document rescue_report_document(const RescueReport& report) {
   for (const std::string& line : report.person) document.notes.push_back("A person must: " + line + ".");
   if (report.end == RescueEnd::waiting || report.end == RescueEnd::stopped)
     document.notes.push_back(
-        fmt::format("It goes on with: weft rescue {} CLUSTER --resume {}", report.runbook, report.operation));
+        fmt::format("Continue with: weft rescue {} CLUSTER --resume {}", report.runbook, report.operation));
   return document;
 }
 

@@ -158,7 +158,7 @@ void RunbookReader::read_back(const YamlNode& node, RunbookStep& step) {
                          (back.action->verb == RunbookPower::cycle || back.action->verb == RunbookPower::reset);
       const bool waits = back.action->kind == RunbookDo::confirm || back.action->kind == RunbookDo::console;
       if (twice) error(item.place, "a way back is safe to repeat: power off and on, not cycle or reset");
-      if (waits) error(item.place, fmt::format("`{}` is no way back", to_text(back.action->kind)));
+      if (waits) error(item.place, fmt::format("`{}` cannot be used as a rollback", to_text(back.action->kind)));
     }
     step.back.push_back(std::move(back));
   };
@@ -200,10 +200,10 @@ void RunbookReader::judge_limits(const YamlNode& node, const RunbookStep& step) 
     error(node.place, fmt::format("step `{}` goes back on failure, but has no `back`", step.id));
   if (!step.repeat_safe && step.expect.empty())
     error(node.place, fmt::format("step `{}` needs evidence: `expect`", step.id),
-          "after a crash it alone can tell whether the step was done");
+          "after a crash only it shows whether the step was done");
   if (step.danger && step.back.empty())
     error(node.place, fmt::format("step `{}` is dangerous and needs a way `back`", step.id),
-          "an action, or a sentence that says what a person must do");
+          "give an action, or a sentence for the operator");
 }
 
 // What a check reads must be written by the step that it names.

@@ -109,13 +109,13 @@ std::string RunbookReader::duration(const YamlNode& node) {
   if (value.empty() || value.starts_with("{{")) {
     const auto found = value.size() > 4 ? parameters_.find(value.substr(2, value.size() - 4)) : parameters_.end();
     if (!value.empty() && (found == parameters_.end() || found->second != RunbookKind::duration))
-      error(node.place, fmt::format("{} is no parameter of kind `duration`", in_backticks(value)), {}, value.size());
+      error(node.place, fmt::format("{} is not a parameter of kind `duration`", in_backticks(value)), {}, value.size());
     return value;
   }
   const Result<Duration> parsed = parse_duration(value);
   // A week: longer than any outage that is still called one, and 10,000 of them fit in 64 bits.
   if (!parsed.ok() || parsed->count() <= 0 || *parsed > milliseconds(7LL * 24 * 3'600'000))
-    error(node.place, fmt::format("{} is no time up to 7d", in_backticks(value)), "such as 30s, 5m or 2h",
+    error(node.place, fmt::format("{} is not a duration of at most 7d", in_backticks(value)), "such as 30s, 5m or 2h",
           value.size());
   return value;
 }
@@ -163,7 +163,7 @@ void RunbookReader::placeholders(const YamlNode& node, const std::string& value)
       std::vector<std::string_view> candidates;
       candidates.reserve(parameters_.size());
       for (const auto& [key, kind] : parameters_) candidates.emplace_back(key);
-      error(node.place, fmt::format("there is no parameter {}", in_backticks(base)), did_you_mean(base, candidates));
+      error(node.place, fmt::format("unknown parameter {}", in_backticks(base)), did_you_mean(base, candidates));
       continue;
     }
     if (dot == std::string::npos) continue;
@@ -184,7 +184,7 @@ std::string RunbookReader::earlier_step(const YamlNode& node, std::string_view w
   std::vector<std::string_view> candidates;
   candidates.reserve(steps_.size());
   for (const auto& [key, kind] : steps_) candidates.emplace_back(key);
-  error(node.place, fmt::format("{}: there is no earlier step {}", what, in_backticks(id)),
+  error(node.place, fmt::format("{}: no earlier step is named {}", what, in_backticks(id)),
         did_you_mean(id, candidates), std::max<std::size_t>(1, id.size()));
   return id;
 }

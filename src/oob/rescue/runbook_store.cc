@@ -47,10 +47,9 @@ Result<Runbook> open_runbook(const std::string& name, Sources& sources, Diagnost
       const std::vector<std::string> names = runbook_names();
       std::string hint = did_you_mean(name, {names.begin(), names.end()});
       if (hint.empty()) hint = fmt::format("there are {}", fmt::join(names, ", "));
-      return Error{
-          ErrorCode::not_found,
-          fmt::format("there is no runbook {}; {}; a file of your own is given by its path", in_backticks(name), hint),
-          {}};
+      return Error{ErrorCode::not_found,
+                   fmt::format("unknown runbook {}; {}; give your own file by its path", in_backticks(name), hint),
+                   {}};
     }
     file = sources.add(fmt::format("runbooks/{}.yaml", name), std::move(*text));
   }

@@ -32,7 +32,7 @@ RescueRunner::Next RescueRunner::take(const RescueStep& step) {
 
 // A person was asked about the step in a run before this one.
 RescueRunner::Next RescueRunner::answered(const RescueStep& step) {
-  if (terms_.confirmed.contains(step.id)) return close(step, RescueOutcome::done, "a person says so");
+  if (terms_.confirmed.contains(step.id)) return close(step, RescueOutcome::done, "confirmed by the operator");
   if (terms_.repeated.contains(step.id)) return send(step);
   person_.push_back(
       fmt::format("look at step `{}` ({}), then resume with --confirm {} if it is done or --repeat {} to "

@@ -63,7 +63,7 @@ bool gather(SwitchFleet& fleet, const SwitchDevice& device, const DriftRequest& 
 DriftResult drift_of(SwitchFleet& fleet, const SwitchDevice& device, const DriftRequest& request) {
   DriftResult found{.device = device.name, .system = device.system_name};
   if (device.system == nullptr) {
-    found.message = fmt::format("nothing is known of the system `{}`", device.system_name);
+    found.message = fmt::format("unsupported switch OS `{}`", device.system_name);
     return found;
   }
   Sides sides;

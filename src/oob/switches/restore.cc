@@ -46,8 +46,7 @@ class Restorer {
  private:
   // Keeps what runs. False: nothing is to be pushed, the result says why.
   bool prepare() {
-    if (device_.system == nullptr)
-      return stop_before(fmt::format("nothing is known of its system `{}`", device_.system_name));
+    if (device_.system == nullptr) return stop_before(fmt::format("unsupported switch OS `{}`", device_.system_name));
     const Result<ConfigVersion> version = fleet_.store.find(device_.name, request_.version);
     if (!version.ok()) return stop_before(version.error().message);
     result_.wanted = version->sha256;
@@ -56,7 +55,8 @@ class Restorer {
     wanted_ = std::move(wanted).value();
     Result<FetchedConfig> now = fetch_and_keep(fleet_, device_, "before restore", operation_);
     if (!now.ok())
-      return stop_before("what runs now could not be kept, so there is no way back: " + now.error().message);
+      return stop_before("the running config could not be backed up, so a rollback would be impossible: " +
+                         now.error().message);
     former_ = std::move(now->text);
     result_.former = now->kept.version.sha256;
     const TextDiff diff = unified_diff(normalised(*device_.system, former_), normalised(*device_.system, wanted_),
@@ -213,7 +213,7 @@ RestoreResult look_at(SwitchFleet& fleet, const SwitchDevice& device, const Open
                               short_name(open.former));
   const Result<FetchedConfig> now = fetch_and_keep(fleet, device, "after restore", open.operation);
   if (!now.ok()) {
-    result.message = "it cannot be told: " + now.error().message;
+    result.message = "the outcome is unknown: " + now.error().message;
     return result;
   }
   const std::string running = normalised(*device.system, now->text);
@@ -251,7 +251,7 @@ RestoreResult plan_restore(SwitchFleet& fleet, const SwitchDevice& device, const
     result.message = why;
     return result;
   };
-  if (device.system == nullptr) return fail(fmt::format("nothing is known of its system `{}`", device.system_name));
+  if (device.system == nullptr) return fail(fmt::format("unsupported switch OS `{}`", device.system_name));
   const Result<ConfigVersion> version = fleet.store.find(device.name, request.version);
   if (!version.ok()) return fail(version.error().message);
   result.wanted = version->sha256;

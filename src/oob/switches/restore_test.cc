@@ -200,7 +200,7 @@ TEST_F(ConfigRestoreTest, WhatCannotBeKeptIsNotReplaced) {
   switch_.garbage = "ERROR: database is locked\n";
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::not_done);
-  EXPECT_THAT(result.message, HasSubstr("no way back"));
+  EXPECT_THAT(result.message, HasSubstr("a rollback would be impossible"));
   EXPECT_EQ(switch_.pushes, 0);
 }
 

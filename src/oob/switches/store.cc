@@ -197,7 +197,7 @@ Result<ConfigVersion> ConfigStore::find(const std::string& device, std::string_v
   if (!index.ok()) return index.error();
   const std::vector<ConfigVersion>& all = index->versions;
   const auto missing = [&](const std::string& what) {
-    return Error{ErrorCode::not_found, fmt::format("there is no {}", what), device};
+    return Error{ErrorCode::not_found, fmt::format("no {} is stored", what), device};
   };
   if (all.empty()) return missing("backup");
   if (which == "latest") return all.back();
@@ -231,7 +231,7 @@ Result<std::string> ConfigStore::read(const std::string& device, const std::stri
   if (!folder.ok()) return folder.error();
   Result<std::string> content = read_file(path_of(device, name));
   if (content.ok() && sha256(*content) != name)
-    return Error{ErrorCode::invalid_input, "the content is not what its name says: the file was changed",
+    return Error{ErrorCode::invalid_input, "the content does not match the hash in its name: the file was modified",
                  path_of(device, name)};
   return content;
 }

@@ -130,8 +130,8 @@ Status complaint_in(const SwitchDevice& device, std::string_view command, const 
 
 Error unknown_system(const SwitchDevice& device) {
   return {ErrorCode::not_found,
-          device.system_name.empty() ? "the cluster does not say what system it runs"
-                                     : fmt::format("nothing is known of the system `{}`", device.system_name),
+          device.system_name.empty() ? "the cluster file does not give its switch OS"
+                                     : fmt::format("unsupported switch OS `{}`", device.system_name),
           device.name};
 }
 

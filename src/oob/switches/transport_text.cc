@@ -335,7 +335,7 @@ Status plausible_config(const SwitchSystem& system, std::string_view text, std::
   });
   if (!complaint.empty()) return no(fmt::format("the switch gave an error instead: {}", complaint));
   if (system.shape == ConfigShape::json && !json_statements(text))
-    return no("the switch gave something that is no JSON object");
+    return no("the output of the switch is not a JSON object");
   if (system.shape == ConfigShape::nvue && nvue_statements(text).empty())
     return no("the switch gave a configuration without any statement");
   if (!system.last_line.empty() && last != system.last_line)
