@@ -85,7 +85,7 @@ class AdvisoryReader {
     for (const YamlNode& item : list->items) {
       Advisory advisory = read_one(item);
       if (!advisory.id.empty() && !seen.insert(advisory.id).second)
-        diagnostics_.error(item.place, "the id " + in_backticks(advisory.id) + " stands here twice");
+        diagnostics_.error(item.place, "the id " + in_backticks(advisory.id) + " is defined twice");
       all.push_back(std::move(advisory));
     }
     return all;
@@ -197,10 +197,10 @@ class AdvisoryReader {
     for (const auto& [key, value] : {std::pair{"from", &range.from}, {"below", &range.below}, {"at", &range.at}}) {
       *value = optional(node, key);
       if (value->empty() || !parts_of(*value).empty()) continue;
-      diagnostics_.error(node.find(key)->place, "a version has digits in it");
+      diagnostics_.error(node.find(key)->place, "a version must contain digits");
     }
     if (node.entries.empty() || (!range.at.empty() && (!range.from.empty() || !range.below.empty())))
-      diagnostics_.error(node.place, "a range has `from`, `below` or both; a single version has `at` alone");
+      diagnostics_.error(node.place, "a range needs `from`, `below` or both; a single version only `at`");
     return range;
   }
 

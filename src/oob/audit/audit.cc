@@ -199,7 +199,7 @@ void add_identity_findings(const Fleet& fleet, const model::Cluster* cluster, co
     if (device.identity) identities.emplace(device.target, *device.identity);
   }
   for (const SharedIdentity& shared : shared_identities(identities)) {
-    folder.add("OB050", fmt::format("have one {} ({})", shared.kind, shared.value),
+    folder.add("OB050", fmt::format("have the same {} ({})", shared.kind, shared.value),
                "find the wrong cable or address: weft show cables CLUSTER", shared.targets);
   }
   const std::string mend = "weft oob inventory CLUSTER HOSTS --probe; change the cluster file or the machine";
@@ -354,7 +354,7 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
                    {.key = "title", .title = "Title", .wide = true},
                    {.key = "count", .title = "Count", .align = Column::Align::right},
                    {.key = "devices", .title = "Devices"},
-                   {.key = "what", .title = "What"},
+                   {.key = "what", .title = "Finding"},
                    {.key = "mend", .title = "Fix"}};
   for (const FoldedFinding& row : report.findings) {
     const std::string devices = inventory.fold(row.targets);

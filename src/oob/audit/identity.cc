@@ -140,9 +140,9 @@ std::string model_mismatch(const model::Cluster& cluster, const Target& target, 
   const std::optional<PlanName> plan = plan_name(cluster, target);
   if (!plan || plan->vendor == "generic") return {};
   if (!squeezed(identity.manufacturer).empty() && !is_same_maker(plan->vendor, identity.manufacturer))
-    return fmt::format("is {}, planned is {} {}", maker_and_model(identity), plan->vendor, plan->name);
+    return fmt::format("is {}, but the design has {} {}", maker_and_model(identity), plan->vendor, plan->name);
   if (!squeezed(identity.model).empty() && !is_same_model(plan->name, identity.model))
-    return fmt::format("is {}, planned is {} {}", maker_and_model(identity), plan->vendor, plan->name);
+    return fmt::format("is {}, but the design has {} {}", maker_and_model(identity), plan->vendor, plan->name);
   return {};
 }
 
@@ -162,8 +162,8 @@ std::vector<OddOneOut> odd_ones_out(const Inventory& inventory, const Identities
     if (all < 3 || rows.front().targets.size() * 2 <= all) continue;
     for (std::size_t i = 1; i < rows.size(); ++i) {
       for (const std::uint32_t target : rows[i].targets) {
-        odd.push_back({target, fmt::format("is {}, while {} of {} in {} are {}", rows[i].key,
-                                           rows.front().targets.size(), all, group.first, rows.front().key)});
+        odd.push_back({target, fmt::format("is {}, but {} of {} in {} are {}", rows[i].key, rows.front().targets.size(),
+                                           all, group.first, rows.front().key)});
       }
     }
   }
@@ -188,7 +188,7 @@ Document probed_document(const Inventory& inventory, const model::Cluster& clust
   document.kind = "oob-inventory";
   TableSection table{"devices", "", plan_columns(), {}};
   for (const auto& [key, title] : {std::pair{"manufacturer", "Manufacturer"},
-                                   {"told_model", "Told model"},
+                                   {"told_model", "Reported model"},
                                    {"serial", "Serial"},
                                    {"firmware", "Firmware"}})
     table.columns.push_back({.key = key, .title = title});
@@ -210,7 +210,7 @@ Document probed_document(const Inventory& inventory, const model::Cluster& clust
   for (const OddOneOut& odd : odd_ones_out(inventory, identities)) wrong.emplace(odd.target, odd.what);
   document.sections.emplace_back(std::move(table));
   TableSection problems{"mismatches", "Not as planned", {}, {}};
-  problems.columns = {{.key = "devices", .title = "Devices"}, {.key = "what", .title = "What"}};
+  problems.columns = {{.key = "devices", .title = "Devices"}, {.key = "what", .title = "Problem"}};
   Consolidation folded;
   for (const auto& [target, what] : wrong) folded.add(what, target);
   for (const FoldedRow& row : folded.rows()) problems.rows.push_back({inventory.fold(row.targets), row.key});

@@ -29,7 +29,7 @@ struct FreeSsl {
 };
 Result<FileDescriptor> open_line(const Endpoint& endpoint, Deadline deadline) {
   const Lookup found = look_up_host(endpoint.host, endpoint.real_port(), SOCK_STREAM);
-  if (found.error != 0) return Error{ErrorCode::unavailable, "no address of it is known", endpoint.device};
+  if (found.error != 0) return Error{ErrorCode::unavailable, "the host name does not resolve", endpoint.device};
   Connection made = connect_socket(*found.list, deadline);
   if (made.ok()) return std::move(made.socket);
   const bool no_socket = made.stopped == Connection::Step::socket;

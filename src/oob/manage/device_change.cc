@@ -51,7 +51,7 @@ class ActionRunner {
     const Status begun = begin();
     if (!begun.ok()) return begun.error();
     for (std::size_t i = 0; i < targets_.size(); ++i) {
-      endings_[i] = {targets_[i], Ending::not_done, "not begun: the command was stopped before its turn"};
+      endings_[i] = {targets_[i], Ending::not_done, "skipped: the command was stopped"};
     }
     (void)fan_out(static_cast<std::uint32_t>(targets_.size()), fleet_.width, fleet_.clock,
                   [&](std::uint32_t i) { endings_[i] = one(targets_[i], step); });
@@ -123,7 +123,7 @@ Document endings_document(const Inventory& inventory, std::string_view kind, con
   table.columns = {{.key = "ending", .title = "Ending"},
                    {.key = "devices", .title = "Devices"},
                    {.key = "count", .title = "Count", .align = Column::Align::right},
-                   {.key = "what", .title = "What"}};
+                   {.key = "what", .title = "Details"}};
   for (const Ending ending : kWorstFirst) {
     Consolidation reasons;
     for (const DeviceEnding& device : endings) {

@@ -219,7 +219,7 @@ TEST_F(LockOutTest, AFirewallThatShutsUsOut) {
   const std::vector<LockOut> found = of(allow({"10.0.0.0/30", "192.168.0.0/16"}));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_THAT(found[0].targets, ElementsAre(0, 1));  // the third sees its proxy
-  EXPECT_EQ(found[0].why, "--allow shuts out this machine (10.0.0.7)");
+  EXPECT_EQ(found[0].why, "--allow would lock out this machine (10.0.0.7)");
 }
 
 TEST_F(LockOutTest, AFirewallThatShutsAJumpHostOut) {

@@ -206,7 +206,7 @@ Document events_document(const Inventory& inventory, const EventFleet& fleet, co
   }
   if (fleet.left_out() > 0) {
     document.notes.push_back(
-        fmt::format("{} without a date left out: --since cannot place them", plural(fleet.left_out(), "event")));
+        fmt::format("{} without a date omitted because of --since", plural(fleet.left_out(), "event")));
   }
   return document;
 }
@@ -246,7 +246,7 @@ class LogClearer {
       if (same(*again, events)) return path;
       events = std::move(again).value();
     }
-    return Error{ErrorCode::conflict, "the log grows while it is saved; nothing was cleared", {}};
+    return Error{ErrorCode::conflict, "the log changed while it was being saved; nothing was cleared", {}};
   }
 
   static bool same(const std::vector<LogEvent>& a, const std::vector<LogEvent>& b) {
@@ -316,7 +316,7 @@ Result<std::vector<DeviceEnding>> clear_logs(const Fleet& fleet, std::span<const
                                              const std::string& folder, const std::string& reason, bool dry_run) {
   std::error_code failed;
   if (!dry_run) std::filesystem::create_directories(folder, failed);
-  if (failed) return Error{ErrorCode::unavailable, "cannot make the folder: " + failed.message(), folder};
+  if (failed) return Error{ErrorCode::unavailable, "cannot create the folder: " + failed.message(), folder};
   const ActionOrder order{"events.clear", reason, Value::map({{"saved_to", folder}}), dry_run};
   return run_action(fleet, order, targets, [&](OpenBmc& open, std::uint32_t target, ActionLog& log) {
     return LogClearer(fleet, folder, open, target).run(log);

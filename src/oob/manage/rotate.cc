@@ -54,7 +54,7 @@ Result<std::shared_ptr<void>> hold_journal(const Fleet& fleet) {
   Result<FileDescriptor> file = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!file.ok()) return file.error();
   if (!lock(file.value(), LockKind::exclusive, path, Duration(0)).ok())
-    return Error{ErrorCode::conflict, "another weft is changing passwords: wait for it to end", path};
+    return Error{ErrorCode::conflict, "another weft process is rotating passwords: wait for it to finish", path};
   return std::shared_ptr<void>(std::make_shared<FileDescriptor>(std::move(file).value()));
 }
 
@@ -100,7 +100,7 @@ std::vector<std::uint32_t> pending_targets(const Fleet& fleet, const std::vector
 
 Result<RotateReport> rotate(Fleet& fleet, const std::vector<std::uint32_t>& targets, const RotateOptions& options) {
   if (!fleet.credentials.writable())
-    return Error{ErrorCode::refused, "new passwords could not be kept: this provider can only be read",
+    return Error{ErrorCode::refused, "new passwords cannot be stored: this credential store is read-only",
                  fleet.credentials.name()};
   const Result<std::shared_ptr<void>> held = fleet.credentials.hold();
   if (!held.ok()) return held.error();
@@ -124,7 +124,7 @@ Result<RotateReport> rotate(Fleet& fleet, const std::vector<std::uint32_t>& targ
       static_cast<std::uint32_t>(chosen.size()), fleet.width, fleet.clock,
       [&](std::uint32_t i) {
         if (shared[i]) {
-          report.outcomes[i].text = "another device named here has the same controller";
+          report.outcomes[i].text = "another selected device has the same BMC";
         } else {
           report.outcomes[i] = TargetRotation(fleet, chosen[i], options, report.operation).run();
         }

@@ -46,7 +46,7 @@ RotateOutcome TargetRotation::run() {
   if (!credential.ok()) return outcome(RotateResult::not_done, credential.error().message);
   credential_ = std::move(credential).value();
   if (!options_.user.empty() && options_.user != credential_.user)
-    return outcome(RotateResult::not_done, fmt::format("the store logs in as another user than {}", options_.user));
+    return outcome(RotateResult::not_done, fmt::format("the store logs in as a user other than {}", options_.user));
   RotateOutcome ended = credential_.pending ? finish_earlier() : begin_fresh();
   session_.reset();  // logs out before the end is written down
   const Status kept =
@@ -60,12 +60,12 @@ RotateOutcome TargetRotation::finish_earlier() {
   fresh_ = *credential_.pending;
   const Result<Session> with_new = dial(fresh_, false);
   if (with_new.ok())
-    return keep(fresh_, RotateResult::done, "an earlier rotation had reached it: the new password works");
+    return keep(fresh_, RotateResult::done, "an earlier rotation completed on the BMC: the new password works");
   if (with_new.error().code != ErrorCode::refused)
     return outcome(
         RotateResult::unknown,
         fmt::format(
-            "{}; one of its two kept passwords is in force: run run `weft oob rotate --settle` when it is reachable",
+            "{}; one of its two kept passwords is in force: run `weft oob rotate --settle` when it is reachable",
             with_new.error().message));
   Result<Session> with_old = dial(credential_.password, false);
   if (with_old.ok()) {
@@ -102,13 +102,13 @@ RotateOutcome TargetRotation::introduce() {
   // Whatever it answered: only a new session tells what is in force.
   const Result<Session> proof = dial(fresh_, !is_denied(told));
   if (proof.ok()) {
-    return keep(
-        fresh_, RotateResult::done,
-        told.ok() ? "the new password is proven" : "the new password is proven, though the BMC answered with an error");
+    return keep(fresh_, RotateResult::done,
+                told.ok() ? "the new password is verified"
+                          : "the new password is verified, although the BMC returned an error");
   }
   if (proof.error().code == ErrorCode::refused) return refused_proof(told);
-  return outcome(RotateResult::unknown, fmt::format("no answer after the new password was sent ({}); both are kept: "
-                                                    "run run `weft oob rotate --settle` when it is reachable",
+  return outcome(RotateResult::unknown, fmt::format("no response after the new password was sent ({}); both are kept: "
+                                                    "run `weft oob rotate --settle` when it is reachable",
                                                     proof.error().message));
 }
 
@@ -120,12 +120,12 @@ RotateOutcome TargetRotation::refused_proof(const Status& told) {
                    fmt::format("it refuses the new password, and then: {}; both are kept", with_old.error().message));
   if (std::optional<RotateOutcome> shortened = try_shortened()) return *shortened;
   // It may have come into force between the two looks.
-  if (dial(fresh_, false).ok()) return keep(fresh_, RotateResult::done, "the new password is proven, after a while");
+  if (dial(fresh_, false).ok()) return keep(fresh_, RotateResult::done, "the new password is verified after a delay");
   // The session from before the change may still be good for putting things back.
   if (session_ != nullptr && session_->set_password(credential_.user, credential_.password).ok() &&
       dial(credential_.password, true).ok()) {
     return keep(credential_.password, RotateResult::not_done,
-                "it took something else than the new password; the old one is in force again");
+                "it did not set the password that was sent; the old one is restored");
   }
   return neither_works();
 }
@@ -133,13 +133,13 @@ RotateOutcome TargetRotation::refused_proof(const Status& told) {
 RotateOutcome TargetRotation::old_in_force(const Status& told) {
   if (is_denied(told))
     return keep(credential_.password, RotateResult::not_done,
-                fmt::format("it does not take the new password: {}", told.error().message));
+                fmt::format("it rejects the new password: {}", told.error().message));
   // It said yes, or nothing, and did nothing so far. It may yet: so the new password is not forgotten. Keeping it costs
   // nothing, since the old one is tried first, and the next rotation sends it again.
   return outcome(RotateResult::not_done,
                  told.ok()
-                     ? "it accepted the new password and did not take it; the old one works, and both are kept"
-                     : "it did not answer, and did not take the new password; the old one works, and both are kept");
+                     ? "it accepted the new password without setting it; the old one works, and both are kept"
+                     : "it did not respond and did not set the new password; the old one works, and both are kept");
 }
 
 std::optional<RotateOutcome> TargetRotation::try_shortened() {
@@ -149,11 +149,11 @@ std::optional<RotateOutcome> TargetRotation::try_shortened() {
   const Status kept = put(credential_.password, shortened);
   if (!kept.ok())
     return outcome(RotateResult::unknown,
-                   fmt::format("it took the first {} bytes of the pending password, and the store could not be written "
-                               "with that: log in with those and run `weft oob rotate --settle`",
+                   fmt::format("it set only the first {} bytes of the pending password, and the store could not be "
+                               "written with that: log in with those and run `weft oob rotate --settle`",
                                kShortPassword));
   return keep(shortened, RotateResult::done,
-              fmt::format("the new password is proven; the BMC keeps {} bytes of one", kShortPassword));
+              fmt::format("the new password is verified; the BMC stores only {} bytes", kShortPassword));
 }
 
 RotateOutcome TargetRotation::neither_works() {

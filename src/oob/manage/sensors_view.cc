@@ -68,7 +68,7 @@ std::vector<Cell> row_of(const Inventory& inventory, const SensorSeries& series,
 
 std::string outlier_note(std::size_t outliers) {
   return fmt::format(
-      "{} reading{} further than 3.5 robust deviations from the median of its model, though no limit was passed",
+      "{} reading{} further than 3.5 robust deviations from the median of its model, although within its limits",
       outliers, outliers == 1 ? " is" : "s are");
 }
 

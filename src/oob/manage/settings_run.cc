@@ -40,13 +40,13 @@ struct SettingRow {
 constexpr std::array<SettingRow, 9> kRows = {{
     {"ipmi", "IPMI over LAN", [](const BmcSettings& s) { return switch_text(s.ipmi_over_lan); }},
     {"cipher_suites", "Cipher suites", [](const BmcSettings& s) { return suites_text(s.cipher_suites); }},
-    {"http", "HTTP without TLS", [](const BmcSettings& s) { return switch_text(s.http); }},
+    {"http", "Plain HTTP", [](const BmcSettings& s) { return switch_text(s.http); }},
     {"ssh", "SSH", [](const BmcSettings& s) { return switch_text(s.ssh); }},
     {"snmp", "SNMP", [](const BmcSettings& s) { return switch_text(s.snmp); }},
     {"host_interface", "Host interface", [](const BmcSettings& s) { return switch_text(s.host_interface); }},
-    {"syslog", "Syslog to", [](const BmcSettings& s) { return list_text(s.syslog, "nowhere"); }},
-    {"firewall", "Lets in", [](const BmcSettings& s) { return list_text(s.firewall, "everyone"); }},
-    {"ntp", "Time from", [](const BmcSettings& s) { return list_text(s.ntp, "nowhere"); }},
+    {"syslog", "Syslog servers", [](const BmcSettings& s) { return list_text(s.syslog, "nowhere"); }},
+    {"firewall", "Allowed subnets", [](const BmcSettings& s) { return list_text(s.firewall, "everyone"); }},
+    {"ntp", "NTP servers", [](const BmcSettings& s) { return list_text(s.ntp, "nowhere"); }},
 }};
 
 // "10.0.0.0/24" and "10.0.0.0/255.255.255.0" are not told apart from text alone; a lone address is a /32.
@@ -86,7 +86,7 @@ void add_firewall_lock_outs(const Inventory& inventory, std::span<const std::uin
   const std::vector<std::uint32_t> all(targets.begin(), targets.end());
   for (const Ipv4 jump : jump_hosts) {
     if (lets_in(allowed, jump)) continue;
-    out.push_back({all, fmt::format("--allow shuts out the jump host {}", to_text(jump))});
+    out.push_back({all, fmt::format("--allow would lock out the jump host {}", to_text(jump))});
   }
   Consolidation shut;
   for (const std::uint32_t target : targets) {
@@ -96,7 +96,7 @@ void add_firewall_lock_outs(const Inventory& inventory, std::span<const std::uin
     if (!ours.ok()) {
       shut.add("cannot determine whether --allow would lock out this machine: " + ours.error().message, target);
     } else if (!lets_in(allowed, *ours)) {
-      shut.add(fmt::format("--allow shuts out this machine ({})", to_text(*ours)), target);
+      shut.add(fmt::format("--allow would lock out this machine ({})", to_text(*ours)), target);
     }
   }
   for (FoldedRow& row : shut.rows()) out.push_back({std::move(row.targets), std::move(row.key)});
@@ -209,7 +209,7 @@ std::vector<Ipv4> jump_addresses(const model::Cluster& cluster) {
 
 Result<Ipv4> source_address_toward(const std::string& host) {
   const Lookup found = look_up_host(host, kAnyPort, SOCK_DGRAM, AF_INET);
-  if (found.error != 0) return Error{ErrorCode::unavailable, "no IPv4 address of it is known", host};
+  if (found.error != 0) return Error{ErrorCode::unavailable, "the host name has no IPv4 address", host};
   std::array<char, NI_MAXHOST> text{};
   sockaddr_storage ours{};
   socklen_t size = sizeof ours;
@@ -227,7 +227,7 @@ std::vector<LockOut> lock_outs(const Inventory& inventory, std::span<const std::
                                const std::function<Result<Ipv4>(const std::string&)>& source) {
   std::vector<LockOut> out;
   if (change.ipmi_over_lan == false) {
-    LockOut only{{}, "IPMI is the only way in: --ipmi off would end it"};
+    LockOut only{{}, "--ipmi off would lock out weft: IPMI is the only access"};
     for (const std::uint32_t target : targets) {
       if (inventory.targets()[target].endpoint.protocol == Protocol::ipmi) only.targets.push_back(target);
     }

@@ -134,7 +134,7 @@ Document users_document(const Inventory& inventory, const UserFleet& fleet, cons
 
 Result<std::vector<DeviceEnding>> disable_user(const Fleet& fleet, std::span<const std::uint32_t> targets,
                                                const std::string& name, const std::string& reason, bool dry_run) {
-  if (name.empty()) return Error{ErrorCode::invalid_input, "an account without a name cannot be named", {}};
+  if (name.empty()) return Error{ErrorCode::invalid_input, "the account name is empty", {}};
   const ActionOrder order{"users.disable", reason, Value::map({{"user", name}}), dry_run};
   Result<std::vector<DeviceEnding>> endings = run_action(
       fleet, order, targets,

@@ -91,7 +91,7 @@ class PowerLoop {
     return fmt::format("{} attempt{}", watch_.sends(), watch_.sends() == 1 ? "" : "s");
   }
   [[nodiscard]] std::string resend_text() const {
-    return fmt::format("look at its console; if it did not restart, run {} again", to_text(verb_));
+    return fmt::format("check its console; if it did not restart, run {} again", to_text(verb_));
   }
 
   const PowerOptions& options_;
@@ -109,7 +109,7 @@ PowerOutcome PowerLoop::plain(PowerState goal, ResetAction action) {
       return done(fmt::format("{} {}", already ? "was already" : "is", to_text(goal)));
     case Reach::unsupported:
       return not_done(fmt::format("its BMC has no {}", to_text(action)),
-                      fmt::format("switch it {} by hand or by its power outlets", to_text(goal)));
+                      fmt::format("power it {} manually or by its power outlets", to_text(goal)));
     case Reach::late:
     case Reach::exhausted:
     case Reach::ended:
@@ -214,15 +214,15 @@ PowerOutcome PowerLoop::judge(Change change, bool resumed) {
                  ? not_done("its BMC has no ForceRestart", "use cycle")
                  : not_done("its BMC has neither PowerCycle nor ForceOff", "cycle its power outlets");
     case Change::declined:
-      return not_done(fmt::format("its BMC declined it after {}: {}", attempts(), error_text()),
-                      "see its event log, then try again; reset the BMC when it stays so");
+      return not_done(fmt::format("its BMC rejected it after {}: {}", attempts(), error_text()),
+                      "check its event log and retry; if it persists, reset the BMC");
     case Change::silent:
       return not_done(fmt::format("accepted, but without effect after {}", attempts()),
                       "reset its BMC, or cycle its power outlets");
     case Change::unproven:
-      return resumed
-                 ? unknown("an earlier try may have been sent, and nothing shows that it had an effect", resend_text())
-                 : unknown("its BMC accepted it, but reports nothing that shows a restart", resend_text());
+      return resumed ? unknown("an earlier attempt may have been sent, and nothing shows that it had an effect",
+                               resend_text())
+                     : unknown("its BMC accepted it, but reports nothing that shows a restart", resend_text());
     case Change::ended:
       break;
   }
@@ -231,8 +231,8 @@ PowerOutcome PowerLoop::judge(Change change, bool resumed) {
   if (watch_.sends() == 0 && !resumed) return nothing_sent();
   if (watch_.answering() && watch_.settled(PowerState::off)) return not_done("is off and did not come back", "use on");
   if (watch_.restarted())
-    return unknown("it was taken down, but was not seen to come back in time", "look at its console");
-  if (!watch_.answering()) return unknown(fmt::format("its BMC stopped answering: {}", error_text()), resend_text());
+    return unknown("it went down, but did not come back before the deadline", "check its console");
+  if (!watch_.answering()) return unknown(fmt::format("its BMC stopped responding: {}", error_text()), resend_text());
   return unknown("nothing shows that it restarted", resend_text());
 }
 
@@ -249,9 +249,9 @@ PowerOutcome PowerLoop::back_on(bool hold) {
   if (watch_.stopped()) return stopped();
   if (watch_.journal_error()) return journal_full();
   if (watch_.answering() && watch_.settled(PowerState::off))
-    return not_done("is off: it did not come back on", "use on; look at its event log and power supplies");
-  return unknown(fmt::format("it was taken down, and was not seen to come back on: {}", error_text()),
-                 "run on, then look at its console");
+    return not_done("is off: it did not come back on", "use on; check its event log and power supplies");
+  return unknown(fmt::format("it went down and did not come back on: {}", error_text()),
+                 "run on, then check its console");
 }
 
 // After the BMC said no: whether the machine is still as it was, so that asking again does no harm.
@@ -307,20 +307,20 @@ PowerLoop::Change PowerLoop::disturb(ResetAction action, bool already_sent) {
 std::string PowerLoop::error_text() const { return watch_.last_error() ? watch_.last_error()->message : "no answer"; }
 
 PowerOutcome PowerLoop::stopped() {
-  return unknown("stopped by the operator before its end was seen", "resume the operation");
+  return unknown("stopped by the operator before the result was verified", "resume the operation");
 }
 
 PowerOutcome PowerLoop::journal_full() {
   const std::string reason = fmt::format("the journal cannot be written: {}", watch_.journal_error()->message);
-  if (watch_.sends() > 0) return unknown(reason, "make room for the journal, then resume the operation");
-  return not_done(reason, "make room for the journal, then try again");
+  if (watch_.sends() > 0) return unknown(reason, "free disk space for the journal, then resume the operation");
+  return not_done(reason, "free disk space for the journal, then retry");
 }
 
 PowerOutcome PowerLoop::nothing_sent() {
   if (watch_.stopped()) return not_done("stopped by the operator before anything was sent", "resume the operation");
   if (watch_.journal_error()) return journal_full();
-  if (watch_.answering()) return not_done("its power state does not hold still", "look at its BMC; nothing was sent");
-  if (!watch_.last_error()) return not_done("there was no time to look at it", "give it a longer deadline");
+  if (watch_.answering()) return not_done("its power state keeps changing", "check its BMC; nothing was sent");
+  if (!watch_.last_error()) return not_done("the deadline passed before its state was read", "use a longer --deadline");
   switch (watch_.last_error()->code) {
     case ErrorCode::refused:
       return not_done(error_text(), "check the credentials of its BMC; nothing was sent");
@@ -342,19 +342,20 @@ PowerOutcome PowerLoop::nothing_sent() {
 PowerOutcome PowerLoop::give_up(PowerState goal) {
   if (watch_.stopped()) return watch_.sends() > 0 ? stopped() : nothing_sent();
   if (watch_.journal_error()) return journal_full();
-  if (watch_.settled(goal)) return unknown("is on by its BMC, but the probe has not answered", "look at its console");
+  if (watch_.settled(goal))
+    return unknown("its BMC reports on, but the host probe got no response", "check its console");
   if (watch_.sends() == 0) return nothing_sent();
   if (watch_.answering() && watch_.settled()) {
     const std::string reason = fmt::format("is still {} after {}", to_text(watch_.reading().state), attempts());
     if (verb_ == PowerVerb::soft && !options_.force)
       return not_done(reason, "its operating system does not shut down; use off, or soft with --force");
-    return not_done(reason, goal == PowerState::on ? "see its event log; cycle its power outlets, then use on again"
+    return not_done(reason, goal == PowerState::on ? "check its event log; cycle its power outlets, then use on again"
                                                    : "reset its BMC, or switch its power outlets off");
   }
   if (watch_.answering())
-    return unknown("its power state does not hold still", "look at the machine itself; its BMC cannot be trusted");
-  return unknown(fmt::format("its BMC stopped answering: {}", error_text()),
-                 fmt::format("look at it again; if it is not {}, run {} again", to_text(goal), to_text(verb_)));
+    return unknown("its power state keeps changing", "check the machine itself; its BMC is unreliable");
+  return unknown(fmt::format("its BMC stopped responding: {}", error_text()),
+                 fmt::format("check its state; if it is not {}, run {} again", to_text(goal), to_text(verb_)));
 }
 
 Value evidence_value(const std::vector<Evidence>& evidence) {
@@ -405,7 +406,7 @@ Result<std::function<Result<std::string>(const std::string&, Duration)>> program
                                                                                        Clock& clock) {
   Result<std::vector<std::string>> words = split_words(command);
   if (!words.ok()) return words.error();
-  if (words->empty()) return Error{ErrorCode::invalid_input, "the probe is empty", ""};
+  if (words->empty()) return Error{ErrorCode::invalid_input, "the host probe command is empty", ""};
   return std::function<Result<std::string>(const std::string&, Duration)>(
       [words = std::move(words).value(), &clock](const std::string& host, Duration limit) -> Result<std::string> {
         ProcessRequest request;
@@ -420,7 +421,7 @@ Result<std::function<Result<std::string>(const std::string&, Duration)>> program
         const Result<ProcessOutcome> outcome = run_process(request);
         if (!outcome.ok()) return outcome.error();
         if (outcome->code != 0)
-          return Error{ErrorCode::unavailable, fmt::format("the probe ended with {}", outcome->code), host};
+          return Error{ErrorCode::unavailable, fmt::format("the host probe exited with code {}", outcome->code), host};
         return outcome->out.substr(0, outcome->out.find_first_of("\r\n"));
       });
 }

@@ -137,7 +137,7 @@ TEST_F(PowerLoopTest, TheProbeIsEvidenceAndIsRequired) {
   };
   const PowerOutcome on = run(PowerVerb::on, false);
   EXPECT_EQ(on.end, PowerEnd::unknown);
-  EXPECT_EQ(on.reason, "is on by its BMC, but the probe has not answered");
+  EXPECT_EQ(on.reason, "its BMC reports on, but the host probe got no response");
 }
 
 TEST_F(PowerLoopTest, CycleAndResetOfAMachineThatIsOff) {
@@ -238,7 +238,7 @@ TEST_F(PowerLoopTest, FlappingStateIsNotBelieved) {
   EXPECT_TRUE(machine_->is_on());
   const PowerOutcome outcome = run(PowerVerb::reset, true, {.flaps = -1});
   EXPECT_EQ(outcome.end, PowerEnd::not_done);
-  EXPECT_EQ(outcome.reason, "its power state does not hold still");
+  EXPECT_EQ(outcome.reason, "its power state keeps changing");
   EXPECT_TRUE(sent().empty());
 }
 

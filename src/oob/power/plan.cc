@@ -158,8 +158,8 @@ class Planner {
       const SourceLoad& source = plan_.sources[lean.source];
       if (source.running + source.starting + lean.draw <= source.allowed) continue;
       plan_.refused.push_back({target, PlanProblem::budget,
-                               fmt::format("{} has no room for {}: {} of {} ({} % of {}) are taken", source.name,
-                                           to_text(lean.draw), about(source.running + source.starting),
+                               fmt::format("{} has no power budget left for {}: {} of {} ({} % of {}) are in use",
+                                           source.name, to_text(lean.draw), about(source.running + source.starting),
                                            about(source.allowed), limits_.percent, about(source.rating)),
                                "power off other devices first, or override the limit with --no-stagger"});
       return false;
@@ -237,7 +237,7 @@ class Planner {
 };
 
 TableSection refusals(const Inventory& inventory, const PowerPlan& plan) {
-  TableSection table{"refused", "Left out", {{"hosts", "Hosts"}, {"reason", "Reason"}, {"next", "What to do"}}, {}};
+  TableSection table{"refused", "Excluded", {{"hosts", "Hosts"}, {"reason", "Reason"}, {"next", "What to do"}}, {}};
   std::map<std::pair<std::string, std::string>, std::vector<std::uint32_t>> same;
   for (const PlanRefusal& refusal : plan.refused) same[{refusal.reason, refusal.next}].push_back(refusal.target);
   for (const auto& [why, targets] : same) table.rows.push_back({inventory.fold(targets), why.first, why.second});
@@ -286,8 +286,8 @@ Document plan_document(const Inventory& inventory, const PowerPlan& plan) {
   }
   if (!plan.refused.empty()) document.sections.emplace_back(refusals(inventory, plan));
   if (!plan.dependents.empty()) {
-    document.notes.push_back(
-        fmt::format("without power with them: {} ({})", inventory.fold(plan.dependents), plan.dependents.size()));
+    document.notes.push_back(fmt::format("dependents that also lose power: {} ({})", inventory.fold(plan.dependents),
+                                         plan.dependents.size()));
   }
   return document;
 }

@@ -26,7 +26,7 @@ TableSection folded(const Inventory& inventory, const PowerReport& report) {
   std::map<std::tuple<PowerEnd, std::string, std::string, std::string>, std::vector<std::uint32_t>> same;
   for (const DeviceOutcome& device : report.devices) {
     const PowerOutcome& outcome = device.outcome;
-    same[{outcome.end, outcome.reason, device.earlier ? "ended before" : evidence_summary(outcome.evidence),
+    same[{outcome.end, outcome.reason, device.earlier ? "ended earlier" : evidence_summary(outcome.evidence),
           outcome.next}]
         .push_back(device.target);
   }
@@ -37,7 +37,7 @@ TableSection folded(const Inventory& inventory, const PowerReport& report) {
   }
   if (!report.missing.empty()) {
     table.rows.push_back({to_text(PowerEnd::unknown), std::uint64_t{report.missing.size()},
-                          "no longer in the inventory", "", "look at them by hand", fold_hosts(report.missing)});
+                          "no longer in the inventory", "", "check them manually", fold_hosts(report.missing)});
   }
   return table;
 }
@@ -64,7 +64,7 @@ TableSection by_device(const Inventory& inventory, const PowerReport& report) {
   }
   for (const std::string& host : report.missing) {
     table.rows.push_back(
-        {host, to_text(PowerEnd::unknown), "no longer in the inventory", "look at it by hand", 0, 0.0, false, ""});
+        {host, to_text(PowerEnd::unknown), "no longer in the inventory", "check it manually", 0, 0.0, false, ""});
   }
   return table;
 }
@@ -127,9 +127,9 @@ Document power_document(const Inventory& inventory, const PowerReport& report, S
        {"waves", "Waves", std::uint64_t{report.waves}},
        {"fan_out", "Fan-out", report.threads},
        {"took_s", "Time taken", Cell(static_cast<double>(report.took.count()) * 1e-9, seconds_text(report.took))},
-       {"ended", "Ended", Cell(report.ended, report.ended ? "yes" : "no, it is open in the journal")}}});
+       {"ended", "Ended", Cell(report.ended, report.ended ? "yes" : "no, it is incomplete in the journal")}}});
   if (!report.ended)
-    document.notes.push_back(fmt::format("finish it with `weft oob power --resume {} CLUSTER`", report.operation));
+    document.notes.push_back(fmt::format("continue it with `weft oob power --resume {} CLUSTER`", report.operation));
   return document;
 }
 
@@ -137,11 +137,11 @@ Document open_power_document(const std::vector<OpenPower>& open) {
   Document document;
   document.kind = "oob_power_open";
   TableSection table{"operations",
-                     "Open operations",
+                     "Incomplete operations",
                      {{"operation", "Operation"},
                       {"verb", "Verb"},
                       {"who", "Who"},
-                      {"time", "Begun"},
+                      {"time", "Started"},
                       {"running", "Running"},
                       {"unsettled", "Unsettled", kRight},
                       {"hosts", "Hosts"}},

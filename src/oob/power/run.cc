@@ -125,11 +125,11 @@ Status check_no_open_operation(const Fleet& fleet, const PowerRequest& request) 
     if (both.empty()) continue;
     const std::string& id = told.summary.operation;
     const std::string what =
-        fmt::format("operation {} ({}, by {} at {}) is not finished with {}", id, to_text(told.summary.verb),
+        fmt::format("operation {} ({}, by {} at {}) is incomplete for {}", id, to_text(told.summary.verb),
                     told.summary.who, told.summary.time, fold_hosts(std::move(both)));
     return Error{ErrorCode::refused,
-                 is_running(fleet.journal, id) ? what + " and still runs: wait for it"
-                                               : what + fmt::format(": finish it first with --resume {}", id),
+                 is_running(fleet.journal, id) ? what + " and still running: wait for it"
+                                               : what + fmt::format(": continue it first with --resume {}", id),
                  {}};
   }
   return {};
@@ -166,7 +166,7 @@ class Operation {
     entry.detail = Value::map()
                        .set("end", to_text(PowerEnd::unknown))
                        .set("reason", "is no longer in the inventory")
-                       .set("next", "look at it by hand");
+                       .set("next", "check it manually");
     if (!fleet_.journal.append(std::move(entry)).ok()) journalled_ = false;
   }
   void add_refused(const PowerPlan& plan) {
@@ -185,8 +185,8 @@ class Operation {
   void add_abandoned(std::uint32_t target, bool may_have_been_sent) {
     PowerOutcome outcome;
     outcome.end = may_have_been_sent ? PowerEnd::unknown : PowerEnd::not_done;
-    outcome.reason = may_have_been_sent ? "abandoned; the step may have been sent" : "abandoned before it was begun";
-    outcome.next = may_have_been_sent ? "look at it with status" : "nothing was sent";
+    outcome.reason = may_have_been_sent ? "abandoned; the step may have been sent" : "abandoned before it was started";
+    outcome.next = may_have_been_sent ? "check it with status" : "nothing was sent";
     outcome.journalled = record_outcome(fleet_, target, request_.verb, report_.operation, outcome);
     report_.devices.push_back({target, std::move(outcome), false});
   }
@@ -246,7 +246,7 @@ class Operation {
   static PowerOutcome not_begun() {
     PowerOutcome outcome;
     outcome.end = PowerEnd::not_done;
-    outcome.reason = "stopped by the operator before it was begun";
+    outcome.reason = "stopped by the operator before it was started";
     outcome.next = "resume the operation";
     outcome.stopped = true;
     return outcome;
@@ -304,7 +304,7 @@ Value begin_value(const Fleet& fleet, const PowerRequest& request) {
 
 Error no_such(const std::string& operation) {
   return {ErrorCode::not_found,
-          fmt::format("the journal has no open power operation `{}`: it has ended, or never began", operation),
+          fmt::format("the journal has no incomplete power operation `{}`: it has ended or never started", operation),
           {}};
 }
 
@@ -320,7 +320,7 @@ Result<Told> find_open(const Fleet& fleet, const std::string& operation) {
 Result<FileLock> own(const Fleet& fleet, const std::string& operation) {
   Result<FileLock> held = lock(fleet.journal, operation, false);
   if (held.ok() || held.error().code != ErrorCode::conflict) return held;
-  return Error{ErrorCode::refused, fmt::format("operation {} still runs", operation), {}};
+  return Error{ErrorCode::refused, fmt::format("operation {} is still running", operation), {}};
 }
 
 }  // namespace
@@ -354,7 +354,7 @@ Result<PowerReport> run_operation(const Fleet& fleet, const PowerRequest& reques
   if (Status alone = check_no_open_operation(fleet, request); !alone.ok()) return alone.error();
   const Result<PowerPlan> plan = prepare_power(fleet, request);
   if (!plan.ok()) return plan.error();
-  if (fleet.clock.stopped()) return Error{ErrorCode::refused, "stopped before anything was begun", {}};
+  if (fleet.clock.stopped()) return Error{ErrorCode::refused, "stopped before anything was started", {}};
   const std::string id = request.operation.empty() ? new_operation_id() : request.operation;
   Operation operation(fleet, request, id);
   Result<FileLock> mine = FileLock();

@@ -111,7 +111,7 @@ TEST_F(PowerRunTest, AStopLeavesItOpenAndAResumeEndsIt) {
   EXPECT_FALSE(report->ended);
   EXPECT_EQ(report->count(PowerEnd::done), 1U);
   EXPECT_EQ(report->devices[1].outcome.end, PowerEnd::unknown);
-  EXPECT_EQ(report->devices[3].outcome.reason, "stopped by the operator before it was begun");
+  EXPECT_EQ(report->devices[3].outcome.reason, "stopped by the operator before it was started");
   const std::vector<OpenPower> open = open_power(world_.fleet.journal).value();
   ASSERT_EQ(open.size(), 1U);
   EXPECT_EQ(open[0].unsettled, (std::vector<std::string>{"train00002", "train00003", "train00004"}));

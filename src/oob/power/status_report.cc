@@ -33,7 +33,7 @@ Saying saying_of(const Inventory& inventory, const DeviceStatus& device) {
   }
   if (device.error) return {3, "unreachable", std::string(cause_text(device.error->code))};
   return {4, "skipped",
-          inventory.targets()[device.target].endpoint.protocol == Protocol::none ? "has no controller" : "stopped"};
+          inventory.targets()[device.target].endpoint.protocol == Protocol::none ? "has no BMC" : "stopped"};
 }
 
 TableSection folded(const Inventory& inventory, const StatusReport& report) {
@@ -96,7 +96,7 @@ FactsSection figures(const StatusReport& report) {
            {"latency_p50_s", "Latency, P50", seconds(report.half)},
            {"latency_p99_s", "Latency, P99", seconds(report.worst)},
            {"took_s", "Time taken", seconds(report.took)},
-           {"model_s", "Time by N * L / F", seconds(report.model)},
+           {"model_s", "Expected time N * L / F", seconds(report.model)},
            {"hosts_per_second", "Hosts per second", Cell(rate, fmt::format("{:.1f}", rate))}}};
 }
 

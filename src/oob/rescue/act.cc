@@ -133,7 +133,7 @@ RescueRunner::Act RescueRunner::act_backup(const RescueStep& step, const RescueA
   }
   if (!missing.empty())
     return {Did::failed, fmt::format("no config of {}: {}", fold_hosts(std::move(missing)), why), {}};
-  return {Did::ok, fmt::format("kept the configs of {}", fold_hosts(action.hosts)), {}};
+  return {Did::ok, fmt::format("backed up the configs of {}", fold_hosts(action.hosts)), {}};
 }
 
 RescueRunner::Act RescueRunner::act_restore(const RescueStep& step, const RescueAction& action, bool back) {
@@ -156,9 +156,8 @@ RescueRunner::Act RescueRunner::restore_one(const RescueStep& step, const Rescue
   if (!back && now.hosts_begun.contains(host)) {
     const Result<std::string> held = hands_.config_now(host);
     if (!held.ok())
-      return {Did::unknown,
-              fmt::format("{}: whether its config was replaced is not known: {}", host, held.error().text()),
-              {}};
+      return {
+          Did::unknown, fmt::format("{}: unknown whether its config was replaced: {}", host, held.error().text()), {}};
     in_place = hands_.same_config(host, *held, *wanted);
   }
   if (!in_place) {
@@ -187,8 +186,8 @@ RescueRunner::Act RescueRunner::act_reach(const RescueStep& step, const RescueAc
   }
   const std::string file = file_name(step, "txt");
   if (const Status kept = folder_->write(file, text); !kept.ok()) return {Did::failed, kept.error().text(), {}};
-  if (silent.empty()) return {Did::ok, fmt::format("all {} answer", action.hosts.size()), file};
-  return {Did::ok, fmt::format("{} of {} do not answer: {}", silent.size(), action.hosts.size(), fold_hosts(silent)),
+  if (silent.empty()) return {Did::ok, fmt::format("all {} respond", action.hosts.size()), file};
+  return {Did::ok, fmt::format("{} of {} do not respond: {}", silent.size(), action.hosts.size(), fold_hosts(silent)),
           file};
 }
 

@@ -92,7 +92,7 @@ RescueVerdict RescueChecker::look_power(const RescueCheck& check) {
     fine.push_back(answer.answered && state);
   }
   if (check.kind == RunbookSee::reachable)
-    return share_verdict(check.hosts, fine, check.share, "answer", "do not answer");
+    return share_verdict(check.hosts, fine, check.share, "respond", "do not respond");
   return share_verdict(check.hosts, fine, check.share, check.on ? "on" : "off", check.on ? "not on" : "not off");
 }
 
@@ -117,7 +117,7 @@ RescueVerdict RescueChecker::look_command(const RescueCheck& check, Duration lim
 Result<std::string> RescueChecker::brought(const std::string& step) const {
   const auto found = record_.steps.find(step);
   if (found == record_.steps.end() || found->second.file.empty())
-    return Error{ErrorCode::not_found, fmt::format("step `{}` brought nothing", step), {}};
+    return Error{ErrorCode::not_found, fmt::format("step `{}` produced no output", step), {}};
   return folder_.read(found->second.file);
 }
 
@@ -133,8 +133,8 @@ RescueVerdict RescueChecker::look_console(const RescueCheck& check) {
 
 RescueVerdict RescueChecker::look_port(const RescueCheck& check, Duration limit) {
   const std::vector<bool> fine = hands_.connect(check.addresses, check.port, std::min(limit, kConnectLimit));
-  return share_verdict(check.hosts, fine, check.share, fmt::format("answer on port {}", check.port),
-                       fmt::format("do not answer on port {}", check.port));
+  return share_verdict(check.hosts, fine, check.share, fmt::format("respond on port {}", check.port),
+                       fmt::format("do not respond on port {}", check.port));
 }
 
 RescueVerdict RescueChecker::look_ping(const RescueCheck& check, Duration limit) {
@@ -145,14 +145,14 @@ RescueVerdict RescueChecker::look_ping(const RescueCheck& check, Duration limit)
     const Result<RescueRunAnswer> answer = hands_.run({"ping", "-n", "-c", "2", "-W", "2", "--", address}, limit);
     fine.push_back(answer.ok() && answer->code == 0);
   }
-  return share_verdict(check.hosts, fine, check.share, "answer ping", "do not answer ping");
+  return share_verdict(check.hosts, fine, check.share, "respond to ping", "do not respond to ping");
 }
 
 // By the date: a rescue may be resumed on another boot of the jump host.
 RescueVerdict RescueChecker::look_since(const RescueCheck& check) {
   const auto found = record_.steps.find(check.step);
   const std::int64_t ended = found == record_.steps.end() ? 0 : found->second.ended_ms;
-  if (ended == 0) return {false, fmt::format("step `{}` is not over", check.step)};
+  if (ended == 0) return {false, fmt::format("step `{}` has not ended", check.step)};
   const Duration passed = milliseconds(std::max<std::int64_t>(0, clock_.wall_ms() - ended));
   return {passed >= check.time, fmt::format("{} s since `{}`", passed.count() / 1'000'000'000, check.step)};
 }
@@ -170,7 +170,7 @@ RescueVerdict RescueChecker::look_lines(const RescueCheck& check) {
     if (kept.contains(line)) continue;
     if (lost++ == 0) first = line.substr(0, 60);
   }
-  if (lost > 0) return {false, fmt::format("{} of {} lines are gone, the first: {}", lost, wanted.size(), first)};
+  if (lost > 0) return {false, fmt::format("{} of {} lines are missing, the first: {}", lost, wanted.size(), first)};
   return {true, fmt::format("all {} lines of `{}` are in `{}`", wanted.size(), check.step, check.later)};
 }
 
@@ -182,8 +182,8 @@ RescueVerdict RescueChecker::look_config(const RescueCheck& check) {
     const Result<std::string> now = hands_.config_now(host);
     fine.push_back(wanted.ok() && now.ok() && hands_.same_config(host, *wanted, *now));
   }
-  return share_verdict(check.hosts, fine, check.share, fmt::format("hold the config of `{}`", check.from),
-                       fmt::format("do not hold the config of `{}`", check.from));
+  return share_verdict(check.hosts, fine, check.share, fmt::format("have the config of `{}`", check.from),
+                       fmt::format("do not have the config of `{}`", check.from));
 }
 
 std::string kept_config_name(const std::string& step, const std::string& host) {

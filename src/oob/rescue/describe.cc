@@ -56,16 +56,17 @@ std::string command_text(const RescueCheck& check) {
 FactsSection plan_facts(const RescuePlan& plan, const RescueHosts& hosts) {
   FactsSection facts{.key = "rescue", .title = "Rescue", .facts = {}};
   facts.facts.push_back({"runbook", "Runbook", plan.runbook});
-  facts.facts.push_back({"title", "What for", plan.title});
+  facts.facts.push_back({"title", "Purpose", plan.title});
   facts.facts.push_back({"cluster", "Cluster", plan.cluster});
   for (const auto& [name, value] : plan.parameters)
     facts.facts.push_back({"parameter_" + name, name, printable(value)});
   facts.facts.push_back(
       {"longest_s", "Takes at most", Cell(plan.longest.count() / 1'000'000'000, long_time(plan.longest))});
   if (plan.people > 0)
-    facts.facts.push_back({"people", "Waits for a person", Cell(plan.people, fmt::format("{} times", plan.people))});
+    facts.facts.push_back(
+        {"people", "Waits for the operator", Cell(plan.people, fmt::format("{} times", plan.people))});
   facts.facts.push_back({"hit", "Interrupts", plan.hit.empty() ? std::string("nothing") : hosts.fold(plan.hit)});
-  facts.facts.push_back({"felt", "Felt by",
+  facts.facts.push_back({"felt", "Affects",
                          plan.felt.empty() ? std::string("no server")
                                            : fmt::format("{} servers: {}", plan.felt.size(), hosts.fold(plan.felt))});
   facts.facts.push_back({"digest", "Digest", plan.digest});
@@ -87,13 +88,13 @@ std::string describe(const RescueAction& action, Wording wording) {
     case RunbookDo::wait:
       return fmt::format("wait {}", weft::to_text(action.time));
     case RunbookDo::confirm:
-      return fmt::format("ask a person: {}", action.text);
+      return fmt::format("ask the operator: {}", action.text);
     case RunbookDo::backup:
-      return fmt::format("keep the configs of {}", hosts_text(action.hosts, wording));
+      return fmt::format("back up the configs of {}", hosts_text(action.hosts, wording));
     case RunbookDo::restore:
       return fmt::format("restore the config of {} from `{}`", hosts_text(action.hosts, wording), action.from);
     case RunbookDo::reach:
-      return fmt::format("ask every BMC of {}", hosts_text(action.hosts, wording));
+      return fmt::format("query every BMC of {}", hosts_text(action.hosts, wording));
     case RunbookDo::note:
       break;
   }
@@ -147,12 +148,12 @@ Document rescue_plan_document(const RescuePlan& plan, const RescueHosts& hosts) 
   TableSection table{.key = "steps", .title = "Steps", .columns = {}, .rows = {}};
   table.columns = {{"number", "#", Column::Align::right},
                    {"step", "Step"},
-                   {"title", "What for", Column::Align::left, true},
+                   {"title", "Purpose", Column::Align::left, true},
                    {"needs", "Needs"},
                    {"skip_if", "Not needed if", Column::Align::left, true},
                    {"does", "Does"},
                    {"hosts", "Hosts", Column::Align::left, true},
-                   {"way", "By way of"},
+                   {"way", "Path"},
                    {"expect", "Evidence"},
                    {"within_s", "Within", Column::Align::right},
                    {"on_failure", "Or else"},

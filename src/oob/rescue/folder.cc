@@ -26,14 +26,14 @@ Error system_error(const std::string& path, const char* what, int code = errno) 
 Result<std::unique_ptr<RescueFolder>> RescueFolder::open(const std::string& path) {
   std::error_code failure;
   std::filesystem::create_directories(path, failure);
-  if (failure) return Error{ErrorCode::unavailable, "cannot make the folder: " + failure.message(), path};
+  if (failure) return Error{ErrorCode::unavailable, "cannot create the folder: " + failure.message(), path};
   std::filesystem::permissions(path, std::filesystem::perms::owner_all, failure);
   const std::string lock_path = path + "/lock";
   FileDescriptor lock = open_descriptor(lock_path, O_RDWR | O_CREAT, kOwnerOnly);
   if (!lock.ok()) return system_error(lock_path, "cannot open");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     const bool held = errno == EWOULDBLOCK;
-    return held ? Error{ErrorCode::conflict, "another process follows this rescue", path}
+    return held ? Error{ErrorCode::conflict, "another process is executing this rescue", path}
                 : system_error(lock_path, "cannot lock");
   }
   return std::unique_ptr<RescueFolder>(new RescueFolder(path, std::move(lock)));

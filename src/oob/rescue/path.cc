@@ -54,7 +54,7 @@ class PathJudge {
 
   void judge() {
     if (jumps_.empty())
-      add(RescueSeverity::warning, "", "the cluster file has no jump host: the way in is not proven, only the way on");
+      add(RescueSeverity::warning, "", "the cluster file has no jump host: the path from outside is not verified");
     for (RescueStep& step : plan_.steps) {
       if (step.nobody) continue;
       step_ = step.id;
@@ -88,12 +88,11 @@ class PathJudge {
     const bool takes = action.kind == RunbookDo::power && action.verb != RunbookPower::on;
     const bool power = action.kind == RunbookDo::power;
     Devices dead = off_;
-    judge_reach(action.targets, dead, power, "no way in to {}: {}", takes);
+    judge_reach(action.targets, dead, power, "{} cannot be reached: {}", takes);
     if (!takes) return;
     for (const std::uint32_t target : action.targets) dead.insert(model::index_of(inventory_.targets()[target].device));
     judge_jumps(action, dead);
-    judge_reach(action.targets, dead, true, "{} cannot be switched on again: the step takes away its own way in ({})",
-                true);
+    judge_reach(action.targets, dead, true, "{} cannot be powered on again: the step cuts its own access ({})", true);
   }
 
   // A step that takes every jump host takes the way in of everyone, its own first.
@@ -101,13 +100,13 @@ class PathJudge {
     if (jumps_.empty()) return;
     const auto taken = [&](std::uint32_t jump) { return dead.contains(jump); };
     if (std::all_of(jumps_.begin(), jumps_.end(), taken)) {
-      add(RescueSeverity::error, step_, "switches off every jump host, and with them the way in");
+      add(RescueSeverity::error, step_, "powers off every jump host and so cuts all access");
       return;
     }
     for (const std::uint32_t target : action.targets) {
       const Target& host = inventory_.targets()[target];
       if (std::find(jumps_.begin(), jumps_.end(), model::index_of(host.device)) != jumps_.end())
-        add(RescueSeverity::warning, step_, fmt::format("switches off {}: run it from another jump host", host.name));
+        add(RescueSeverity::warning, step_, fmt::format("powers off {}: run it from another jump host", host.name));
     }
   }
 
@@ -203,7 +202,7 @@ class PathJudge {
       blocked.push_back(cluster_.name_of(static_cast<model::DeviceId>(leaf)));
     }
     const bool down = std::any_of(ends.begin(), ends.end(), [&](std::uint32_t leaf) { return dead.contains(leaf); });
-    return fmt::format("{} {}", fold_hosts(std::move(blocked)), down ? "is down by then" : "is cut off");
+    return fmt::format("{} {}", fold_hosts(std::move(blocked)), down ? "is down at this point" : "is cut off");
   }
 
   // An out-of-band switch has no controller beside itself: its power is that of the PDUs it hangs on.
@@ -216,7 +215,7 @@ class PathJudge {
       return fmt::format("{} is reachable only while it runs, and its PDUs have no address", host.name);
     for (const std::uint32_t pdu : host.pdus) {
       if (no_path(pdu, seen, dead))
-        return fmt::format("{} is reached only through itself: so is {}, which feeds it", host.name,
+        return fmt::format("{} is reachable only through itself, and so is {}, which feeds it", host.name,
                            inventory_.targets()[pdu].name);
     }
     return std::nullopt;

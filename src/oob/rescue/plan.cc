@@ -83,19 +83,19 @@ class RescuePlanner {
 
   std::optional<std::string> judge(const RunbookParameter& parameter, Filled& filled) {
     if (filled.text.size() > kLongestRunbookText || filled.text.find('\0') != std::string::npos)
-      return "too long, or a zero byte in it";
+      return "too long, or contains a NUL byte";
     if (is_hosts(parameter.kind)) return choose(parameter, filled);
-    if (filled.text.empty()) return "an empty text";
+    if (filled.text.empty()) return "empty";
     switch (parameter.kind) {
       case RunbookKind::number: {
         const Result<std::int64_t> number = parse_integer(filled.text);
-        if (!number.ok() || *number < 0 || *number > 1'000'000) return "not a number from 0 to 1000000";
+        if (!number.ok() || *number < 0 || *number > 1'000'000) return "not a number between 0 and 1000000";
         break;
       }
       case RunbookKind::duration: {
         const Result<Duration> time = parse_duration(filled.text);
         if (!time.ok() || time->count() <= 0 || *time > milliseconds(7LL * 24 * 3'600'000))
-          return "not a time up to 7d";
+          return "not a duration of at most 7d";
         break;
       }
       case RunbookKind::pattern: {
@@ -114,7 +114,7 @@ class RescuePlanner {
     if (!chosen.ok()) return chosen.error().message;
     filled.targets = std::move(chosen).value();
     if (parameter.kind != RunbookKind::hosts && filled.targets.size() != 1)
-      return fmt::format("`{}` is {} devices, not one", filled.text, filled.targets.size());
+      return fmt::format("`{}` matches {} devices, not one", filled.text, filled.targets.size());
     if (parameter.kind == RunbookKind::network_switch &&
         hosts_.inventory().targets()[filled.targets.front()].role != Role::network_switch)
       return fmt::format("`{}` is not a switch", filled.text);
@@ -127,7 +127,7 @@ class RescuePlanner {
     const std::size_t dot = whole.find('.');
     const auto found = filled_.find(whole.substr(0, dot));
     if (found == filled_.end()) {
-      diagnostics_.error(place, fmt::format("`{}` stands for nothing here", printable(whole, 60)),
+      diagnostics_.error(place, fmt::format("`{}` is not defined here", printable(whole, 60)),
                          "a default may use the parameters before it");
       return {};
     }
@@ -164,7 +164,7 @@ class RescuePlanner {
       if (word.starts_with("{{") && out.back().starts_with("-"))
         diagnostics_.error(place, fmt::format("{} would become an option of the command", in_backticks(out.back())));
       if (out.back().find('\0') != std::string::npos || (out.size() == 1 && out.back().empty()))
-        diagnostics_.error(place, "a command without a program");
+        diagnostics_.error(place, "the command has no program");
     }
     return out;
   }
@@ -199,7 +199,8 @@ class RescuePlanner {
     if (!action.hosts.empty()) out.targets = select(action.hosts, action.place);
     out.hosts = hosts_.names(out.targets);
     if (action.kind == RunbookDo::console && out.targets.size() > 1)
-      diagnostics_.error(action.place, fmt::format("a console is one host's, not {} hosts'", out.targets.size()));
+      diagnostics_.error(action.place,
+                         fmt::format("a console step needs exactly one host, not {}", out.targets.size()));
     if (action.kind == RunbookDo::restore || action.kind == RunbookDo::backup) only_switches(out.targets, action.place);
     out.words = substitute_words(action.words, action.place);
     out.over = action.over;
@@ -252,7 +253,7 @@ class RescuePlanner {
     if (check.kind == RunbookSee::port) {
       const Result<std::int64_t> port = parse_integer(substitute(check.port, check.place, false));
       if (!port.ok() || *port < 1 || *port > 65535) {
-        diagnostics_.error(check.place, "a port is a number from 1 to 65535");
+        diagnostics_.error(check.place, "a port must be a number between 1 and 65535");
       } else {
         out.port = static_cast<std::uint16_t>(*port);
       }

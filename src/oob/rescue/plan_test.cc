@@ -106,7 +106,7 @@ TEST(RescuePlan, RefusesSettingsThatMakeNoSense) {
       {{{"tor", "be-spine001"}, {"tro", "x"}}, "has no parameter `tro`"},
       {{{"tor", "be-spine001"}, {"boot_time", "soon"}}, "not a time"},
       {{{"tor", "be-spine001"}, {"ready", "("}}, "not a pattern"},
-      {{{"tor", "be-spine001"}, {"squeue", ""}}, "an empty text"},
+      {{{"tor", "be-spine001"}, {"squeue", ""}}, ": empty"},
       {{{"tor", "be-spine001"}, {"squeue", "-rm"}}, "would become an option"},
   };
   for (const auto& [settings, message] : cases) {
@@ -121,7 +121,7 @@ TEST(RescuePlan, RefusesSettingsThatMakeNoSense) {
 TEST(RescuePlan, RefusesPortsAndAddressesThatAreNone) {
   for (const auto& [settings, message] : std::vector<std::pair<std::map<std::string, std::string>, std::string>>{
            {{{"scheduler_port", "ssh"}}, "not a number"},
-           {{{"scheduler_port", "0"}}, "a port is a number from 1 to 65535"},
+           {{{"scheduler_port", "0"}}, "a port must be a number between 1 and 65535"},
            {{{"scheduler_address", "-x"}}, "is not an address"}}) {
     RescueBench bench;
     const Result<Runbook> shipped = open_runbook("cold-start", bench.sources, bench.diagnostics);
@@ -173,7 +173,7 @@ TEST(RescuePath, ASwitchIsNotCycledThroughItself) {
         own = own || cluster.name_of(cluster.port(cluster.peer_of(port)).device) == name;
     }
     if (own) {
-      EXPECT_THAT(findings_of(plan), HasSubstr("is reached only through itself")) << name;
+      EXPECT_THAT(findings_of(plan), HasSubstr("is reachable only through itself")) << name;
     }
   }
   EXPECT_FALSE(refused.empty());
@@ -190,7 +190,7 @@ TEST(RescuePath, OnePairOfSpinesAtATime) {
       "  - {id: first, title: First, do: {power: {verb: \"off\", hosts: \"oob-spine[001-002]\"}}, "
       "expect: {power: {hosts: train001, state: on}}, within: 5m, back: by hand}\n" +
       power("reset", "train001");
-  EXPECT_THAT(findings_of(bench.plan_text(book(later))), HasSubstr("error go: no way in to train001"));
+  EXPECT_THAT(findings_of(bench.plan_text(book(later))), HasSubstr("error go: train001 cannot be reached"));
 }
 
 TEST(RescuePath, JumpHostsAreTheWayIn) {
@@ -233,7 +233,7 @@ TEST(RescuePath, CommandsStayOffTheFabricsThatAreDown) {
   EXPECT_EQ(findings_of(bench.plan_text(book(expect))), "");
 }
 
-// An out-of-band network that hangs off the frontend is no way in when the frontend is down.
+// An out-of-band network that hangs off the frontend is not a path when the frontend is down.
 TEST(RescuePath, OutOfBandOverTheFrontendIsRefused) {
   std::string text = read_file(source_dir() + "/examples/pod32.yaml").value_or("");
   const std::string key = "oob: {leaf";
@@ -241,7 +241,7 @@ TEST(RescuePath, OutOfBandOverTheFrontendIsRefused) {
   text.replace(text.find(key), key.size(), "oob: {uplink_to_frontend: true, leaf");
   RescueBench bench("hung", text);
   const RescuePlan& down = bench.plan_text(book(power("reset", "servers but jump hosts")));
-  EXPECT_THAT(findings_of(down), HasSubstr("no way in to"));
+  EXPECT_THAT(findings_of(down), HasSubstr("cannot be reached"));
   EXPECT_FALSE(bench.plan_text(book(power("reset", "servers but jump hosts"), "[backend]")).refused())
       << findings_of(bench.plan);
 }

@@ -66,12 +66,13 @@ Status RescueRunner::take_up() {
   const Result<std::vector<JournalEntry>> entries = journal_.read();
   if (!entries.ok()) return entries.error();
   std::optional<RescueRecord> record = read_rescue(*entries, terms_.resume);
-  if (!record) return Error{ErrorCode::not_found, fmt::format("the journal has no rescue `{}`", terms_.resume), {}};
+  if (!record)
+    return Error{ErrorCode::not_found, fmt::format("the journal contains no rescue `{}`", terms_.resume), {}};
   if (record->ended)
-    return Error{ErrorCode::refused, fmt::format("rescue {} is over: {}", terms_.resume, record->result), {}};
+    return Error{ErrorCode::refused, fmt::format("rescue {} has ended: {}", terms_.resume, record->result), {}};
   if (record->hash != plan_.hash)
     return Error{ErrorCode::refused,
-                 fmt::format("runbook `{}` is not the one that rescue {} began with", plan_.runbook, terms_.resume),
+                 fmt::format("runbook `{}` is not the runbook of rescue {}", plan_.runbook, terms_.resume),
                  {}};
   if (record->digest != plan_.digest)
     return Error{ErrorCode::refused,
@@ -80,7 +81,7 @@ Status RescueRunner::take_up() {
                              terms_.resume),
                  {}};
   record_ = std::move(*record);
-  tell(fmt::format("taking up rescue {}", record_.operation));
+  tell(fmt::format("continuing rescue {}", record_.operation));
   return {};
 }
 
@@ -149,7 +150,7 @@ RescueReport RescueRunner::report(RescueEnd end) const {
       line.why = found->second.why;
       line.took_ms = found->second.took_ms;
       line.file = found->second.file;
-      if (line.outcome == RescueOutcome::none && found->second.begun) line.why = "under way";
+      if (line.outcome == RescueOutcome::none && found->second.begun) line.why = "in progress";
     }
     report.steps.push_back(std::move(line));
   }
@@ -167,7 +168,7 @@ Document rescue_report_document(const RescueReport& report) {
                  {"folder", "Folder", report.folder}};
   document.sections.emplace_back(std::move(facts));
   TableSection table{.key = "steps", .title = "Steps", .columns = {}, .rows = {}};
-  table.columns = {{"step", "Step"},       {"title", "What for", Column::Align::left, true},
+  table.columns = {{"step", "Step"},       {"title", "Purpose", Column::Align::left, true},
                    {"outcome", "Outcome"}, {"took_s", "Seconds", Column::Align::right},
                    {"why", "Evidence"},    {"file", "File"}};
   for (const RescueStepReport& step : report.steps) {
@@ -177,7 +178,7 @@ Document rescue_report_document(const RescueReport& report) {
                           printable(step.why), step.file});
   }
   document.sections.emplace_back(std::move(table));
-  for (const std::string& line : report.person) document.notes.push_back("A person must: " + line + ".");
+  for (const std::string& line : report.person) document.notes.push_back("The operator must: " + line + ".");
   if (report.end == RescueEnd::waiting || report.end == RescueEnd::stopped)
     document.notes.push_back(
         fmt::format("Continue with: weft rescue {} CLUSTER --resume {}", report.runbook, report.operation));
@@ -196,7 +197,7 @@ std::string rescue_report_markdown(const RescueReport& report) {
   for (const RescueStepReport& step : report.steps)
     text += fmt::format("| {} | {} | {:.1f} | {} | {} |\n", step.id, to_text(step.outcome),
                         static_cast<double>(step.took_ms) / 1000, cell(step.why), step.file);
-  if (!report.person.empty()) text += "\nA person must:\n\n";
+  if (!report.person.empty()) text += "\nThe operator must:\n\n";
   for (const std::string& line : report.person) text += fmt::format("- {}\n", line);
   return text;
 }

@@ -181,7 +181,7 @@ TEST(RescueRun, TakesTheWayBackOfASwitchThatStaysDark) {
   EXPECT_EQ(bench.host(kTor).boots, 1);
   EXPECT_EQ(bench.host(kTor).ons, 1);  // the way back was tried, and failed as well
   EXPECT_EQ(bench.outcome(*report, "cycle"), RescueOutcome::back_failed);
-  EXPECT_THAT(report->person, testing::Contains(HasSubstr("by hand")));
+  EXPECT_THAT(report->person, testing::Contains(HasSubstr("manually")));
   EXPECT_EQ(bench.journal.entries.back().phase, Phase::end);
 }
 
@@ -298,7 +298,7 @@ TEST(RescueRun, LostJobsAreAPersonsMatter) {
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->end, RescueEnd::waiting);
   EXPECT_EQ(bench.outcome(*report, "kept"), RescueOutcome::asked);
-  EXPECT_THAT(report->steps.back().why, HasSubstr("1 of 2 lines are gone, the first: 102"));
+  EXPECT_THAT(report->steps.back().why, HasSubstr("1 of 2 lines are missing, the first: 102"));
   RescueTerms terms;
   terms.confirmed = {"kept"};
   report = bench.resume(terms);
@@ -336,7 +336,7 @@ TEST(RescueRun, UnknownIsAskedNotRepeated) {
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->end, RescueEnd::waiting);
   EXPECT_EQ(bench.host("train001").boots, 1);
-  EXPECT_THAT(report->steps[0].why, HasSubstr("whether it was sent is not known"));
+  EXPECT_THAT(report->steps[0].why, HasSubstr("unknown whether it was sent"));
   report = bench.resume();  // asking again changes nothing
   EXPECT_EQ(report->end, RescueEnd::waiting);
   EXPECT_EQ(bench.host("train001").boots, 1);

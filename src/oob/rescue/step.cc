@@ -35,8 +35,7 @@ RescueRunner::Next RescueRunner::answered(const RescueStep& step) {
   if (terms_.confirmed.contains(step.id)) return close(step, RescueOutcome::done, "confirmed by the operator");
   if (terms_.repeated.contains(step.id)) return send(step);
   person_.push_back(
-      fmt::format("look at step `{}` ({}), then resume with --confirm {} if it is done or --repeat {} to "
-                  "do it again",
+      fmt::format("check step `{}` ({}), then resume with --confirm {} if it is done or --repeat {} to do it again",
                   step.id, record(step).why, step.id, step.id));
   return RescueEnd::waiting;
 }
@@ -99,7 +98,7 @@ RescueRunner::Next RescueRunner::confirm(const RescueStep& step) {
   if (!log(Phase::intent, step, Value::map().set("what", "do").set("does", describe(step.action))))
     return RescueEnd::stopped;
   record(step).begun = true;
-  return acted(step, {Did::ok, "a person confirms", {}});
+  return acted(step, {Did::ok, "confirmed by the operator", {}});
 }
 
 RescueRunner::Next RescueRunner::send(const RescueStep& step, const std::vector<std::string>& only) {
@@ -124,9 +123,9 @@ RescueRunner::Next RescueRunner::send(const RescueStep& step, const std::vector<
 
 // There is an intent and nothing after it: the action may have been sent, or not.
 RescueRunner::Next RescueRunner::recover(const RescueStep& step) {
-  tell(fmt::format("{}: was under way when the run before ended", step.id));
+  tell(fmt::format("{}: was in progress when the previous run ended", step.id));
   if (step.action.kind == RunbookDo::power) return recover_power(step);
-  if (step.action.kind == RunbookDo::confirm) return acted(step, {Did::ok, "a person confirmed", {}});
+  if (step.action.kind == RunbookDo::confirm) return acted(step, {Did::ok, "confirmed by the operator", {}});
   // Restoring knows host by host what is in place.
   if (step.repeat_safe || step.action.kind == RunbookDo::restore) return acted(step, act(step, step.action, false));
   return prove(step, true);
@@ -170,7 +169,7 @@ RescueRunner::Next RescueRunner::prove(const RescueStep& step, bool or_ask) {
     if (clock_.stopped()) return RescueEnd::stopped;
     if (left(step) <= Duration(0)) {
       const std::string why = fmt::format("not seen within {}: {}", weft::to_text(step.within), verdict.seen);
-      return or_ask ? ask(step, "whether it was sent is not known; " + why) : fail(step, why);
+      return or_ask ? ask(step, "unknown whether it was sent; " + why) : fail(step, why);
     }
     if (!clock_.sleep(std::min(pause, left(step)))) return RescueEnd::stopped;
     pause = std::min(pause * 2, kSlowestPoll);
@@ -191,14 +190,13 @@ RescueRunner::Next RescueRunner::fail(const RescueStep& step, const std::string&
     case RunbookOnFailure::stop:
       break;
   }
-  if (!step.back.empty())
-    person_.push_back(fmt::format("take the way back of `{}` if it is wanted: {}", step.id, describe(step.back)));
+  if (!step.back.empty()) person_.push_back(fmt::format("roll back `{}` if needed: {}", step.id, describe(step.back)));
   const Next next = close(step, RescueOutcome::failed, why);
   return next ? next : RescueEnd::failed;
 }
 
 RescueRunner::Next RescueRunner::go_back(const RescueStep& step, const std::string& why) {
-  tell(fmt::format("  failed: {}; going back", why));
+  tell(fmt::format("  failed: {}; rolling back", why));
   RescueStepRecord& now = record(step);
   now.going_back = true;
   now.failure = why;
@@ -214,9 +212,9 @@ RescueRunner::Next RescueRunner::go_back(const RescueStep& step, const std::stri
       const Act result = act(step, *back.action, true);
       if (!broken_.ok() || result.did == Did::stopped) return RescueEnd::stopped;
       if (result.did != Did::ok) {
-        person_.push_back(fmt::format("finish the way back of `{}` by hand: {}", step.id, describe(step.back)));
+        person_.push_back(fmt::format("finish the rollback of `{}` manually: {}", step.id, describe(step.back)));
         const Next next =
-            close(step, RescueOutcome::back_failed, fmt::format("{}; the way back failed too: {}", why, result.text));
+            close(step, RescueOutcome::back_failed, fmt::format("{}; the rollback failed too: {}", why, result.text));
         return next ? next : RescueEnd::failed;
       }
       if (!log(Phase::seen, step,
@@ -237,8 +235,7 @@ RescueRunner::Next RescueRunner::go_back(const RescueStep& step, const std::stri
 RescueRunner::Next RescueRunner::ask(const RescueStep& step, const std::string& why) {
   if (const Next next = close(step, RescueOutcome::asked, why)) return next;
   person_.push_back(
-      fmt::format("look at step `{}` ({}), then resume with --confirm {} if it is done or --repeat {} to "
-                  "do it again",
+      fmt::format("check step `{}` ({}), then resume with --confirm {} if it is done or --repeat {} to do it again",
                   step.id, why, step.id, step.id));
   return RescueEnd::waiting;
 }
