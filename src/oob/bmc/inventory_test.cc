@@ -147,7 +147,7 @@ TEST_F(InventoryTest, BrokenEndpointsAreErrorsWithTheirPlace) {
       {"weft_endpoints: 2\n", "endpoints.yaml:1:17"},
       {"endpoints: {}\n", "weft_endpoints"},
       {"weft_endpoints: 1\nendpoints: {nobody: {host: 10.0.0.1}}\n", "no device `nobody`"},
-      {"weft_endpoints: 1\nendpoints: {train001: {protocol: telnet}}\n", "no protocol `telnet`"},
+      {"weft_endpoints: 1\nendpoints: {train001: {protocol: telnet}}\n", "unknown protocol `telnet`"},
       {"weft_endpoints: 1\nendpoints: {train001: {ciphers: [0]}}\n", "cipher suite 0 is never used"},
       {"weft_endpoints: 1\nendpoints: {train001: {port: 70000}}\n", "endpoints.yaml:2:30"},
       {"weft_endpoints: 1\nendpoints: {\"train[001-002]\": {host: lab}}\n", "not a name"},

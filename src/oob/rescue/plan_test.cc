@@ -100,11 +100,11 @@ TEST(RescuePlan, SameInputSameDigest) {
 TEST(RescuePlan, RefusesSettingsThatMakeNoSense) {
   const std::vector<std::pair<std::map<std::string, std::string>, std::string>> cases = {
       {{}, "parameter `tor` is not set"},
-      {{{"tor", "train001"}}, "`train001` is no switch"},
-      {{{"tor", "be-spine[001-002]"}}, "is 2 devices, not one"},
-      {{{"tor", "nonsense"}}, "is no device"},
+      {{{"tor", "train001"}}, "`train001` is not a switch"},
+      {{{"tor", "be-spine[001-002]"}}, "matches 2 devices, not one"},
+      {{{"tor", "nonsense"}}, "is not a device"},
       {{{"tor", "be-spine001"}, {"tro", "x"}}, "has no parameter `tro`"},
-      {{{"tor", "be-spine001"}, {"boot_time", "soon"}}, "not a time"},
+      {{{"tor", "be-spine001"}, {"boot_time", "soon"}}, "not a duration"},
       {{{"tor", "be-spine001"}, {"ready", "("}}, "not a pattern"},
       {{{"tor", "be-spine001"}, {"squeue", ""}}, ": empty"},
       {{{"tor", "be-spine001"}, {"squeue", "-rm"}}, "would become an option"},
