@@ -218,8 +218,8 @@ TEST_F(LifeTest, JobsThatCannotRunSayWhatWould) {
                  "did you mean `micro_batch`?");
   expect_refused(pod(), file("empty.yaml", ""), "the file is empty", "a job file starts with `job: 1`");
   const std::string whole = contents(job());
-  expect_refused(pod(), file("none.yaml", whole.substr(0, whole.find("training:"))), "the job has no `training` section",
-                 "training: {model:");
+  expect_refused(pod(), file("none.yaml", whole.substr(0, whole.find("training:"))),
+                 "the job has no `training` section", "training: {model:");
   const std::string old = pod_with("a100.yaml", {{"hgx-h100", "dgx-a100"}, {"speed: 400G", "speed: 200G"}});
   expect_refused(old, job_with("fp8.yaml", {{"precision: bf16", "precision: fp8"}}), "has no FP8 units",
                  "precision: bf16");

@@ -35,7 +35,7 @@ std::vector<Command> make_commands() {
   commands.push_back(oob_sim_command());
   commands.push_back(oob_status_command());
   commands.push_back(oob_power_command());
-  for (Command& command : oob_care_commands()) commands.push_back(std::move(command));
+  for (Command& command : oob_device_commands()) commands.push_back(std::move(command));
   commands.push_back(oob_console_command());
   commands.push_back(oob_backup_command());
   commands.push_back(oob_drift_command());

@@ -2,7 +2,7 @@
 #include "oob/audit/audit.h"
 
 #include "base/file.h"
-#include "cli/oob/care.h"
+#include "cli/oob/device_commands.h"
 
 namespace weft::cli {
 namespace {
@@ -35,7 +35,7 @@ Exit run_audit(Context& context) {
   if (setup == nullptr) return code;
   oob::AuditPolicy policy = oob::policy_of(setup->cluster());
   if (!read_advisories(context, policy, code)) return code;
-  const std::vector<std::uint32_t> targets = spoken_to(context, *setup);
+  const std::vector<std::uint32_t> targets = select_with_bmc(context, *setup);
   const oob::AuditRequest request{context.arguments().has("try-defaults"), context.arguments().value("reason")};
   if (request.try_defaults && request.reason.empty())
     return context.failed(
@@ -81,7 +81,7 @@ Command oob_audit_command() {
   return command;
 }
 
-std::vector<Command> oob_care_commands() {
+std::vector<Command> oob_device_commands() {
   return {oob_inventory_command(), oob_sensors_command(),  oob_events_command(),
           oob_users_command(),     oob_settings_command(), oob_audit_command()};
 }

@@ -1,7 +1,7 @@
 // weft oob events: the event logs of a whole cluster, and clearing them.
 #include "base/quantity.h"
 #include "cli/framework/option_reader.h"
-#include "cli/oob/care.h"
+#include "cli/oob/device_commands.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/events_view.h"
 
@@ -26,8 +26,8 @@ oob::Health least(const Context& context) {
 }
 
 Exit clear(Context& context, OobSetup& setup) {
-  const std::vector<std::uint32_t> targets = spoken_to(context, setup);
-  if (const std::optional<Exit> stop = setup.permit(context, "events.clear", targets, kCareLimit)) return *stop;
+  const std::vector<std::uint32_t> targets = select_with_bmc(context, setup);
+  if (const std::optional<Exit> stop = setup.permit(context, "events.clear", targets, kDeviceLimit)) return *stop;
   const ActionTerms terms = setup.terms();
   const Result<std::vector<oob::DeviceEnding>> endings =
       oob::clear_logs(setup.fleet(), targets, setup.state() + "/events", terms.reason, terms.dry_run);
@@ -49,7 +49,8 @@ Exit run_events(Context& context) {
   if (!reader.ok()) return context.usage_error(reader.problem(), {reader.hint()});
   oob::EventFleet fleet(filter, now_ms);
   const std::vector<oob::Unreached> unreached = oob::ask_all(
-      setup->fleet(), spoken_to(context, *setup), [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->events(); },
+      setup->fleet(), select_with_bmc(context, *setup),
+      [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->events(); },
       [&](std::uint32_t target, const std::vector<oob::LogEvent>& events) { fleet.add(target, events); });
   return context.deliver(oob::events_document(setup->inventory(), fleet, unreached), outcome_of(false, unreached));
 }

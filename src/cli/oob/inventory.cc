@@ -1,7 +1,7 @@
 // weft oob inventory: every device with an out-of-band address, from the plan alone or with what its BMC says.
 #include <mutex>
 
-#include "cli/oob/care.h"
+#include "cli/oob/device_commands.h"
 #include "oob/audit/identity.h"
 #include "oob/bmc/ask_all.h"
 
@@ -14,7 +14,7 @@ Exit run_inventory(Context& context) {
   const std::unique_ptr<OobSetup> setup = OobSetup::open(context, probe, code);
   if (setup == nullptr) return code;
   if (!probe) return context.deliver(oob::inventory_document(setup->inventory(), setup->chosen()));
-  const std::vector<std::uint32_t> targets = spoken_to(context, *setup);
+  const std::vector<std::uint32_t> targets = select_with_bmc(context, *setup);
   std::mutex mutex;
   oob::Identities identities;
   const std::vector<oob::Unreached> unreached = oob::ask_all(

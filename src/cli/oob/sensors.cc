@@ -1,5 +1,5 @@
 // weft oob sensors: the sensors of a whole cluster in one table.
-#include "cli/oob/care.h"
+#include "cli/oob/device_commands.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/sensors_view.h"
 
@@ -14,7 +14,8 @@ Exit run_sensors(Context& context) {
   if (setup == nullptr) return code;
   oob::SensorFleet fleet(setup->inventory());
   const std::vector<oob::Unreached> unreached = oob::ask_all(
-      setup->fleet(), spoken_to(context, *setup), [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->sensors(); },
+      setup->fleet(), select_with_bmc(context, *setup),
+      [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->sensors(); },
       [&](std::uint32_t target, const std::vector<oob::SensorReading>& readings) { fleet.add(target, readings); });
   const std::string kind = context.arguments().value("kind");
   const bool bad = context.arguments().has("bad");

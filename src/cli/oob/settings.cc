@@ -3,7 +3,7 @@
 
 #include "base/ip.h"
 #include "cli/framework/option_reader.h"
-#include "cli/oob/care.h"
+#include "cli/oob/device_commands.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/settings_run.h"
 
@@ -46,7 +46,7 @@ oob::SettingsChange read_change(OptionReader& reader) {
 }
 
 Exit change_them(Context& context, OobSetup& setup, const oob::SettingsChange& change) {
-  const std::vector<std::uint32_t> targets = spoken_to(context, setup);
+  const std::vector<std::uint32_t> targets = select_with_bmc(context, setup);
   const std::vector<oob::LockOut> lock_outs = oob::lock_outs(
       setup.inventory(), targets, change, oob::jump_addresses(setup.cluster()), oob::source_address_toward);
   if (!lock_outs.empty()) {
@@ -61,7 +61,7 @@ Exit change_them(Context& context, OobSetup& setup, const oob::SettingsChange& c
     return context.failed({ErrorCode::refused, text, {}});
   }
   context.note("settings: " + oob::describe(change));
-  if (const std::optional<Exit> stop = setup.permit(context, "settings", targets, kCareLimit)) return *stop;
+  if (const std::optional<Exit> stop = setup.permit(context, "settings", targets, kDeviceLimit)) return *stop;
   const ActionTerms terms = setup.terms();
   const Result<std::vector<oob::DeviceEnding>> endings =
       oob::change_settings(setup.fleet(), targets, change, terms.reason, terms.dry_run);
@@ -80,7 +80,7 @@ Exit run_settings(Context& context) {
   if (!oob::is_nothing(change)) return change_them(context, *setup, change);
   oob::SettingsFleet fleet;
   const std::vector<oob::Unreached> unreached = oob::ask_all(
-      setup->fleet(), spoken_to(context, *setup),
+      setup->fleet(), select_with_bmc(context, *setup),
       [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->settings(); },
       [&](std::uint32_t target, oob::BmcSettings settings) { fleet.add(target, std::move(settings)); });
   return context.deliver(oob::settings_document(setup->inventory(), fleet, unreached), outcome_of(false, unreached));

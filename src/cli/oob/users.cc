@@ -1,5 +1,5 @@
 // weft oob users: the accounts of all BMCs, and disabling one.
-#include "cli/oob/care.h"
+#include "cli/oob/device_commands.h"
 #include "oob/bmc/ask_all.h"
 #include "oob/manage/users_view.h"
 
@@ -7,8 +7,8 @@ namespace weft::cli {
 namespace {
 
 Exit disable(Context& context, OobSetup& setup, const std::string& name) {
-  const std::vector<std::uint32_t> targets = spoken_to(context, setup);
-  if (const std::optional<Exit> stop = setup.permit(context, "users.disable", targets, kCareLimit)) return *stop;
+  const std::vector<std::uint32_t> targets = select_with_bmc(context, setup);
+  if (const std::optional<Exit> stop = setup.permit(context, "users.disable", targets, kDeviceLimit)) return *stop;
   const ActionTerms terms = setup.terms();
   const Result<std::vector<oob::DeviceEnding>> endings =
       oob::disable_user(setup.fleet(), targets, name, terms.reason, terms.dry_run);
@@ -23,7 +23,8 @@ Exit run_users(Context& context) {
   if (context.arguments().has("disable")) return disable(context, *setup, context.arguments().value("disable"));
   oob::UserFleet fleet;
   const std::vector<oob::Unreached> unreached = oob::ask_all(
-      setup->fleet(), spoken_to(context, *setup), [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->users(); },
+      setup->fleet(), select_with_bmc(context, *setup),
+      [](oob::OpenBmc& open, std::uint32_t) { return open.bmc->users(); },
       [&](std::uint32_t target, std::vector<oob::BmcUser> users) { fleet.add(target, std::move(users)); });
   return context.deliver(oob::users_document(setup->inventory(), fleet, unreached), outcome_of(false, unreached));
 }

@@ -500,7 +500,8 @@ TEST(AuditIdentity, TheCatalogueModelIsHeldAgainstWhatTheMachineSays) {
   EXPECT_EQ(mismatch("NVIDIA Corporation", "DGX H100"), "");
   EXPECT_EQ(mismatch("", ""), "");
   EXPECT_THAT(mismatch("NVIDIA", "DGXA100 920-23687-2530-000"), HasSubstr("but the design has NVIDIA"));
-  EXPECT_THAT(mismatch("Dell Inc.", "PowerEdge XE9680"), HasSubstr("is Dell Inc. PowerEdge XE9680, but the design has"));
+  EXPECT_THAT(mismatch("Dell Inc.", "PowerEdge XE9680"),
+              HasSubstr("is Dell Inc. PowerEdge XE9680, but the design has"));
 }
 
 TEST(AuditIdentity, TheInventoryNamesPlaceAndFeeds) {

@@ -1,4 +1,4 @@
-#include "cli/oob/care.h"
+#include "cli/oob/device_commands.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace weft::cli {
 
-std::vector<std::uint32_t> spoken_to(Context& context, const OobSetup& setup) {
+std::vector<std::uint32_t> select_with_bmc(Context& context, const OobSetup& setup) {
   std::vector<std::uint32_t> able;
   std::vector<std::uint32_t> mute;
   for (const std::uint32_t target : setup.chosen()) {

@@ -1,4 +1,4 @@
-// What the parts of the lease model do. No tests: it is named as one so that it goes into the tests alone.
+// Transitions of the lease model. Contains no tests: the name links it into the test binary only.
 #include <bit>
 
 #include "lease/model.h"

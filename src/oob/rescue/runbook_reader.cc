@@ -1,5 +1,6 @@
-// Actions and checks of a runbook, and the small readers they are made of. The file as a whole is
-// rescue/runbook_file.cc's.
+// Reads the actions and checks of a runbook; runbook_file.cc reads the file as a whole.
+#include "oob/rescue/runbook_reader.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include "base/quantity.h"
 #include "base/utf8.h"
 #include "oob/rescue/runbook_pattern.h"
-#include "oob/rescue/runbook_reader.h"
 
 namespace weft::oob {
 

@@ -1,0 +1,30 @@
+// Shared by `weft oob inventory`, sensors, events, users, settings and audit: selection of devices with a BMC, exit
+// codes and the default limit of a change.
+#pragma once
+
+#include <vector>
+
+#include "cli/oob/input.h"
+#include "oob/bmc/consolidate.h"
+#include "oob/manage/device_change.h"
+
+namespace weft::cli {
+
+// The chosen devices that have a Redfish or IPMI controller; the others are listed on standard error.
+[[nodiscard]] std::vector<std::uint32_t> select_with_bmc(Context& context, const OobSetup& setup);
+// Exit code of a read: findings, else partial if some devices were unreachable, unavailable if all were.
+[[nodiscard]] Exit outcome_of(bool findings, const std::vector<oob::Unreached>& unreached);
+// Exit code of a change: refused or partial if some device was not changed.
+[[nodiscard]] Exit outcome_of(const std::vector<oob::DeviceEnding>& endings);
+
+// Devices that a change of settings, users or logs may affect without --limit: more than a rack, less than a row.
+inline constexpr std::uint32_t kDeviceLimit = 64;
+
+[[nodiscard]] Command oob_inventory_command();
+[[nodiscard]] Command oob_sensors_command();
+[[nodiscard]] Command oob_events_command();
+[[nodiscard]] Command oob_users_command();
+[[nodiscard]] Command oob_settings_command();
+[[nodiscard]] Command oob_audit_command();
+
+}  // namespace weft::cli
