@@ -182,5 +182,32 @@ TEST_F(RenderTree, DiffAgainstWhatASwitchRuns) {
   EXPECT_THAT(by_name.out, HasSubstr("the link goes down and comes back"));
 }
 
+// Nothing rendered is not "no difference", and not a tree.
+TEST_F(RenderTree, TargetsThatRenderNothingAreAnError) {
+  const Outcome none = weft({"render", example("nexus8.yaml"), "-o", path("a"), "-t", "sonic"});
+  EXPECT_EQ(none.code, 2) << none.out;
+  EXPECT_THAT(none.out, HasSubstr("`sonic`"));
+  EXPECT_FALSE(fs::exists(path("a")));
+  EXPECT_EQ(weft({"render", example("nexus8.yaml"), "-o", path("a"), "-t", "nxos", "-t", "sonic"}).code, 2);
+  EXPECT_FALSE(fs::exists(path("a")));
+  ASSERT_EQ(weft({"render", example("nexus8.yaml"), "-o", path("a"), "-t", "nxos", "-t", "nvue", "-q"}).code, 0);
+  const std::string leaf = "be-train-u001-leaf1=" + path("a/nxos/be-train-u001-leaf1.cfg");
+  EXPECT_EQ(weft({"diff", example("nexus8.yaml"), leaf}).code, 0);
+  EXPECT_EQ(weft({"diff", example("nexus8.yaml"), leaf, "-t", "nxos"}).code, 0);
+  const Outcome other = weft({"diff", example("nexus8.yaml"), leaf, "-t", "nvue"});
+  EXPECT_EQ(other.code, 2) << other.out;
+  EXPECT_THAT(other.out, HasSubstr("be-train-u001-leaf1"));
+  EXPECT_THAT(other.out, HasSubstr("nxos"));
+  EXPECT_THAT(other.out, Not(HasSubstr("No difference")));
+  for (const std::string& against : {leaf, path("a")}) {
+    const Outcome nothing = weft({"diff", example("nexus8.yaml"), against, "-t", "sonic"});
+    EXPECT_EQ(nothing.code, 2) << nothing.out;
+    EXPECT_THAT(nothing.out, HasSubstr("`sonic`"));
+  }
+  EXPECT_EQ(weft({"diff", example("nexus8.yaml"), "train001=" + path("a/nxos/be-train-u001-leaf1.cfg")}).code, 2);
+  // A recognized file of a switch that the target does not concern.
+  EXPECT_EQ(weft({"diff", example("nexus8.yaml"), path("a/nxos/be-train-u001-leaf1.cfg"), "-t", "nvue"}).code, 2);
+}
+
 }  // namespace
 }  // namespace weft

@@ -15,6 +15,7 @@
 #include "render/core/manifest.h"
 #include "render/core/rollout.h"
 #include "render/core/target.h"
+#include "render/switches/system.h"
 
 namespace weft::cli {
 namespace {
@@ -28,6 +29,7 @@ constexpr std::size_t kShownValue = 60;
 struct Against {
   std::string folder;                         // of a rendered tree, or of files laid out like one
   std::map<std::string, std::string> device;  // running configuration of a device: device name to path
+  std::set<std::string> named;                // devices given as DEVICE=FILE
   std::optional<render::Manifest> manifest;
 };
 
@@ -46,6 +48,8 @@ class DiffSink : public render::FileSink {
     const auto running = against_.device.find(file.device);
     const bool is_running = running != against_.device.end() && is_switch_target(target_);
     if (!is_running && against_.folder.empty()) return;  // nothing to hold it against
+    compared_ = true;
+    if (is_running) compared_devices_.insert(file.device);
     const Result<std::string> old =
         read_file(is_running ? running->second : against_.folder + "/" + file.path, 1U << 30U);
     if (old.ok() && *old == file.content) return;
@@ -54,6 +58,8 @@ class DiffSink : public render::FileSink {
   void note(std::string /*text*/) override {}
 
   [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
+  [[nodiscard]] bool has_compared() const { return compared_; }
+  [[nodiscard]] bool has_compared(const std::string& device) const { return compared_devices_.contains(device); }
 
  private:
   void note(const render::RenderedFile& file, const Result<std::string>& old, bool running) {
@@ -78,7 +84,9 @@ class DiffSink : public render::FileSink {
   const Against& against_;
   std::vector<render::ChangedFile>& changed_;
   std::set<std::string> seen_;
+  std::set<std::string> compared_devices_;
   std::string target_;
+  bool compared_ = false;
 };
 
 void note_removed(const render::Manifest& manifest, const std::set<std::string>& seen,
@@ -103,6 +111,7 @@ bool read_against(Context& context, const model::Loaded& loaded, const std::stri
   if (equals != std::string::npos &&
       loaded.cluster->find_device(argument.substr(0, equals)) != model::kNone<model::DeviceId>) {
     against.device[argument.substr(0, equals)] = argument.substr(equals + 1);
+    against.named.insert(argument.substr(0, equals));
     return true;
   }
   std::error_code failed;
@@ -143,6 +152,24 @@ bool read_against(Context& context, const model::Loaded& loaded, const std::stri
   if (!against.device.empty()) return true;
   context.failed(Error{ErrorCode::invalid_input,
                        "does not match a device of this cluster; give DEVICE=FILE to name the device", argument});
+  return false;
+}
+
+// A device that nothing is rendered for was not compared, which is not the same as no difference.
+bool check_compared(Context& context, const model::Cluster& cluster, const Against& against, const DiffSink& sink,
+                    const std::vector<render::ChangedFile>& changed) {
+  const std::vector<std::string>& targets = context.arguments().values("target");
+  const std::string by = targets.empty() ? std::string() : fmt::format(" by target {}", fmt::join(targets, ", "));
+  for (const std::string& device : against.named) {
+    if (sink.has_compared(device)) continue;
+    const std::string_view system = render::system_of(cluster, cluster.find_device(device));
+    const std::string runs = system.empty() ? std::string("not a switch") : fmt::format("it runs {}", system);
+    context.failed(Error{ErrorCode::invalid_input,
+                         fmt::format("no configuration is rendered{} to compare with ({})", by, runs), device});
+    return false;
+  }
+  if (sink.has_compared() || !changed.empty()) return true;
+  context.failed(Error{ErrorCode::invalid_input, fmt::format("nothing is rendered{} to compare with", by), {}});
   return false;
 }
 
@@ -221,6 +248,8 @@ Exit run_diff(Context& context) {
 
   const render::RenderPlan plan(*loaded->cluster);
   const render::RenderInput input{*loaded->cluster, plan, options, jobs};
+  if (!check_named_targets(context, input, against.manifest ? against.manifest->targets : std::vector<std::string>{}))
+    return Exit::usage;
   std::vector<render::ChangedFile> changed;
   DiffSink sink(against, changed);
   std::vector<std::string> rendered;
@@ -246,6 +275,7 @@ Exit run_diff(Context& context) {
     note_removed(*against.manifest, sink.seen(), rendered, changed);
   }
 
+  if (!check_compared(context, *loaded->cluster, against, sink, changed)) return Exit::usage;
   const std::vector<render::RolloutStep> steps = render::plan_rollout(plan, changed);
   std::stable_sort(changed.begin(), changed.end(), [](const render::ChangedFile& a, const render::ChangedFile& b) {
     return subject_of(a.changes) < subject_of(b.changes);
@@ -280,7 +310,8 @@ Command diff_command() {
       "Of a running config only the tables and sections that weft writes are compared.",
       "Each change shows its effect on traffic. The safe order at the end starts with the out-of-band network, "
       "continues with one switch at a time (drain before, check after), and ends with the services on top.",
-      "Exit code 0 if there is no difference, 1 if there is one."};
+      "Exit code 0 if there is no difference, 1 if there is one, 2 if nothing was compared: a target named with "
+      "--target renders nothing for the cluster, or no target renders a configuration for DEVICE."};
   command.examples = {
       {"weft diff cluster.yaml out/", "Compare with an earlier render"},
       {"weft diff cluster.yaml running/ --target sonic", "Compare with running configs fetched from switches"},

@@ -88,6 +88,7 @@ Exit run_render(Context& context) {
 
   const render::RenderPlan plan(*loaded->cluster);
   const render::RenderInput input{*loaded->cluster, plan, options, jobs};
+  if (!check_named_targets(context, input)) return Exit::usage;
   RenderRequest request;
   request.targets = std::move(targets);
   for (const model::JobSpec& job : jobs) {
@@ -116,7 +117,8 @@ Command render_command() {
       "automation. The tree is replaced atomically. Its manifest.json lists for every file the consumer, the "
       "destination, how to apply it, the effect on traffic, and the order.",
       "Secrets are never written: files refer to a Secret, a Vault path or a file created by a generator in the tree.",
-      "Exit code 3 if part of the cluster could not be rendered; the notes at the end list it."};
+      "Exit code 2, and no tree, if a target named with --target renders nothing for the cluster. Exit code 3 if part "
+      "of the cluster could not be rendered; the notes at the end list it."};
   command.examples = {
       {"weft render cluster.yaml -o out/", "Everything"},
       {"weft render cluster.yaml -o out/ --target sonic --target slurm", "Only some targets"},

@@ -40,6 +40,22 @@ bool chosen_targets(Context& context, std::vector<const render::RenderTarget*>& 
   return true;
 }
 
+bool check_named_targets(Context& context, const render::RenderInput& input, const std::vector<std::string>& rendered) {
+  for (const std::string& name : context.arguments().values("target")) {
+    const auto found = render::find_targets(name);
+    const bool useful = std::any_of(found.begin(), found.end(), [&](const render::RenderTarget* target) {
+      return target->applies(input) || std::find(rendered.begin(), rendered.end(), target->name) != rendered.end();
+    });
+    if (useful) continue;
+    context.failed(
+        Error{ErrorCode::invalid_input,
+              fmt::format("target `{}` renders nothing for this cluster: nothing in it uses this target", name),
+              {}});
+    return false;
+  }
+  return true;
+}
+
 // Jobs in the order of the command line. False when one cannot be used; the reasons are in the diagnostics.
 bool read_jobs(Context& context, model::Loaded& loaded, std::vector<model::JobSpec>& jobs) {
   for (const std::string& path : context.arguments().values("job")) {
