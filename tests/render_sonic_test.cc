@@ -9,7 +9,7 @@
 #include "base/test_places.h"
 #include "base/test_prerequisites.h"
 #include "lab.h"
-#include "render/switches/plan.h"
+#include "render/switches/switch_plan.h"
 #include "render/switches/system.h"
 #include "rendered.h"
 

@@ -10,34 +10,33 @@ namespace {
 
 constexpr std::string_view kManagementVrf = "MGMT";
 
-std::string management_interface(const EosInput& input) {
-  return input.view.is_oob() ? fmt::format("Vlan{}", input.survey.oob().vlan.value) : std::string("Management1");
+std::string management_interface(const CliSwitch& input) {
+  return input.plan.oob() ? fmt::format("Vlan{}", input.oob().vlan.value) : std::string("Management1");
 }
 
 // "Domain Name System", "Network Time Protocol", "Logging" of the manual.
-void services(CliWriter& out, const EosInput& input) {
-  const std::string vrf = input.management_vrf();
+void services(CliWriter& out, const CliSwitch& input) {
+  const std::string vrf = eos_management_vrf(input.plan);
   const std::string source = management_interface(input);
   out.separate();
-  out.line({"hostname", input.view.name});
-  if (const Ipv4 names = input.survey.name_server(); names.bits != 0)
-    out.line({"ip", "name-server", "vrf", vrf, names});
+  out.line({"hostname", input.plan.name});
+  if (const Ipv4 names = input.services.dns; names.bits != 0) out.line({"ip", "name-server", "vrf", vrf, names});
   out.line({"dns", "domain", input.cluster().spec().site->domain.value});
-  if (const std::string syslog = input.survey.syslog(); !syslog.empty()) {
+  if (const std::string& syslog = input.services.syslog; !syslog.empty()) {
     out.separate();
     out.line({"logging", "trap", "informational"});
     out.line({"logging", "vrf", vrf, "host", syslog});
     out.line({"logging", "vrf", vrf, "source-interface", source});
   }
-  if (const Ipv4 time = input.survey.time_server(); time.bits != 0) {
+  if (const Ipv4 time = input.services.time; time.bits != 0) {
     out.separate();
     out.line({"ntp", "local-interface", "vrf", vrf, source});
     out.line({"ntp", "server", "vrf", vrf, time});
   }
 }
 
-void accounts(CliWriter& out, const EosInput& input) {
-  const model::OobSpec& oob = input.survey.oob();
+void accounts(CliWriter& out, const CliSwitch& input) {
+  const model::OobSpec& oob = input.oob();
   const std::string from = oob.credentials.has_value() ? oob.credentials.value : std::string("the site's secret store");
   out.separate();
   out.comment(fmt::format("Accounts are not in this file. Their keys and secrets come from {}.", from));
@@ -45,31 +44,29 @@ void accounts(CliWriter& out, const EosInput& input) {
   out.line({"aaa", "authorization", "exec", "default", "local"});
 }
 
-void spanning_tree(CliWriter& out, const EosInput& input) {
+void spanning_tree(CliWriter& out, const CliSwitch& input) {
   out.separate();
   // What NX-OS speaks too: the switches of a network need not be of one make.
   out.line({"spanning-tree", "mode", "rapid-pvst"});
-  if (input.view.mate != model::kNone<model::DeviceId>) out.line({"no", "spanning-tree", "vlan-id", input.pair_vlan()});
-  if (const int priority = input.view.root_priority(); priority != 0)
-    out.line({"spanning-tree", "vlan-id", input.survey.oob().vlan.value, "priority", priority});
+  if (input.plan.has_pair()) out.line({"no", "spanning-tree", "vlan-id", eos_pair_vlan(input.plan)});
+  if (const int priority = root_priority(input.plan); priority != 0)
+    out.line({"spanning-tree", "vlan-id", input.oob().vlan.value, "priority", priority});
 }
 
 }  // namespace
 
-std::string EosInput::vrf() const { return view.is_oob() ? survey.oob().vrf->text : view.fabric->vrf->text; }
+std::string eos_management_vrf(const SwitchPlan& plan) { return plan.oob() ? plan.vrf : std::string(kManagementVrf); }
 
-std::string EosInput::management_vrf() const { return view.is_oob() ? vrf() : std::string(kManagementVrf); }
-
-std::uint32_t EosInput::pair_vlan() const {
-  std::uint32_t vlan = 4094;
-  for (auto segment = view.segments.rbegin(); segment != view.segments.rend(); ++segment) {
-    if (segment->vlan == vlan) --vlan;  // they are in order
+std::uint32_t eos_pair_vlan(const SwitchPlan& plan) {
+  std::uint32_t free = 4094;
+  for (auto one = plan.vlans.rbegin(); one != plan.vlans.rend(); ++one) {
+    if (one->id == free) --free;  // they are in order
   }
-  return vlan;
+  return free;
 }
 
-void eos_system(CliWriter& out, const EosInput& input) {
-  if (input.view.routed() || input.view.node_asn != 0) {
+void eos_system(CliWriter& out, const CliSwitch& input) {
+  if (input.plan.has_fabric_links() || input.plan.nodes.asn != 0) {
     out.separate();
     out.line({"service", "routing", "protocols", "model", "multi-agent"});
   }
@@ -79,30 +76,22 @@ void eos_system(CliWriter& out, const EosInput& input) {
 }
 
 // "ACLs and Route Maps" of the manual.
-void eos_guard(CliWriter& out, const EosInput& input) {
-  if (!input.view.is_oob() || !input.survey.guarded()) return;
+void eos_guard(CliWriter& out, const CliSwitch& input) {
+  if (!input.plan.oob() || input.guard.empty()) return;
   const auto list = out.section({"ip", "access-list", kEosGuard});
   out.line({"counters", "per-entry"});
   int sequence = 10;
   out.line({sequence, "remark", CliToken::rest("jump hosts alone reach what is managed here")});
-  const auto end = [](const Ipv4Prefix& prefix) {
-    return prefix.length == 32 ? fmt::format("host {}", to_text(prefix.base)) : to_text(prefix);
-  };
-  for (const GuardRule& rule : input.survey.guard_of(input.view)) {
-    std::string text = end(rule.source);
-    if (rule.source_port != 0) text += fmt::format(" eq {}", rule.source_port);
-    text += " " + end(rule.destination);
-    if (rule.destination_port != 0) text += fmt::format(" eq {}", rule.destination_port);
+  for (const GuardRule& rule : input.guard) {
     sequence += 10;
-    out.line({sequence, "permit", rule.udp ? "udp" : "ip", CliToken::rest(text)});
+    out.line({sequence, "permit", rule.udp ? "udp" : "ip", CliToken::rest(guard_text(rule))});
   }
   out.line({sequence + 10, "deny", "ip", "any", "any", "log"});
 }
 
 namespace {
 
-void write_eos(CliWriter& out, const SwitchView& view, const SwitchSurvey& survey) {
-  const EosInput input{view, survey};
+void write_eos(CliWriter& out, const CliSwitch& input) {
   eos_system(out, input);
   eos_qos(out, input);
   eos_vlans(out, input);

@@ -4,34 +4,27 @@
 #pragma once
 
 #include "render/switches/cli_section.h"
-#include "render/switches/view.h"
+#include "render/switches/cli_switches.h"
 
 namespace weft::render {
 
-struct EosInput {
-  const SwitchView& view;
-  const SwitchSurvey& survey;
-
-  [[nodiscard]] const model::Cluster& cluster() const { return survey.input().cluster; }
-  [[nodiscard]] std::string vrf() const;             // of the fabric
-  [[nodiscard]] std::string management_vrf() const;  // of logs, time, names
-  [[nodiscard]] std::uint32_t pair_vlan() const;     // of MLAG's own session: one that no fabric has
-};
+[[nodiscard]] std::string eos_management_vrf(const SwitchPlan& plan);  // of logs, time, names
+[[nodiscard]] std::uint32_t eos_pair_vlan(const SwitchPlan& plan);     // of MLAG's own session: one that no fabric has
 
 inline constexpr std::string_view kEosGuard = "JUMP-ONLY";
 inline constexpr std::string_view kEosServices = "SERVICES";
 
-[[nodiscard]] std::string eos_port_name(const SwitchLink& link);  // Ethernet3/5, Ethernet12 on cages of one lane
-[[nodiscard]] std::string eos_speed(const SwitchLink& link);      // "400g-4"
+[[nodiscard]] std::string eos_port_name(const SwitchPort& port);  // Ethernet3/5, Ethernet12 on cages of one lane
+[[nodiscard]] std::string eos_speed(const SwitchPort& port);      // "400g-4"
 [[nodiscard]] std::string eos_profile_name(BitRate speed);        // "ROCE-400G"
-[[nodiscard]] bool eos_has_qos(const SwitchView& view);
+[[nodiscard]] bool eos_has_qos(const SwitchPlan& plan);
 
-void eos_system(CliWriter& out, const EosInput& input);
-void eos_qos(CliWriter& out, const EosInput& input);
-void eos_vlans(CliWriter& out, const EosInput& input);
-void eos_interfaces(CliWriter& out, const EosInput& input);
-void eos_guard(CliWriter& out, const EosInput& input);
-void eos_pair(CliWriter& out, const EosInput& input);  // MLAG
-void eos_routing(CliWriter& out, const EosInput& input);
+void eos_system(CliWriter& out, const CliSwitch& input);
+void eos_qos(CliWriter& out, const CliSwitch& input);
+void eos_vlans(CliWriter& out, const CliSwitch& input);
+void eos_interfaces(CliWriter& out, const CliSwitch& input);
+void eos_guard(CliWriter& out, const CliSwitch& input);
+void eos_pair(CliWriter& out, const CliSwitch& input);  // MLAG
+void eos_routing(CliWriter& out, const CliSwitch& input);
 
 }  // namespace weft::render

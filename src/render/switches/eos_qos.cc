@@ -11,8 +11,8 @@ namespace weft::render {
 namespace {
 
 // Chips with queues of their own for unicast and multicast call the former uc-tx-queue.
-bool has_unicast_queues(const SwitchView& view) {
-  const std::string& asic = view.group->network_switch->asic.value;
+bool has_unicast_queues(const SwitchPlan& plan) {
+  const std::string& asic = plan.group->network_switch->asic.value;
   return asic.find("Tomahawk") != std::string::npos || asic.find("Trident") != std::string::npos;
 }
 
@@ -47,9 +47,9 @@ void maps(CliWriter& out, const model::QosSpec& qos) {
   map(std::to_string(notes), qos.cnp_priority.value);
 }
 
-void queues(CliWriter& out, const SwitchView& view, BitRate speed) {
-  const model::QosSpec& qos = view.fabric->qos.value;
-  const char* word = has_unicast_queues(view) ? "uc-tx-queue" : "tx-queue";
+void queues(CliWriter& out, const SwitchPlan& plan, BitRate speed) {
+  const model::QosSpec& qos = plan.fabric->qos.value;
+  const char* word = has_unicast_queues(plan) ? "uc-tx-queue" : "tx-queue";
   // In order of their numbers, as the switch shows them. `no priority` ends strict priority for the queue and those
   // below it.
   std::set<std::int64_t> numbers{other_class(qos), qos.priority.value, qos.cnp_priority.value};
@@ -70,11 +70,11 @@ void queues(CliWriter& out, const SwitchView& view, BitRate speed) {
   }
 }
 
-void profile(CliWriter& out, const SwitchView& view, BitRate speed) {
-  const model::QosSpec& qos = view.fabric->qos.value;
+void profile(CliWriter& out, const SwitchPlan& plan, BitRate speed) {
+  const model::QosSpec& qos = plan.fabric->qos.value;
   const auto section = out.section({"qos", "profile", eos_profile_name(speed)});
   out.line({"qos", "trust", qos.trust.value == model::TrustMode::dscp ? "dscp" : "cos"});
-  queues(out, view, speed);
+  queues(out, plan, speed);
   if (qos.pfc.value == model::PfcMode::off) return;
   out.separate_nested();
   out.line({"priority-flow-control", "on"});
@@ -92,10 +92,10 @@ std::string seconds(Duration time) {
   return text;
 }
 
-void watchdog(CliWriter& out, const SwitchView& view) {
-  const model::QosSpec& qos = view.fabric->qos.value;
+void watchdog(CliWriter& out, const CliSwitch& input) {
+  const model::QosSpec& qos = input.plan.fabric->qos.value;
   if (!qos.pfc_watchdog.value || qos.pfc.value == model::PfcMode::off) return;
-  const model::WatchdogTimes times = model::watchdog_times(qos, static_cast<std::int64_t>(view.links.size()));
+  const model::WatchdogTimes times = plan_classes(input.cluster(), input.plan).watchdog;
   out.separate();
   out.line({"priority-flow-control", "pause", "watchdog", "default", "timeout", seconds(times.detection)});
   out.line({"priority-flow-control", "pause", "watchdog", "default", "recovery-time", seconds(times.restoration)});
@@ -110,20 +110,18 @@ void watchdog(CliWriter& out, const SwitchView& view) {
 
 std::string eos_profile_name(BitRate speed) { return fmt::format("ROCE-{}", to_text(speed)); }
 
-bool eos_has_qos(const SwitchView& view) {
-  return view.lossless() && view.group->network_switch->lossless.value && !view.links.empty();
-}
+bool eos_has_qos(const SwitchPlan& plan) { return plan.lossless() && !plan.ports.empty(); }
 
-void eos_qos(CliWriter& out, const EosInput& input) {
-  const SwitchView& view = input.view;
-  if (!eos_has_qos(view)) return;
-  maps(out, view.fabric->qos.value);
+void eos_qos(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  if (!eos_has_qos(plan)) return;
+  maps(out, plan.fabric->qos.value);
   std::set<BitRate> speeds;
-  for (const SwitchLink& link : view.links) {
-    if (link.use == LinkUse::host || link.use == LinkUse::fabric) speeds.insert(link.speed);
+  for (const SwitchPort& port : plan.ports) {
+    if (port.use == SwitchPort::Use::host || port.use == SwitchPort::Use::fabric) speeds.insert(port.speed);
   }
-  for (const BitRate speed : speeds) profile(out, view, speed);
-  watchdog(out, view);
+  for (const BitRate speed : speeds) profile(out, plan, speed);
+  watchdog(out, input);
 }
 
 }  // namespace weft::render

@@ -13,158 +13,153 @@ constexpr std::string_view kFabricPeers = "FABRIC";
 constexpr std::string_view kPairPeers = "PAIR";
 constexpr std::string_view kNodePeers = "NODES";
 
-bool numbered(const SwitchView& view) { return view.fabric->switch_links.value == model::LinkAddressing::numbered; }
+bool numbered(const SwitchPlan& plan) { return plan.fabric->switch_links.value == model::LinkAddressing::numbered; }
 
-void forwarding(CliWriter& out, const EosInput& input) {
-  const SwitchView& view = input.view;
-  if (view.is_oob()) return;  // nothing routes there
+void forwarding(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  if (plan.oob()) return;  // nothing routes there
   out.separate();
   out.line({"ip", "routing"});
-  if (view.routed() && !numbered(view)) {
-    out.line({"ip", "routing", "ipv6", "interfaces", "vrf", input.vrf()});
+  if (plan.has_fabric_links() && !numbered(plan)) {
+    out.line({"ip", "routing", "ipv6", "interfaces", "vrf", input.plan.vrf});
   } else {
-    out.line({"ip", "routing", "vrf", input.vrf()});
+    out.line({"ip", "routing", "vrf", input.plan.vrf});
   }
-  const bool ipv6 = view.fabric->ipv6.has_value() || (view.routed() && !numbered(view));
-  if (ipv6) out.line({"ipv6", "unicast-routing", "vrf", input.vrf()});
+  const bool ipv6 = plan.has_ipv6() || (plan.has_fabric_links() && !numbered(plan));
+  if (ipv6) out.line({"ipv6", "unicast-routing", "vrf", input.plan.vrf});
   // Chips of this family take a seed from 0 to 5; each tier has one of its own.
-  const std::string& asic = view.group->network_switch->asic.value;
+  const std::string& asic = plan.group->network_switch->asic.value;
   const bool seeded = asic.find("Tomahawk") != std::string::npos || asic.find("Trident") != std::string::npos;
-  if (view.routed() && view.fabric->hash_seeds.value && seeded)
-    out.line({"ip", "load-sharing", "trident", view.hash_seed()});
+  if (plan.has_fabric_links() && plan.fabric->hash_seeds.value && seeded)
+    out.line({"ip", "load-sharing", "trident", hash_seed(plan)});
 }
 
-void host_routes(CliWriter& out, const EosInput& input) {
+void host_routes(CliWriter& out, const CliSwitch& input) {
   out.separate();
-  for (const SwitchSegment& segment : input.view.segments) {
-    for (const SwitchGateway& gateway : segment.gateways) {
+  for (const SwitchVlan& vlan : input.plan.vlans) {
+    for (const SwitchGateway& gateway : vlan.gateways) {
       for (const Ipv4 host : gateway.hosts)
-        out.line({"ip", "route", "vrf", input.vrf(), Ipv4Prefix{host, 32}, fmt::format("Vlan{}", segment.vlan), host});
+        out.line({"ip", "route", "vrf", input.plan.vrf, Ipv4Prefix{host, 32}, fmt::format("Vlan{}", vlan.id), host});
     }
   }
 }
 
-void services_list(CliWriter& out, const EosInput& input) {
-  if (input.view.node_asn == 0) return;
-  const auto hosts = input.view.fabric->subnets->front();
+void services_list(CliWriter& out, const CliSwitch& input) {
+  if (input.plan.nodes.asn == 0) return;
   const auto list = out.section({"ip", "prefix-list", kEosServices});
-  const Ipv4Prefix services{input.survey.input().plan.service_addresses().first,
-                            static_cast<std::uint8_t>(hosts.length + 3)};
-  out.line({"seq", 10, "permit", services, "ge", 32});
+  out.line({"seq", 10, "permit", input.plan.nodes.services, "ge", 32});
 }
 
-bool has_pair_session(const SwitchView& view) {
-  if (view.mate == model::kNone<model::DeviceId> || !view.routed()) return false;
-  return std::any_of(view.segments.begin(), view.segments.end(),
-                     [](const SwitchSegment& segment) { return !segment.gateways.empty(); });
+bool has_pair_session(const SwitchPlan& plan) {
+  if (!plan.has_pair() || !plan.has_fabric_links()) return false;
+  return std::any_of(plan.vlans.begin(), plan.vlans.end(),
+                     [](const SwitchVlan& vlan) { return !vlan.gateways.empty(); });
 }
 
-void peer_groups(CliWriter& out, const SwitchView& view) {
+void peer_groups(CliWriter& out, const SwitchPlan& plan) {
   const auto group = [&](std::string_view name) {
     out.line({"neighbor", name, "peer", "group"});
-    if (view.fabric->bfd.value && name != kNodePeers) out.line({"neighbor", name, "bfd"});
+    if (plan.fabric->bfd.value && name != kNodePeers) out.line({"neighbor", name, "bfd"});
   };
-  if (view.routed()) group(kFabricPeers);
-  if (view.node_asn != 0) {
+  if (plan.has_fabric_links()) group(kFabricPeers);
+  if (plan.nodes.asn != 0) {
     group(kNodePeers);
     out.line({"neighbor", kNodePeers, "ebgp-multihop", 2});
   }
-  if (has_pair_session(view)) group(kPairPeers);
+  if (has_pair_session(plan)) group(kPairPeers);
 }
 
-void neighbors(CliWriter& out, const EosInput& input) {
-  const SwitchView& view = input.view;
-  for (const SwitchLink& link : view.links) {
-    if (link.use != LinkUse::fabric) continue;
-    if (link.own.bits == 0) {
-      out.line({"neighbor", "interface", eos_port_name(link), "peer-group", kFabricPeers, "remote-as", link.far_asn});
+void neighbors(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  for (const SwitchPort& port : plan.ports) {
+    if (port.use != SwitchPort::Use::fabric) continue;
+    if (!port.is_numbered()) {
+      out.line({"neighbor", "interface", eos_port_name(port), "peer-group", kFabricPeers, "remote-as", port.peer_asn});
       continue;
     }
-    out.line({"neighbor", link.far_address, "peer", "group", kFabricPeers});
-    out.line({"neighbor", link.far_address, "remote-as", link.far_asn});
-    out.line({"neighbor", link.far_address, "description", CliToken::rest(input.cluster().name_of(link.far_device))});
+    out.line({"neighbor", port.peer_address, "peer", "group", kFabricPeers});
+    out.line({"neighbor", port.peer_address, "remote-as", port.peer_asn});
+    out.line({"neighbor", port.peer_address, "description", CliToken::rest(port.peer_name)});
   }
-  if (!has_pair_session(view)) return;
+  if (!has_pair_session(plan)) return;
   // A leaf that lost its uplinks goes on through the other of its pair.
-  const auto segment = std::find_if(view.segments.begin(), view.segments.end(),
-                                    [](const SwitchSegment& one) { return !one.gateways.empty(); });
-  const Ipv4 own = segment->gateways.front().own;
-  const Ipv4 other{view.side == 0 ? own.bits + 1 : own.bits - 1};
+  const auto vlan =
+      std::find_if(plan.vlans.begin(), plan.vlans.end(), [](const SwitchVlan& one) { return !one.gateways.empty(); });
+  const Ipv4 other = vlan->gateways.front().pair_own;
   out.line({"neighbor", other, "peer", "group", kPairPeers});
-  out.line({"neighbor", other, "remote-as", input.cluster().device(view.mate).asn});
-  out.line({"neighbor", other, "description", CliToken::rest(input.cluster().name_of(view.mate))});
+  out.line({"neighbor", other, "remote-as", input.cluster().device(plan.pair).asn});
+  out.line({"neighbor", other, "description", CliToken::rest(input.cluster().name_of(plan.pair))});
 }
 
-void family_ipv4(CliWriter& out, const SwitchView& view) {
+void family_ipv4(CliWriter& out, const SwitchPlan& plan) {
   const auto family = out.section({"address-family", "ipv4"});
-  if (view.routed()) {
+  if (plan.has_fabric_links()) {
     out.line({"neighbor", kFabricPeers, "activate"});
-    if (!numbered(view)) out.line({"neighbor", kFabricPeers, "next-hop", "address-family", "ipv6", "originate"});
+    if (!numbered(plan)) out.line({"neighbor", kFabricPeers, "next-hop", "address-family", "ipv6", "originate"});
   }
-  if (view.node_asn != 0) {
+  if (plan.nodes.asn != 0) {
     out.line({"neighbor", kNodePeers, "activate"});
     out.line({"neighbor", kNodePeers, "prefix-list", kEosServices, "in"});
   }
-  if (has_pair_session(view)) out.line({"neighbor", kPairPeers, "activate"});
-  if (view.device->loopback.bits != 0) out.line({"network", Ipv4Prefix{view.device->loopback, 32}});
-  for (const SwitchSegment& segment : view.segments) {
-    for (const SwitchGateway& gateway : segment.gateways) {
+  if (has_pair_session(plan)) out.line({"neighbor", kPairPeers, "activate"});
+  if (plan.device->loopback.bits != 0) out.line({"network", Ipv4Prefix{plan.device->loopback, 32}});
+  for (const SwitchVlan& vlan : plan.vlans) {
+    for (const SwitchGateway& gateway : vlan.gateways) {
       if (!gateway.stretched) out.line({"network", gateway.prefix});
       for (const Ipv4 host : gateway.hosts) out.line({"network", Ipv4Prefix{host, 32}});
     }
   }
 }
 
-void family_ipv6(CliWriter& out, const SwitchView& view) {
-  if (!view.fabric->ipv6.has_value() || !view.routed() || numbered(view)) return;
+void family_ipv6(CliWriter& out, const SwitchPlan& plan) {
+  if (!plan.has_ipv6() || !plan.has_fabric_links() || numbered(plan)) return;
   const auto family = out.section({"address-family", "ipv6"});
   out.line({"neighbor", kFabricPeers, "activate"});
-  for (const SwitchSegment& segment : view.segments) {
-    for (const SwitchGateway& gateway : segment.gateways) {
+  for (const SwitchVlan& vlan : plan.vlans) {
+    for (const SwitchGateway& gateway : vlan.gateways) {
       if (gateway.ipv6.length != 0 && !gateway.stretched) out.line({"network", to_text(gateway.ipv6)});
     }
   }
 }
 
-void bgp(CliWriter& out, const EosInput& input) {
-  const SwitchView& view = input.view;
-  const auto router = out.section({"router", "bgp", view.device->asn});
-  if (view.device->loopback.bits != 0) out.line({"router-id", view.device->loopback});
+void bgp(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  const auto router = out.section({"router", "bgp", plan.device->asn});
+  if (plan.device->loopback.bits != 0) out.line({"router-id", plan.device->loopback});
   out.line({"no", "bgp", "default", "ipv4-unicast"});
-  peer_groups(out, view);
-  const auto vrf = out.section({"vrf", input.vrf()});
-  if (view.device->loopback.bits != 0) out.line({"router-id", view.device->loopback});
-  const std::uint32_t paths = view.equal_paths();
+  peer_groups(out, plan);
+  const auto vrf = out.section({"vrf", input.plan.vrf});
+  if (plan.device->loopback.bits != 0) out.line({"router-id", plan.device->loopback});
+  const std::uint32_t paths = equal_paths(plan);
   out.line({"maximum-paths", paths, "ecmp", paths});
-  if (view.node_asn != 0) {
-    out.line({"bgp", "listen", "range", view.fabric->subnets->front(), "peer-group", kNodePeers, "remote-as",
-              view.node_asn});
+  if (plan.nodes.asn != 0) {
+    out.line({"bgp", "listen", "range", plan.nodes.hosts, "peer-group", kNodePeers, "remote-as", plan.nodes.asn});
   }
   neighbors(out, input);
-  family_ipv4(out, view);
-  family_ipv6(out, view);
+  family_ipv4(out, plan);
+  family_ipv6(out, plan);
 }
 
-void ssh(CliWriter& out, const EosInput& input) {
+void ssh(CliWriter& out, const CliSwitch& input) {
   const auto section = out.section({"management", "ssh"});
   out.line({"idle-timeout", 15});
-  const auto vrf = out.section({"vrf", input.management_vrf()});
+  const auto vrf = out.section({"vrf", eos_management_vrf(input.plan)});
   out.line({"no", "shutdown"});
 }
 
 }  // namespace
 
-void eos_routing(CliWriter& out, const EosInput& input) {
-  const SwitchView& view = input.view;
+void eos_routing(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
   forwarding(out, input);
-  if (!view.is_oob()) {
+  if (!plan.oob()) {
     services_list(out, input);
     host_routes(out, input);
-    if (view.routed() && view.fabric->bfd.value) {
+    if (plan.has_fabric_links() && plan.fabric->bfd.value) {
       const auto bfd = out.section({"router", "bfd"});
       out.line({"interval", 100, "min-rx", 100, "multiplier", 3, "default"});
     }
-    if (view.routed() || view.node_asn != 0) bgp(out, input);
+    if (plan.has_fabric_links() || plan.nodes.asn != 0) bgp(out, input);
   }
   ssh(out, input);
 }

@@ -41,9 +41,9 @@ Made render(const std::string& backend, const std::string& frontend = "leaf: ari
 
 constexpr const char* kLeaf = "eos/be-train-u001-leaf1.cfg";
 
-SwitchLink link(std::int64_t gigabit, std::uint32_t lane, std::uint32_t lanes, std::uint32_t cage_lanes) {
-  SwitchLink out;
-  out.cage = 7;
+SwitchPort link(std::int64_t gigabit, std::uint32_t lane, std::uint32_t lanes, std::uint32_t cage_lanes) {
+  SwitchPort out;
+  out.cage = 6;
   out.lane = lane;
   out.lanes = lanes;
   out.cage_lanes = cage_lanes;

@@ -37,7 +37,7 @@ void add_breakouts(Commands& commands, const SwitchPlan& plan) {
   }
 }
 
-void add_links(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan) {
+void add_links(Commands& commands, const SwitchPlan& plan) {
   std::set<BitRate> speeds;
   for (const SwitchPort& port : plan.ports) speeds.insert(port.speed);
   const std::string all = names_where(plan, [](const SwitchPort&) { return true; });
@@ -54,24 +54,23 @@ void add_links(Commands& commands, const model::Cluster& cluster, const SwitchPl
   commands.set({"interface", all, "link", "mtu", std::to_string(plan.mtu)});
   commands.set({"interface", all, "link", "state", "up"});
   for (const SwitchPort& port : plan.ports) {
-    commands.set({"interface", nvue_render::port_name(port), "description",
-                  fmt::format("{} {}", cluster.name_of(port.peer), port.peer_port)});
+    commands.set({"interface", nvue_render::port_name(port), "description", port.far_end()});
   }
 }
 
 // Servers bonded over a pair; the peer link makes its own VLAN 4094 for what the two tell each other.
-void add_pair(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan) {
+void add_pair(Commands& commands, const SwitchPlan& plan) {
   const std::string links =
       names_where(plan, [](const SwitchPort& port) { return port.use == SwitchPort::Use::pair_link; });
-  if (plan.pair == model::kNone<model::DeviceId> || links.empty()) return;
+  if (!plan.has_pair() || links.empty()) return;
   commands.comment("The pair: servers are bonded over both switches");
   commands.set({"interface", "peerlink", "bond", "member", links});
   // 44:38:39:ff:00:00 and up is set aside for MLAG.
   commands.set({"mlag", "mac-address",
                 fmt::format("44:38:39:ff:{:02x}:{:02x}", plan.pair_number >> 8U & 0xFFU, plan.pair_number & 0xFFU)});
-  commands.set({"mlag", "backup", to_text(cluster.oob_address(plan.pair)), "vrf", "mgmt"});
+  commands.set({"mlag", "backup", to_text(plan.pair_management), "vrf", "mgmt"});
   commands.set({"mlag", "peer-ip", "linklocal"});
-  commands.set({"mlag", "priority", plan.pair_first ? "1000" : "2000"});
+  commands.set({"mlag", "priority", plan.side == 0 ? "1000" : "2000"});
   commands.set({"mlag", "init-delay", "180"});
   std::map<std::uint32_t, std::vector<const SwitchPort*>> bonds;
   for (const SwitchPort& port : plan.ports) {
@@ -83,7 +82,7 @@ void add_pair(Commands& commands, const model::Cluster& cluster, const SwitchPla
     commands.set({"interface", name, "bond", "mlag", "id", std::to_string(number)});
     commands.set({"interface", name, "bond", "lacp-bypass", "on"});  // a server boots before it bonds
     commands.set({"interface", name, "link", "mtu", std::to_string(plan.mtu)});
-    commands.set({"interface", name, "description", cluster.name_of(members.front()->peer)});
+    commands.set({"interface", name, "description", members.front()->peer_name});
   }
 }
 
@@ -112,45 +111,32 @@ void add_bridge_ports(Commands& commands, const SwitchPlan& plan, const SwitchVl
   const std::string trunks = names_where(
       plan, [&](const SwitchPort& port) { return port.use == SwitchPort::Use::trunk && port.vlan == vlan.id; });
   if (!trunks.empty()) commands.set({"interface", trunks, "bridge", "domain", kBridge, "vlan", id});
-  if (plan.pair != model::kNone<model::DeviceId>)
-    commands.set({"interface", "peerlink", "bridge", "domain", kBridge, "vlan", id});
+  if (plan.has_pair()) commands.set({"interface", "peerlink", "bridge", "domain", kBridge, "vlan", id});
 }
 
-// A pair's own addresses beside the gateway's that the two share. The subnet keeps numbers 2 to 9 for them; pairs after
-// the fourth have the fourth's again: they share no VLAN with it, and the addresses are not announced.
-Ipv4 own_address(const SwitchPlan& plan, const SwitchVlan& vlan, const model::Subnet& subnet) {
-  return vlan.own != Ipv4{} ? vlan.own : subnet.prefix.at(plan.pair_first ? 8 : 9);
-}
-
-void add_gateway(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan, const SwitchVlan& vlan) {
+void add_gateway(Commands& commands, const SwitchPlan& plan, const SwitchVlan& vlan) {
   const std::string name = fmt::format("vlan{}", vlan.id);
-  commands.set({"interface", name, "ip", "vrf", plan.vrf});
+  commands.set({"interface", name, "ip", "vrf", plan.kernel_vrf()});
   commands.set({"interface", name, "link", "mtu", std::to_string(plan.mtu)});
-  for (const model::SubnetId id : vlan.subnets) {
-    const model::Subnet& subnet = cluster.subnet(id);
-    if (subnet.gateway == Ipv4{}) continue;
-    const auto set = [&](std::string_view place, const model::Subnet& at) {
-      commands.set_at(place, {"address", fmt::format("{}/{}", to_text(at.gateway), at.prefix.length)});
-      if (at.ipv6.length == 0) return;
-      commands.set_at(place, {"address", fmt::format("{}/{}", to_text(gateway_ipv6(at)), at.ipv6.length)});
+  const std::string place = fmt::format("interface {} ip", name);
+  for (const SwitchGateway& gateway : vlan.gateways) {
+    const auto set = [&](std::string_view at, Ipv4 address) {
+      commands.set_at(at, {"address", fmt::format("{}/{}", to_text(address), gateway.prefix.length)});
+      if (gateway.ipv6.length == 0) return;
+      const Ipv6 embedded = embed_address(gateway.ipv6, address);
+      commands.set_at(at, {"address", fmt::format("{}/{}", to_text(embedded), gateway.ipv6.length)});
     };
-    const std::string place = fmt::format("interface {} ip", name);
-    if (plan.pair == model::kNone<model::DeviceId>) {
-      set(place, subnet);
-      continue;
-    }
-    model::Subnet own = subnet;
-    own.gateway = own_address(plan, vlan, subnet);
-    set(place, own);
+    for (const Ipv4 address : gateway.addresses()) set(place, address);
+    if (!gateway.shared) continue;
     commands.set_at(place, {"vrr", "enable", "on"});
     commands.set_at(place, {"vrr", "mac-address", "00:00:5e:00:01:01"});  // RFC 5798, group 1
     commands.set_at(place, {"vrr", "state", "up"});
-    set(place + " vrr", subnet);
+    set(place + " vrr", gateway.address);
   }
 }
 
-void add_vlans(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan) {
-  if (plan.routes()) commands.set({"vrf", plan.vrf});
+void add_vlans(Commands& commands, const SwitchPlan& plan) {
+  if (plan.routes()) commands.set({"vrf", plan.kernel_vrf()});
   if (plan.vlans.empty()) return;
   commands.comment("VLANs and their gateways");
   for (const SwitchVlan& vlan : plan.vlans) {
@@ -160,8 +146,8 @@ void add_vlans(Commands& commands, const model::Cluster& cluster, const SwitchPl
     if (plan.oob()) {
       commands.set({"interface", name, "ip", "address",
                     fmt::format("{}/{}", to_text(plan.management), plan.management_subnet.length)});
-    } else if (!vlan.subnets.empty()) {
-      add_gateway(commands, cluster, plan, vlan);
+    } else if (!vlan.gateways.empty()) {
+      add_gateway(commands, plan, vlan);
     }
   }
   // Out-of-band leaves hang on two switches: the spanning tree opens the loop, its root is above.
@@ -203,10 +189,10 @@ RenderedFile nvue_file(const RenderInput& input, const SwitchPlan& plan) {
   }
   commands.set({"system", "hostname", plan.name});
   add_breakouts(commands, plan);
-  if (!plan.ports.empty()) add_links(commands, input.cluster, plan);
-  add_pair(commands, input.cluster, plan);
-  add_vlans(commands, input.cluster, plan);
-  nvue_render::add_routing(commands, input.plan, plan);
+  if (!plan.ports.empty()) add_links(commands, plan);
+  add_pair(commands, plan);
+  add_vlans(commands, plan);
+  nvue_render::add_routing(commands, plan);
   nvue_render::add_access_lists(commands, input.plan, plan);
   nvue_render::add_qos(commands, input.cluster, plan);
   add_management(commands, input.cluster, plan);
@@ -226,12 +212,13 @@ RenderedFile nvue_file(const RenderInput& input, const SwitchPlan& plan) {
 bool applies_nvue(const RenderInput& input) { return has_ethernet_switch_of(input.cluster, kCumulus); }
 
 void render_nvue(const RenderInput& input, FileSink& sink) {
+  const SwitchPlanner planner(input.plan);
   bool stretched = false;
   for (const model::DeviceGroup& group : input.cluster.groups()) {
     if (!is_ethernet_switch_of(input.cluster, group, kCumulus)) continue;
     for (std::uint32_t n = 0; n < group.count; ++n) {
-      const SwitchPlan plan = plan_switch(input.plan, static_cast<model::DeviceId>(model::index_of(group.first) + n));
-      stretched = stretched || plan.stretched;
+      const SwitchPlan plan = planner.plan(static_cast<model::DeviceId>(model::index_of(group.first) + n));
+      stretched = stretched || plan.is_stretched();
       sink.add(nvue_file(input, plan));
     }
   }

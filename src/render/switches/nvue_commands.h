@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "render/switches/plan.h"
+#include "render/switches/out_of_band.h"
+#include "render/switches/switch_plan.h"
 
 namespace weft::render::nvue_render {
 
@@ -30,7 +31,7 @@ class Commands {
 [[nodiscard]] std::string number_list(const std::vector<int>& ascending);  // "0-2,5"
 
 void add_qos(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan);
-void add_routing(Commands& commands, const RenderPlan& render, const SwitchPlan& plan);
+void add_routing(Commands& commands, const SwitchPlan& plan);
 void add_access_lists(Commands& commands, const RenderPlan& render, const SwitchPlan& plan);
 // Ports for which the function answers true; "" when there are none.
 template <class Wanted>

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "render/switches/nvue_commands.h"
 
@@ -14,83 +13,71 @@ constexpr std::string_view kNodesGroup = "nodes";
 constexpr std::string_view kJumpOnly = "JUMP-ONLY";
 constexpr int kMaxPaths = 128;
 
-bool numbered(const SwitchPort& port) { return port.address != Ipv4{} && port.peer_address != Ipv4{}; }
-
-bool has_ipv6(const SwitchPlan& plan) { return plan.fabric->ipv6.has_value() && plan.fabric->ipv6->length > 0; }
-
-void add_peers(Commands& commands, const model::Cluster& cluster, const SwitchPlan& plan, const std::string& bgp) {
+void add_peers(Commands& commands, const SwitchPlan& plan, const std::string& bgp) {
   const std::string bfd = plan.fabric->bfd.value ? "on" : "off";
   commands.set_at(bgp, {"peer-group", kFabricGroup, "bfd", "enable", bfd});
   commands.set_at(bgp, {"peer-group", kFabricGroup, "address-family", "ipv4-unicast", "enable", "on"});
   // Sessions between numbered ends have IPv4 addresses alone, and so no next hop for IPv6.
-  const bool unnumbered = std::any_of(plan.ports.begin(), plan.ports.end(), [](const SwitchPort& port) {
-    return port.use == SwitchPort::Use::routed && !numbered(port);
-  });
-  if (has_ipv6(plan) && unnumbered)
+  const bool unnumbered = std::any_of(plan.ports.begin(), plan.ports.end(),
+                                      [](const SwitchPort& port) { return port.is_routed() && !port.is_numbered(); });
+  if (plan.has_ipv6() && unnumbered)
     commands.set_at(bgp, {"peer-group", kFabricGroup, "address-family", "ipv6-unicast", "enable", "on"});
   for (const SwitchPort& port : plan.ports) {
-    if (port.use != SwitchPort::Use::routed) continue;
+    if (!port.is_routed()) continue;
     const std::string name = port_name(port);
-    commands.set({"interface", name, "ip", "vrf", plan.vrf});
+    commands.set({"interface", name, "ip", "vrf", plan.kernel_vrf()});
     std::string peer = name;
-    if (numbered(port)) {
+    if (port.is_numbered()) {
       commands.set({"interface", name, "ip", "address", fmt::format("{}/31", to_text(port.address))});
       peer = to_text(port.peer_address);
     }
-    commands.set_at(bgp, {"neighbor", peer, "type", numbered(port) ? "numbered" : "unnumbered"});
+    commands.set_at(bgp, {"neighbor", peer, "type", port.is_numbered() ? "numbered" : "unnumbered"});
     commands.set_at(bgp, {"neighbor", peer, "peer-group", kFabricGroup});
-    commands.set_at(bgp, {"neighbor", peer, "remote-as", port.external() ? "external" : std::to_string(port.peer_asn)});
-    commands.set_at(bgp, {"neighbor", peer, "description", cluster.name_of(port.peer)});
+    commands.set_at(bgp, {"neighbor", peer, "remote-as",
+                          port.use == SwitchPort::Use::external ? "external" : std::to_string(port.peer_asn)});
+    commands.set_at(bgp, {"neighbor", peer, "description", port.peer_name});
   }
 }
 
 // Kubernetes nodes announce service addresses to the first frontend leaves, and are told nothing.
-void add_nodes(Commands& commands, const RenderPlan& render, const SwitchPlan& plan, const std::string& bgp) {
-  const auto& peers = render.frontend_peers();
-  const bool peer = std::any_of(peers.begin(), peers.end(), [&](const auto& one) { return one.leaf == plan.id; });
-  const model::ControlPlaneSpec& control = render.cluster().spec().control_plane.value;
-  if (!render.has_kubernetes() || !peer || plan.vlans.empty() || plan.vlans.front().subnets.empty() ||
-      !control.asn.has_value()) {
-    return;
-  }
-  const model::Subnet& subnet = render.cluster().subnet(plan.vlans.front().subnets.front());
-  const auto length = static_cast<std::uint8_t>(subnet.prefix.length + 3);  // the last eighth
+void add_nodes(Commands& commands, const NodePeering& nodes, const std::string& bgp) {
+  if (nodes.asn == 0) return;
   const std::string list = "router policy prefix-list SERVICES";
-  commands.set_at(list, {"rule", "10", "match", to_text(subnet.prefix.sub(length, 7)), "min-prefix-len", "32"});
+  commands.set_at(list, {"rule", "10", "match", to_text(nodes.services), "min-prefix-len", "32"});
   commands.set_at(list, {"rule", "10", "action", "permit"});
   commands.set_at("router policy prefix-list NOTHING", {"rule", "10", "match", "0.0.0.0/0", "max-prefix-len", "32"});
   commands.set_at("router policy prefix-list NOTHING", {"rule", "10", "action", "deny"});
   const std::string group = fmt::format("{} peer-group {}", bgp, kNodesGroup);
-  commands.set_at(group, {"remote-as", std::to_string(control.asn.value)});
+  commands.set_at(group, {"remote-as", std::to_string(nodes.asn)});
   commands.set_at(group, {"passive-mode", "on"});
   commands.set_at(group, {"address-family", "ipv4-unicast", "policy", "inbound", "prefix-list", "SERVICES"});
   commands.set_at(group, {"address-family", "ipv4-unicast", "policy", "outbound", "prefix-list", "NOTHING"});
-  commands.set_at(bgp, {"dynamic-neighbor", "listen-range", to_text(subnet.prefix), "peer-group", kNodesGroup});
+  commands.set_at(bgp, {"dynamic-neighbor", "listen-range", to_text(nodes.hosts), "peer-group", kNodesGroup});
 }
 
 // One subnet over several pairs: each pair announces its own hosts.
-void add_host_routes(Commands& commands, const RenderPlan& render, const SwitchPlan& plan, const std::string& bgp) {
-  if (!plan.stretched) return;
-  std::set<Ipv4> done;
-  for (const SwitchPort& port : plan.ports) {
-    if (port.use != SwitchPort::Use::host) continue;
-    const Ipv4 address = render.frontend_address(port.peer);
-    if (address == Ipv4{} || !done.insert(address).second) continue;
-    commands.set(
-        {"vrf", plan.vrf, "router", "static", to_text(address) + "/32", "via", fmt::format("vlan{}", port.vlan)});
+void add_host_routes(Commands& commands, const SwitchPlan& plan, const std::string& bgp) {
+  if (!plan.is_stretched()) return;
+  for (const SwitchVlan& vlan : plan.vlans) {
+    for (const SwitchGateway& gateway : vlan.gateways) {
+      for (const Ipv4 host : gateway.hosts) {
+        commands.set({"vrf", plan.kernel_vrf(), "router", "static", to_text(host) + "/32", "via",
+                      fmt::format("vlan{}", vlan.id)});
+      }
+    }
   }
   commands.set_at(bgp, {"address-family", "ipv4-unicast", "redistribute", "static", "enable", "on"});
 }
 
 }  // namespace
 
-void add_routing(Commands& commands, const RenderPlan& render, const SwitchPlan& plan) {
+void add_routing(Commands& commands, const SwitchPlan& plan) {
   if (!plan.routes() || plan.device->asn == 0) return;
   commands.comment("Routing: eBGP, every switch with a number of its own");
   const std::string asn = std::to_string(plan.device->asn);
   const std::string id = to_text(plan.device->loopback);
-  const std::string bgp = fmt::format("vrf {} router bgp", plan.vrf);
-  commands.set({"vrf", plan.vrf, "loopback", "ip", "address", id + "/32"});
+  const std::string bgp = fmt::format("vrf {} router bgp", plan.kernel_vrf());
+  commands.set({"vrf", plan.kernel_vrf(), "loopback", "ip", "address", id + "/32"});
   commands.set({"router", "bgp", "enable", "on"});
   commands.set({"router", "bgp", "autonomous-system", asn});
   commands.set({"router", "bgp", "router-id", id});
@@ -98,17 +85,17 @@ void add_routing(Commands& commands, const RenderPlan& render, const SwitchPlan&
   commands.set_at(bgp, {"router-id", id});
   commands.set_at(bgp, {"path-selection", "multipath", "aspath-ignore", "on"});
   std::vector<std::string_view> families{"ipv4-unicast"};
-  if (has_ipv6(plan)) families.emplace_back("ipv6-unicast");
+  if (plan.has_ipv6()) families.emplace_back("ipv6-unicast");
   for (const std::string_view family : families) {
     commands.set_at(bgp, {"address-family", family, "enable", "on"});
     commands.set_at(bgp, {"address-family", family, "redistribute", "connected", "enable", "on"});
     commands.set_at(bgp, {"address-family", family, "multipaths", "ebgp", std::to_string(kMaxPaths)});
   }
-  const bool peers = std::any_of(plan.ports.begin(), plan.ports.end(),
-                                 [](const SwitchPort& port) { return port.use == SwitchPort::Use::routed; });
-  if (peers) add_peers(commands, render.cluster(), plan, bgp);
-  add_nodes(commands, render, plan, bgp);
-  add_host_routes(commands, render, plan, bgp);
+  const bool peers =
+      std::any_of(plan.ports.begin(), plan.ports.end(), [](const SwitchPort& port) { return port.is_routed(); });
+  if (peers) add_peers(commands, plan, bgp);
+  add_nodes(commands, plan.nodes, bgp);
+  add_host_routes(commands, plan, bgp);
   if (!plan.fabric->hash_seeds.value) return;
   const int seed = static_cast<int>(plan.group->fabric) * 10 + static_cast<int>(plan.group->tier);
   commands.set({"system", "forwarding", "hash-seed", std::to_string(seed)});

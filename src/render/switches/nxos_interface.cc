@@ -15,37 +15,34 @@ namespace {
 // A switched port of a Nexus 9000 has an MTU of 1500 or of the system's jumbo size, nothing between.
 constexpr std::int64_t kNxosJumbo = 9216;
 
-std::int64_t mtu_of(const SwitchView& view) {
-  const std::int64_t mtu = view.is_oob() ? 1500 : view.fabric->switch_mtu.value;
-  return std::min(mtu, kNxosJumbo);
-}
+std::int64_t mtu_of(const SwitchPlan& plan) { return std::min(plan.mtu, kNxosJumbo); }
 
 std::string vlan_name(std::uint16_t vlan) { return fmt::format("Vlan{}", vlan); }
 
 std::string channel_name(std::uint32_t channel) { return fmt::format("port-channel{}", channel); }
 
-void qos_lines(CliWriter& out, const SwitchView& view, const SwitchLink& link) {
-  if (!nxos_has_qos(view) || (link.use != LinkUse::host && link.use != LinkUse::fabric)) return;
-  const model::QosSpec& qos = view.fabric->qos.value;
+void qos_lines(CliWriter& out, const SwitchPlan& plan, const SwitchPort& port) {
+  if (!nxos_has_qos(plan) || (port.use != SwitchPort::Use::host && port.use != SwitchPort::Use::fabric)) return;
+  const model::QosSpec& qos = plan.fabric->qos.value;
   const char* mode = qos.pfc.value == model::PfcMode::on ? "on" : qos.pfc.value == model::PfcMode::off ? "off" : "auto";
   out.line({"priority-flow-control", "mode", mode});
   if (qos.pfc_watchdog.value) out.line({"priority-flow-control", "watch-dog-interval", "on"});
   out.line({"service-policy", "type", "qos", "input", "ROCE-IN"});
-  if (link.speed != nxos_usual_speed(view))
-    out.line({"service-policy", "type", "queuing", "output", nxos_queuing_name(link.speed)});
+  if (port.speed != nxos_usual_speed(plan))
+    out.line({"service-policy", "type", "queuing", "output", nxos_queuing_name(port.speed)});
 }
 
-void switchport_lines(CliWriter& out, const SwitchView& view, LinkUse use, std::uint16_t vlan) {
+void switchport_lines(CliWriter& out, const SwitchPlan& plan, SwitchPort::Use use, std::uint16_t vlan) {
   out.line({"switchport"});
-  if (use == LinkUse::host) {
+  if (use == SwitchPort::Use::host) {
     out.line({"switchport", "mode", "access"});
     out.line({"switchport", "access", "vlan", vlan});
     return;
   }
   out.line({"switchport", "mode", "trunk"});
   std::vector<std::uint32_t> vlans;
-  if (use == LinkUse::pair) {
-    for (const SwitchSegment& segment : view.segments) vlans.push_back(segment.vlan);
+  if (use == SwitchPort::Use::pair_link) {
+    for (const SwitchVlan& one : plan.vlans) vlans.push_back(one.id);
   } else {
     vlans.push_back(vlan);
   }
@@ -59,11 +56,11 @@ void edge_lines(CliWriter& out) {
 
 // Unicast Routing Configuration Guide, "Configuring Advanced BGP", interface peering via IPv6 link-local. use-bia: two
 // links to one neighbour must not share a link-local address.
-void routed_lines(CliWriter& out, const NxosInput& input, const SwitchLink& link) {
-  out.line({"vrf", "member", input.vrf()});
+void routed_lines(CliWriter& out, const CliSwitch& input, const SwitchPort& port) {
+  out.line({"vrf", "member", input.plan.vrf});
   out.line({"no", "ip", "redirects"});
-  if (link.own.bits != 0) {
-    out.line({"ip", "address", fmt::format("{}/31", to_text(link.own))});
+  if (port.is_numbered()) {
+    out.line({"ip", "address", fmt::format("{}/31", to_text(port.address))});
     return;
   }
   out.line({"ip", "forward"});
@@ -72,112 +69,113 @@ void routed_lines(CliWriter& out, const NxosInput& input, const SwitchLink& link
   out.line({"no", "ipv6", "redirects"});
 }
 
-void front_port(CliWriter& out, const NxosInput& input, const SwitchLink& link) {
-  const SwitchView& view = input.view;
-  const auto port = out.section({"interface", nxos_port_name(link)});
-  out.line({"description", CliToken::rest(link.far)});
-  const bool routed = link.use == LinkUse::fabric || link.use == LinkUse::external;
+void front_port(CliWriter& out, const CliSwitch& input, const SwitchPort& port) {
+  const SwitchPlan& plan = input.plan;
+  const auto section = out.section({"interface", nxos_port_name(port)});
+  out.line({"description", CliToken::rest(port.far_end())});
+  const bool routed = port.is_routed();
   if (routed) {
     out.line({"no", "switchport"});
   } else {
-    switchport_lines(out, view, link.use, link.vlan);
+    switchport_lines(out, plan, port.use, port.vlan);
   }
-  if (mtu_of(view) > 1500) out.line({"mtu", routed ? mtu_of(view) : kNxosJumbo});
-  if (link.form != model::FormFactor::rj45) out.line({"speed", link.speed.count() / 1'000'000});
-  qos_lines(out, view, link);
-  if (routed) routed_lines(out, input, link);
-  const bool guarded = view.is_oob() && link.use == LinkUse::host && input.survey.guarded();
+  if (mtu_of(plan) > 1500) out.line({"mtu", routed ? mtu_of(plan) : kNxosJumbo});
+  if (port.form != model::FormFactor::rj45) out.line({"speed", port.speed.count() / 1'000'000});
+  qos_lines(out, plan, port);
+  if (routed) routed_lines(out, input, port);
+  const bool guarded = plan.oob() && port.use == SwitchPort::Use::host && !input.guard.empty();
   if (guarded) out.line({"ip", "port", "access-group", kNxosGuard, "in"});
-  if (link.use == LinkUse::host && link.channel == 0) edge_lines(out);
-  if (link.channel != 0) out.line({"channel-group", link.channel, "mode", "active"});
+  if (port.use == SwitchPort::Use::host && channel_of(port) == 0) edge_lines(out);
+  if (channel_of(port) != 0) out.line({"channel-group", channel_of(port), "mode", "active"});
   out.line({"no", "shutdown"});
 }
 
-void bundles(CliWriter& out, const SwitchView& view) {
-  std::map<std::uint32_t, const SwitchLink*> first;  // of each bundle
-  for (const SwitchLink& link : view.links) {
-    if (link.channel != 0) first.emplace(link.channel, &link);
+void bundles(CliWriter& out, const SwitchPlan& plan) {
+  std::map<std::uint32_t, const SwitchPort*> first;  // of each bundle
+  for (const SwitchPort& port : plan.ports) {
+    if (channel_of(port) != 0) first.emplace(channel_of(port), &port);
   }
-  for (const auto& [channel, link] : first) {
-    const bool pair = link->use == LinkUse::pair;
+  for (const auto& [channel, port] : first) {
+    const bool pair = port->use == SwitchPort::Use::pair_link;
     const auto bundle = out.section({"interface", channel_name(channel)});
-    out.line({"description", CliToken::rest(pair ? std::string("vPC peer-link, ") + link->far : link->far)});
-    switchport_lines(out, view, link->use, link->vlan);
-    if (link->form != model::FormFactor::rj45) out.line({"speed", link->speed.count() / 1'000'000});
+    out.line(
+        {"description", CliToken::rest(pair ? std::string("vPC peer-link, ") + port->far_end() : port->far_end())});
+    switchport_lines(out, plan, port->use, port->vlan);
+    if (port->form != model::FormFactor::rj45) out.line({"speed", port->speed.count() / 1'000'000});
     if (pair) {
       out.line({"spanning-tree", "port", "type", "network"});
       out.line({"vpc", "peer-link"});
       continue;
     }
-    if (mtu_of(view) > 1500) out.line({"mtu", kNxosJumbo});
+    if (mtu_of(plan) > 1500) out.line({"mtu", kNxosJumbo});
     edge_lines(out);
     out.line({"no", "lacp", "suspend-individual"});  // a server that boots over the network has no bond yet
     out.line({"vpc", channel});
   }
 }
 
-void gateway_lines(CliWriter& out, const SwitchSegment& segment) {
+void gateway_lines(CliWriter& out, const SwitchVlan& vlan) {
   bool first = true;
-  for (const SwitchGateway& gateway : segment.gateways) {
-    const std::string address = fmt::format("{}/{}", to_text(gateway.own), gateway.prefix.length);
-    if (first) {
-      out.line({"ip", "address", address});
-    } else {
-      out.line({"ip", "address", address, "secondary"});
+  for (const SwitchGateway& gateway : vlan.gateways) {
+    for (const Ipv4 own : gateway.addresses()) {
+      const std::string address = fmt::format("{}/{}", to_text(own), gateway.prefix.length);
+      if (first) {
+        out.line({"ip", "address", address});
+      } else {
+        out.line({"ip", "address", address, "secondary"});
+      }
+      first = false;
+      if (gateway.ipv6.length == 0) continue;
+      const Ipv6 embedded = embed_address(gateway.ipv6, own);
+      out.line({"ipv6", "address", fmt::format("{}/{}", to_text(embedded), gateway.ipv6.length)});
     }
-    first = false;
-    if (gateway.ipv6.length == 0) continue;
-    const Ipv6 own = embed_address(gateway.ipv6, gateway.own);
-    out.line({"ipv6", "address", fmt::format("{}/{}", to_text(own), gateway.ipv6.length)});
   }
 }
 
-void hsrp_lines(CliWriter& out, const SwitchView& view, const SwitchSegment& segment) {
-  for (const SwitchGateway& gateway : segment.gateways) {
-    if (gateway.shared.bits == 0) continue;
+void hsrp_lines(CliWriter& out, const SwitchPlan& plan, const SwitchVlan& vlan) {
+  for (const SwitchGateway& gateway : vlan.gateways) {
+    if (!gateway.shared) continue;
     out.line({"hsrp", "version", 2});
     {
-      const auto group = out.section({"hsrp", segment.vlan});
+      const auto group = out.section({"hsrp", vlan.id});
       out.line({"preempt"});
-      out.line({"priority", view.side == 0 ? 110 : 100});
-      out.line({"ip", gateway.shared});
+      out.line({"priority", plan.side == 0 ? 110 : 100});
+      out.line({"ip", gateway.address});
     }
     if (gateway.ipv6.length == 0) continue;
-    const auto group = out.section({"hsrp", segment.vlan, "ipv6"});
+    const auto group = out.section({"hsrp", vlan.id, "ipv6"});
     out.line({"preempt"});
-    out.line({"priority", view.side == 0 ? 110 : 100});
+    out.line({"priority", plan.side == 0 ? 110 : 100});
     out.line({"ip", "autoconfig"});
-    out.line({"ip", to_text(embed_address(gateway.ipv6, gateway.shared))});
+    out.line({"ip", to_text(embed_address(gateway.ipv6, gateway.address))});
   }
 }
 
-void svi(CliWriter& out, const NxosInput& input, const SwitchSegment& segment) {
-  if (segment.gateways.empty()) return;
-  const SwitchView& view = input.view;
-  const auto port = out.section({"interface", vlan_name(segment.vlan)});
-  out.line({"description", CliToken::rest(view.is_oob() ? std::string("out-of-band network") : segment.name)});
+void svi(CliWriter& out, const CliSwitch& input, const SwitchVlan& vlan) {
+  if (vlan.gateways.empty()) return;
+  const SwitchPlan& plan = input.plan;
+  const auto section = out.section({"interface", vlan_name(vlan.id)});
+  out.line({"description", CliToken::rest(plan.oob() ? vlan.description : vlan.name)});
   out.line({"no", "shutdown"});
-  if (mtu_of(view) > 1500) out.line({"mtu", mtu_of(view)});
-  out.line({"vrf", "member", input.vrf()});
+  if (mtu_of(plan) > 1500) out.line({"mtu", mtu_of(plan)});
+  out.line({"vrf", "member", input.plan.vrf});
   out.line({"no", "ip", "redirects"});
-  gateway_lines(out, segment);
-  const bool stretched = std::any_of(segment.gateways.begin(), segment.gateways.end(),
-                                     [](const SwitchGateway& gateway) { return gateway.stretched; });
+  gateway_lines(out, vlan);
   // Hosts of the subnet on other leaves are behind this gateway too.
-  if (stretched) out.line({"ip", "local-proxy-arp"});
-  if (view.is_oob() && input.survey.guarded()) {
+  if (vlan.is_stretched()) out.line({"ip", "local-proxy-arp"});
+  if (plan.oob() && !input.guard.empty()) {
     out.line({"ip", "access-group", kNxosGuard, "in"});
     out.line({"ip", "access-group", kNxosGuard, "out"});
   }
-  hsrp_lines(out, view, segment);
+  hsrp_lines(out, plan, vlan);
 }
 
-void breakouts(CliWriter& out, const SwitchView& view) {
+void breakouts(CliWriter& out, const SwitchPlan& plan) {
   std::map<std::string, std::vector<std::uint32_t>> cages;  // by map
-  for (const SwitchLink& link : view.links) {
-    if (!link.split()) continue;
-    const std::int64_t gigabit = link.speed.count() / 1'000'000'000;
-    cages[fmt::format("{}g-{}x", gigabit, link.cage_lanes / link.lanes)].push_back(link.cage);
+  for (const SwitchPort& port : plan.ports) {
+    if (!port.is_split()) continue;
+    const std::int64_t gigabit = port.speed.count() / 1'000'000'000;
+    cages[fmt::format("{}g-{}x", gigabit, port.cage_lanes / port.lanes)].push_back(port.number());
   }
   if (!cages.empty()) out.separate();
   for (const auto& [map, list] : cages)
@@ -186,37 +184,36 @@ void breakouts(CliWriter& out, const SwitchView& view) {
 
 }  // namespace
 
-std::string nxos_port_name(const SwitchLink& link) {
-  if (!link.split()) return fmt::format("Ethernet1/{}", link.cage);
-  return fmt::format("Ethernet1/{}/{}", link.cage, link.lane / link.lanes + 1);
+std::string nxos_port_name(const SwitchPort& port) {
+  if (!port.is_split()) return fmt::format("Ethernet1/{}", port.number());
+  return fmt::format("Ethernet1/{}/{}", port.number(), port.lane / port.lanes + 1);
 }
 
-void nxos_vlans(CliWriter& out, const NxosInput& input) {
-  const SwitchView& view = input.view;
-  for (const SwitchSegment& segment : view.segments) {
-    const auto vlan = out.section({"vlan", segment.vlan});
-    out.line({"name", CliToken::rest(segment.name, 32)});
+void nxos_vlans(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  for (const SwitchVlan& vlan : plan.vlans) {
+    const auto section = out.section({"vlan", vlan.id});
+    out.line({"name", CliToken::rest(vlan.name, 32)});
   }
   {
-    const auto vrf = out.section({"vrf", "context", input.vrf()});
-    for (const SwitchSegment& segment : view.segments) {
-      for (const SwitchGateway& gateway : segment.gateways) {
+    const auto vrf = out.section({"vrf", "context", input.plan.vrf});
+    for (const SwitchVlan& vlan : plan.vlans) {
+      for (const SwitchGateway& gateway : vlan.gateways) {
         // The next hop is the host itself: the /32 is there to be announced, the subnet as a whole lives elsewhere too.
-        for (const Ipv4 host : gateway.hosts)
-          out.line({"ip", "route", Ipv4Prefix{host, 32}, vlan_name(segment.vlan), host});
+        for (const Ipv4 host : gateway.hosts) out.line({"ip", "route", Ipv4Prefix{host, 32}, vlan_name(vlan.id), host});
       }
     }
   }
-  if (!view.is_oob()) const auto management = out.section({"vrf", "context", "management"});
+  if (!plan.oob()) const auto management = out.section({"vrf", "context", "management"});
 }
 
-void nxos_pair(CliWriter& out, const NxosInput& input) {
-  const SwitchView& view = input.view;
-  if (view.mate == model::kNone<model::DeviceId>) return;
-  const auto domain = out.section({"vpc", "domain", view.pair % 1000 + 1});
+void nxos_pair(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  if (!plan.has_pair()) return;
+  const auto domain = out.section({"vpc", "domain", (plan.pair_number - 1) % 1000 + 1});
   out.line({"peer-switch"});
-  out.line({"role", "priority", view.side == 0 ? 100 : 200});
-  out.line({"peer-keepalive", "destination", view.mate_management, "source", view.management, "vrf", "management"});
+  out.line({"role", "priority", plan.side == 0 ? 100 : 200});
+  out.line({"peer-keepalive", "destination", plan.pair_management, "source", plan.management, "vrf", "management"});
   out.line({"delay", "restore", 150});  // seconds: routes are back before servers use the links again
   out.line({"peer-gateway"});
   out.line({"layer3", "peer-router"});
@@ -224,23 +221,23 @@ void nxos_pair(CliWriter& out, const NxosInput& input) {
   out.line({"ip", "arp", "synchronize"});
 }
 
-void nxos_interfaces(CliWriter& out, const NxosInput& input) {
-  const SwitchView& view = input.view;
-  breakouts(out, view);
-  for (const SwitchSegment& segment : view.segments) svi(out, input, segment);
-  bundles(out, view);
-  for (const SwitchLink& link : view.links) front_port(out, input, link);
-  if (view.is_oob()) return;
-  if (view.device->loopback.bits != 0) {
+void nxos_interfaces(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  breakouts(out, plan);
+  for (const SwitchVlan& vlan : plan.vlans) svi(out, input, vlan);
+  bundles(out, plan);
+  for (const SwitchPort& port : plan.ports) front_port(out, input, port);
+  if (plan.oob()) return;
+  if (plan.device->loopback.bits != 0) {
     const auto loopback = out.section({"interface", "loopback0"});
-    out.line({"vrf", "member", input.vrf()});
-    out.line({"ip", "address", Ipv4Prefix{view.device->loopback, 32}});
+    out.line({"vrf", "member", input.plan.vrf});
+    out.line({"ip", "address", Ipv4Prefix{plan.device->loopback, 32}});
   }
-  if (view.management.bits == 0) return;
+  if (plan.management.bits == 0) return;
   const auto management = out.section({"interface", "mgmt0"});
   out.line({"vrf", "member", "management"});
-  const Ipv4Prefix& subnet = input.survey.oob().subnet.value;
-  out.line({"ip", "address", fmt::format("{}/{}", to_text(view.management), subnet.length)});
+  const Ipv4Prefix& subnet = plan.management_subnet;
+  out.line({"ip", "address", fmt::format("{}/{}", to_text(plan.management), subnet.length)});
 }
 
 }  // namespace weft::render

@@ -20,8 +20,7 @@ struct NxosWatchdog {
   std::int64_t restore = 1;
 };
 
-NxosWatchdog watchdog_of(const model::QosSpec& qos, std::int64_t ports) {
-  const model::WatchdogTimes times = model::watchdog_times(qos, ports);
+NxosWatchdog watchdog_of(const model::WatchdogTimes& times) {
   const auto milli = [](Duration time) { return time.count() / 1'000'000; };
   NxosWatchdog out;
   out.interval_ms = std::clamp<std::int64_t>((milli(times.poll) + 50) / 100 * 100, 100, 1000);
@@ -112,10 +111,10 @@ void queuing(CliWriter& out, const model::QosSpec& qos, BitRate speed) {
   out.line({"bandwidth", "remaining", "percent", 100 - qos.bandwidth_percent.value});
 }
 
-std::map<BitRate, std::size_t> speeds_of(const SwitchView& view) {
+std::map<BitRate, std::size_t> speeds_of(const SwitchPlan& plan) {
   std::map<BitRate, std::size_t> counts;
-  for (const SwitchLink& link : view.links) {
-    if (link.use == LinkUse::host || link.use == LinkUse::fabric) ++counts[link.speed];
+  for (const SwitchPort& port : plan.ports) {
+    if (port.use == SwitchPort::Use::host || port.use == SwitchPort::Use::fabric) ++counts[port.speed];
   }
   return counts;
 }
@@ -124,14 +123,12 @@ std::map<BitRate, std::size_t> speeds_of(const SwitchView& view) {
 
 std::string nxos_queuing_name(BitRate speed) { return fmt::format("ROCE-OUT-{}", to_text(speed)); }
 
-bool nxos_has_qos(const SwitchView& view) {
-  return view.lossless() && view.group->network_switch->lossless.value && !view.links.empty();
-}
+bool nxos_has_qos(const SwitchPlan& plan) { return plan.lossless() && !plan.ports.empty(); }
 
-BitRate nxos_usual_speed(const SwitchView& view) {
+BitRate nxos_usual_speed(const SwitchPlan& plan) {
   BitRate usual;
   std::size_t most = 0;
-  for (const auto& [speed, count] : speeds_of(view)) {
+  for (const auto& [speed, count] : speeds_of(plan)) {
     if (count < most) continue;
     usual = speed;
     most = count;
@@ -139,28 +136,28 @@ BitRate nxos_usual_speed(const SwitchView& view) {
   return usual;
 }
 
-void nxos_qos(CliWriter& out, const NxosInput& input) {
-  const SwitchView& view = input.view;
-  if (!nxos_has_qos(view)) return;
-  const model::QosSpec& qos = view.fabric->qos.value;
+void nxos_qos(CliWriter& out, const CliSwitch& input) {
+  const SwitchPlan& plan = input.plan;
+  if (!nxos_has_qos(plan)) return;
+  const model::QosSpec& qos = plan.fabric->qos.value;
   out.separate();
   out.comment(
       fmt::format("RDMA data is DSCP {}, class {}, lossless. Congestion notifications are DSCP {}, class {}, "
                   "strict.",
                   qos.dscp.value, qos.priority.value, qos.cnp_dscp.value, qos.cnp_priority.value));
   if (qos.pfc_watchdog.value) {
-    const NxosWatchdog watchdog = watchdog_of(qos, static_cast<std::int64_t>(view.links.size()));
+    const NxosWatchdog watchdog = watchdog_of(plan_classes(input.cluster(), plan).watchdog);
     out.line({"priority-flow-control", "watch-dog-interval", "on"});
     out.line({"priority-flow-control", "watch-dog", "interval", watchdog.interval_ms});
     out.line({"priority-flow-control", "watch-dog", "shutdown-multiplier", watchdog.shutdown});
     out.line({"priority-flow-control", "auto-restore", "multiplier", watchdog.restore});
   }
   classify(out, qos);
-  network(out, qos, view.fabric->switch_mtu.value > 1500 ? 9216 : 1500);
-  for (const auto& [speed, count] : speeds_of(view)) queuing(out, qos, speed);
+  network(out, qos, plan.fabric->switch_mtu.value > 1500 ? 9216 : 1500);
+  for (const auto& [speed, count] : speeds_of(plan)) queuing(out, qos, speed);
   const auto system = out.section({"system", "qos"});
   out.line({"service-policy", "type", "network-qos", "ROCE-LOSSLESS"});
-  out.line({"service-policy", "type", "queuing", "output", nxos_queuing_name(nxos_usual_speed(view))});
+  out.line({"service-policy", "type", "queuing", "output", nxos_queuing_name(nxos_usual_speed(plan))});
 }
 
 }  // namespace weft::render

@@ -7,8 +7,9 @@
 #include "model/load.h"
 #include "render/core/memory_sink.h"
 #include "render/switches/nvue_commands.h"
-#include "render/switches/plan.h"
+#include "render/switches/out_of_band.h"
 #include "render/switches/sonic_tables.h"
+#include "render/switches/switch_plan.h"
 #include "render/switches/system.h"
 
 namespace weft::render {
@@ -95,7 +96,8 @@ TEST(SonicNames, PortsAreNamedByLaneAndVrfsFitTheKernel) {
   const auto cluster = cluster_of("  backend: {leaf: sn5600, system: sonic, vrf: mgmt}\n");
   ASSERT_NE(cluster, nullptr);
   const RenderPlan plan(*cluster);
-  const SwitchPlan leaf = plan_switch(plan, group_of(*cluster, model::FabricKind::backend, model::Tier::leaf)->first);
+  const SwitchPlan leaf =
+      SwitchPlanner(plan).plan(group_of(*cluster, model::FabricKind::backend, model::Tier::leaf)->first);
   EXPECT_EQ(leaf.vrf, "backend");  // `mgmt` is the management port's
   EXPECT_EQ(sonic_render::vrf_name(leaf), "Vrf_backend");
 }
@@ -107,11 +109,12 @@ TEST(SwitchPlan, BondsHaveOneNumberOnBothSwitchesOfAPair) {
   const model::DeviceGroup* leaves = group_of(*cluster, model::FabricKind::frontend, model::Tier::leaf);
   ASSERT_NE(leaves, nullptr);
   ASSERT_EQ(leaves->count, 2U);
-  const SwitchPlan a = plan_switch(plan, leaves->first);
-  const SwitchPlan b = plan_switch(plan, static_cast<model::DeviceId>(model::index_of(leaves->first) + 1));
+  const SwitchPlanner planner(plan);
+  const SwitchPlan a = planner.plan(leaves->first);
+  const SwitchPlan b = planner.plan(static_cast<model::DeviceId>(model::index_of(leaves->first) + 1));
   EXPECT_EQ(a.pair, b.id);
   EXPECT_EQ(b.pair, a.id);
-  EXPECT_NE(a.pair_first, b.pair_first);
+  EXPECT_NE(a.side, b.side);
   EXPECT_EQ(a.pair_number, b.pair_number);
   std::size_t bonded = 0;
   for (const SwitchPort& one : a.ports) {
@@ -126,8 +129,8 @@ TEST(SwitchPlan, BondsHaveOneNumberOnBothSwitchesOfAPair) {
   // Own addresses are those that Kubernetes nodes peer with.
   const auto& peers = plan.frontend_peers();
   ASSERT_EQ(peers.size(), 2U);
-  EXPECT_EQ(a.vlans.front().own, peers[0].address);
-  EXPECT_EQ(b.vlans.front().own, peers[1].address);
+  EXPECT_EQ(a.vlans.front().gateways.front().own, peers[0].address);
+  EXPECT_EQ(b.vlans.front().gateways.front().own, peers[1].address);
 }
 
 TEST(SwitchPlan, HostTextIsAnAddressOrAName) {

@@ -77,11 +77,12 @@ void sonic_notes(const RenderInput& input, FileSink& sink) {
 bool applies_sonic(const RenderInput& input) { return has_ethernet_switch_of(input.cluster, kSonic); }
 
 void render_sonic(const RenderInput& input, FileSink& sink) {
+  const SwitchPlanner planner(input.plan);
   for (const model::DeviceGroup& group : input.cluster.groups()) {
     if (!is_ethernet_switch_of(input.cluster, group, kSonic)) continue;
     for (std::uint32_t n = 0; n < group.count; ++n) {
       const auto id = static_cast<model::DeviceId>(model::index_of(group.first) + n);
-      sink.add(sonic_file(input, plan_switch(input.plan, id)));
+      sink.add(sonic_file(input, planner.plan(id)));
     }
   }
   sonic_notes(input, sink);

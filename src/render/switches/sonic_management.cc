@@ -53,7 +53,7 @@ void add_management(Tables& tables) {
   if (services.dns != Ipv4{}) tables.root["DNS_NAMESERVER"].put(to_text(services.dns), Value::map());
   Value features = Value::map();
   features.put("bgp", state(plan.routes()));
-  if (plan.pair != model::kNone<model::DeviceId>) features.put("iccpd", state(true));
+  if (plan.has_pair()) features.put("iccpd", state(true));
   features.put("lldp", state(true));
   if (tables.root.find("STP") != nullptr) features.put("stp", state(true));
   tables.root.put("FEATURE", std::move(features));

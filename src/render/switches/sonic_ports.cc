@@ -80,7 +80,7 @@ Value port_row(const Tables& tables, const SwitchPort& port, bool cabled) {
   row.put("index", text(port.cage + 1));
   row.put("lanes", lanes_text(tables.plan, port));
   row.put("alias", alias_of(tables.plan, port));
-  if (cabled) row.put("description", fmt::format("{} {}", tables.cluster().name_of(port.peer), port.peer_port));
+  if (cabled) row.put("description", port.far_end());
   row.put("speed", text(port.speed.count() / 1'000'000));
   row.put("mtu", text(tables.plan.mtu));
   if (!copper) row.put("fec", has_rs_fec(port.speed) ? "rs" : "none");
@@ -179,7 +179,7 @@ void add_bundles(Tables& tables) {
     if (bundles.find(name) != nullptr) continue;
     Value row = Value::map();
     row.put("admin_status", "up");
-    row.put("description", tables.cluster().name_of(port.peer));
+    row.put("description", port.peer_name);
     row.put("mtu", text(plan.mtu));
     row.put("min_links", "1");
     row.put("lacp_key", "auto");
@@ -194,10 +194,10 @@ void add_bundles(Tables& tables) {
   if (bundles.empty()) return;
   tables.root.put("PORTCHANNEL", std::move(bundles));
   tables.root.put("PORTCHANNEL_MEMBER", std::move(members));
-  if (plan.pair == model::kNone<model::DeviceId>) return;
+  if (!plan.has_pair()) return;
   Value row = Value::map();
-  row.put("source_ip", to_text(pair_address(plan.pair_first)));
-  row.put("peer_ip", to_text(pair_address(!plan.pair_first)));
+  row.put("source_ip", to_text(pair_address(plan.side == 0)));
+  row.put("peer_ip", to_text(pair_address(plan.side != 0)));
   row.put("peer_link", fmt::format("PortChannel{}", kPeerBundle));
   tables.root["MCLAG_DOMAIN"].put(domain, std::move(row));
   if (!over_pair.empty()) tables.root.put("MCLAG_INTERFACE", std::move(over_pair));
@@ -215,7 +215,7 @@ void add_neighbors(Tables& tables) {
     const model::DeviceGroup& group = cluster.group_of(port.peer);
     if (group.kind != model::DeviceKind::network_switch) continue;
     Value row = Value::map();
-    row.put("name", cluster.name_of(port.peer));
+    row.put("name", port.peer_name);
     row.put("port", port.peer_port);
     neighbors.put(tables.names[i], std::move(row));
     if (!known.insert(port.peer).second) continue;
@@ -229,7 +229,7 @@ void add_neighbors(Tables& tables) {
       far.put("lo_addr", to_text(device.loopback));
     if (const Ipv4 management = cluster.oob_address(port.peer); management != Ipv4{})
       far.put("mgmt_addr", to_text(management));
-    about.put(cluster.name_of(port.peer), std::move(far));
+    about.put(port.peer_name, std::move(far));
   }
   if (!neighbors.empty()) tables.root.put("DEVICE_NEIGHBOR", std::move(neighbors));
   if (!about.empty()) tables.root.put("DEVICE_NEIGHBOR_METADATA", std::move(about));

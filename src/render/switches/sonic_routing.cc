@@ -2,9 +2,6 @@
 // framework, which frrcfgd turns into FRR's configuration.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "render/switches/sonic_tables.h"
 
 namespace weft::render::sonic_render {
@@ -17,14 +14,8 @@ constexpr std::string_view kNothing = "NOTHING";
 constexpr std::string_view kServices = "SERVICES";  // and the prefixes it lets through
 constexpr int kMaxPaths = 128;                      // equal-cost paths: more than any switch here has uplinks
 
-bool numbered(const SwitchPort& port) { return port.address != Ipv4{} && port.peer_address != Ipv4{}; }
-
-bool dual_stack(const Tables& tables) {
-  return tables.plan.fabric->ipv6.has_value() && tables.plan.fabric->ipv6->length > 0;
-}
-
 std::vector<std::string_view> families(const Tables& tables) {
-  if (dual_stack(tables)) return {"ipv4_unicast", "ipv6_unicast"};
+  if (tables.plan.has_ipv6()) return {"ipv4_unicast", "ipv6_unicast"};
   return {"ipv4_unicast"};
 }
 
@@ -66,22 +57,22 @@ void add_process(Tables& tables) {
     tables.root["BGP_GLOBALS_AF"].put(in_vrf(tables, family), std::move(paths));
     const std::string_view version = family.substr(0, 4);
     tables.root["ROUTE_REDISTRIBUTE"].put(fmt::format("{}|connected|bgp|{}", tables.vrf, version), Value::map());
-    if (!plan.stretched || version != "ipv4") continue;
+    if (!plan.is_stretched() || version != "ipv4") continue;
     tables.root["ROUTE_REDISTRIBUTE"].put(fmt::format("{}|static|bgp|{}", tables.vrf, version), Value::map());
   }
 }
 
 Value neighbor_row(const Tables& tables, const SwitchPort& port) {
   Value row = Value::map();
-  if (port.external()) {
+  if (port.use == SwitchPort::Use::external) {
     row.put("peer_type", "external");
   } else {
     row.put("asn", text(port.peer_asn));
   }
   row.put("peer_group_name", kFabricGroup);
-  row.put("name", tables.cluster().name_of(port.peer));
+  row.put("name", port.peer_name);
   row.put("bfd", tables.plan.fabric->bfd.value ? "true" : "false");
-  if (!numbered(port)) row.put("capability_ext_nexthop", "true");  // RFC 8950: IPv4 routes over IPv6 next hops
+  if (!port.is_numbered()) row.put("capability_ext_nexthop", "true");  // RFC 8950: IPv4 routes over IPv6 next hops
   row.put("admin_status", "up");
   return row;
 }
@@ -89,46 +80,37 @@ Value neighbor_row(const Tables& tables, const SwitchPort& port) {
 // Kubernetes nodes announce service addresses to the first frontend leaves.
 void add_nodes(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
-  if (!tables.input.plan.has_kubernetes()) return;
-  const auto& peers = tables.input.plan.frontend_peers();
-  const bool peer = std::any_of(peers.begin(), peers.end(), [&](const auto& one) { return one.leaf == plan.id; });
-  const model::ControlPlaneSpec& control = tables.cluster().spec().control_plane.value;
-  if (!peer || plan.vlans.empty() || plan.vlans.front().subnets.empty() || !control.asn.has_value()) return;
+  if (plan.nodes.asn == 0) return;
   Value fields = Value::map();
-  fields.put("asn", text(control.asn.value));
+  fields.put("asn", text(plan.nodes.asn));
   fields.put("passive_mode", "true");
   if (plan.fabric->bfd.value) fields.put("bfd", "true");
-  const model::Subnet& subnet = tables.cluster().subnet(plan.vlans.front().subnets.front());
   // Nodes may announce service addresses, one at a time, and nothing else; they are told nothing.
-  const auto length = static_cast<std::uint8_t>(subnet.prefix.length + 3);
-  const Ipv4Prefix services = subnet.prefix.sub(length, 7);
   Value set = Value::map();
   set.put("mode", "IPv4");
   tables.root["PREFIX_SET"].put(std::string(kServices), std::move(set));
   Value permit = Value::map();
   permit.put("action", "permit");
-  tables.root["PREFIX"].put(fmt::format("{}|10|{}|32..32", kServices, to_text(services)), std::move(permit));
+  tables.root["PREFIX"].put(fmt::format("{}|10|{}|32..32", kServices, to_text(plan.nodes.services)), std::move(permit));
   add_route_map(tables, kServices, true, kServices);
   add_route_map(tables, kNothing, false);
   add_group(tables, kNodesGroup, std::move(fields), kServices, kNothing);
   Value listen = Value::map();
   listen.put("peer_group", kNodesGroup);
-  tables.root["BGP_GLOBALS_LISTEN_PREFIX"].put(in_vrf(tables, to_text(subnet.prefix)), std::move(listen));
+  tables.root["BGP_GLOBALS_LISTEN_PREFIX"].put(in_vrf(tables, to_text(plan.nodes.hosts)), std::move(listen));
 }
 
 // One subnet over several pairs: each pair announces its own hosts, and answers for those of the others (proxy_arp).
 void add_host_routes(Tables& tables) {
-  const SwitchPlan& plan = tables.plan;
-  if (!plan.stretched) return;
-  std::set<Ipv4> done;
-  for (const SwitchPort& port : plan.ports) {
-    if (port.use != SwitchPort::Use::host) continue;
-    const Ipv4 address = tables.input.plan.frontend_address(port.peer);
-    if (address == Ipv4{} || !done.insert(address).second) continue;
-    Value row = Value::map();
-    row.put("nexthop", "0.0.0.0");
-    row.put("ifname", fmt::format("Vlan{}", port.vlan));
-    tables.root["STATIC_ROUTE"].put(in_vrf(tables, to_text(address) + "/32"), std::move(row));
+  for (const SwitchVlan& vlan : tables.plan.vlans) {
+    for (const SwitchGateway& gateway : vlan.gateways) {
+      for (const Ipv4 host : gateway.hosts) {
+        Value row = Value::map();
+        row.put("nexthop", "0.0.0.0");
+        row.put("ifname", fmt::format("Vlan{}", vlan.id));
+        tables.root["STATIC_ROUTE"].put(in_vrf(tables, to_text(host) + "/32"), std::move(row));
+      }
+    }
   }
 }
 
@@ -141,12 +123,13 @@ void add_interfaces(Tables& tables) {
   Value interfaces = Value::map();
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     const SwitchPort& port = plan.ports[i];
-    if (port.use != SwitchPort::Use::routed) continue;
+    if (!port.is_routed()) continue;
     Value row = Value::map();
     row.put("vrf_name", tables.vrf);
-    if (!numbered(port)) row.put("ipv6_use_link_local_only", "enable");
+    if (!port.is_numbered()) row.put("ipv6_use_link_local_only", "enable");
     interfaces.put(tables.names[i], std::move(row));
-    if (numbered(port)) interfaces.put(fmt::format("{}|{}/31", tables.names[i], to_text(port.address)), Value::map());
+    if (port.is_numbered())
+      interfaces.put(fmt::format("{}|{}/31", tables.names[i], to_text(port.address)), Value::map());
   }
   if (!interfaces.empty()) tables.root.put("INTERFACE", std::move(interfaces));
   Value loopback = Value::map();
@@ -162,8 +145,8 @@ void add_bgp(Tables& tables) {
   Value neighbors = Value::map();
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     const SwitchPort& port = plan.ports[i];
-    if (port.use != SwitchPort::Use::routed) continue;
-    const std::string peer = numbered(port) ? to_text(port.peer_address) : tables.names[i];
+    if (!port.is_routed()) continue;
+    const std::string peer = port.is_numbered() ? to_text(port.peer_address) : tables.names[i];
     neighbors.put(in_vrf(tables, peer), neighbor_row(tables, port));
   }
   if (!neighbors.empty()) {

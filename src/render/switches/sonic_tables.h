@@ -7,7 +7,8 @@
 
 #include "base/value.h"
 #include "render/core/target.h"
-#include "render/switches/plan.h"
+#include "render/switches/out_of_band.h"
+#include "render/switches/switch_plan.h"
 
 namespace weft::render::sonic_render {
 

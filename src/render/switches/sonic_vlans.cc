@@ -48,7 +48,7 @@ void add_members(const Tables& tables, const SwitchVlan& vlan, Value& members) {
   }
 }
 
-void add_addresses(const Tables& tables, const SwitchVlan& vlan, Value& interfaces) {
+void add_addresses(const SwitchVlan& vlan, Value& interfaces) {
   const std::string name = vlan_name(vlan.id);
   const auto put = [&](const std::string& address, bool secondary) {
     Value row = Value::map();
@@ -56,13 +56,12 @@ void add_addresses(const Tables& tables, const SwitchVlan& vlan, Value& interfac
     interfaces.put(fmt::format("{}|{}", name, address), std::move(row));
   };
   bool secondary = false;
-  for (const model::SubnetId id : vlan.subnets) {
-    const model::Subnet& subnet = tables.cluster().subnet(id);
-    if (subnet.gateway == Ipv4{}) continue;
-    put(with_length(subnet.gateway, subnet.prefix), secondary);
+  for (const SwitchGateway& gateway : vlan.gateways) {
+    put(with_length(gateway.address, gateway.prefix), secondary);
     secondary = true;
-    if (vlan.own != Ipv4{}) put(with_length(vlan.own, subnet.prefix), true);
-    if (subnet.ipv6.length != 0) put(fmt::format("{}/{}", to_text(gateway_ipv6(subnet)), subnet.ipv6.length), false);
+    if (gateway.own != Ipv4{}) put(with_length(gateway.own, gateway.prefix), true);
+    if (gateway.ipv6.length == 0) continue;
+    put(fmt::format("{}/{}", to_text(embed_address(gateway.ipv6, gateway.address)), gateway.ipv6.length), false);
   }
 }
 
@@ -171,29 +170,29 @@ Ipv4 pair_address(bool first) { return Ipv4{(169U << 24U) | (254U << 16U) | (255
 
 void add_vlans(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
-  if (plan.vlans.empty() && plan.pair == model::kNone<model::DeviceId>) return;
+  if (plan.vlans.empty() && !plan.has_pair()) return;
   Value vlans = Value::map();
   Value members = Value::map();
   Value interfaces = Value::map();
   for (const SwitchVlan& vlan : plan.vlans) {
     Value row = Value::map();
     row.put("vlanid", text(vlan.id));
-    row.put("description", vlan.name);
+    row.put("description", vlan.description);
     vlans.put(vlan_name(vlan.id), std::move(row));
     add_members(tables, vlan, members);
     if (plan.oob()) {  // out-of-band switches answer here; nothing is routed
       interfaces.put(vlan_name(vlan.id), Value::map());
       interfaces.put(fmt::format("{}|{}", vlan_name(vlan.id), with_length(plan.management, plan.management_subnet)),
                      Value::map());
-    } else if (!vlan.subnets.empty()) {
+    } else if (!vlan.gateways.empty()) {
       Value svi = Value::map();
       svi.put("vrf_name", tables.vrf);
-      if (plan.stretched) svi.put("proxy_arp", "enabled");
+      if (vlan.is_stretched()) svi.put("proxy_arp", "enabled");
       interfaces.put(vlan_name(vlan.id), std::move(svi));
-      add_addresses(tables, vlan, interfaces);
+      add_addresses(vlan, interfaces);
     }
   }
-  if (plan.pair != model::kNone<model::DeviceId>) {
+  if (plan.has_pair()) {
     Value row = Value::map();
     row.put("vlanid", text(kPeerVlan));
     row.put("description", "between the switches of the pair");
@@ -202,7 +201,7 @@ void add_vlans(Tables& tables) {
     peers.id = static_cast<std::uint16_t>(kPeerVlan);
     add_members(tables, peers, members);
     interfaces.put(vlan_name(kPeerVlan), Value::map());
-    interfaces.put(fmt::format("{}|{}/30", vlan_name(kPeerVlan), to_text(pair_address(plan.pair_first))), Value::map());
+    interfaces.put(fmt::format("{}|{}/30", vlan_name(kPeerVlan), to_text(pair_address(plan.side == 0))), Value::map());
   }
   tables.root.put("VLAN", std::move(vlans));
   if (!members.empty()) tables.root.put("VLAN_MEMBER", std::move(members));

@@ -1,5 +1,6 @@
-// One Ethernet switch as its configuration needs it, whatever the dialect: its ports with their far ends, its VLANs and
-// gateways, pairs, what manages it. Names of interfaces and the words of a dialect are the renderers' own.
+// What one Ethernet switch must be configured with, whatever its operating system: its ports with their far ends, its
+// VLANs and gateways, its pair, its management. Worked out once from the Cluster so that SONiC, NVUE, NX-OS and EOS
+// files state the same facts; names of interfaces and the syntax are the renderers' own.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,6 @@
 
 #include "model/cluster.h"
 #include "model/lossless.h"
-#include "render/core/file_sink.h"
 #include "render/core/plan.h"
 #include "render/switches/system.h"
 
@@ -20,12 +20,14 @@ inline constexpr int kPeerVlan = 4094;  // between the two switches of a pair, o
 struct SwitchPort {
   enum class Use : std::uint8_t {
     host,      // in a VLAN: a server, a BMC, a PDU
-    routed,    // a link of the fabric, or out of the room
+    fabric,    // routed, between tiers
+    external,  // routed, to the site's network
     trunk,     // an out-of-band uplink: the VLAN goes on
     pair_link  // to the other switch of a pair
   };
   model::PortId id = model::kNone<model::PortId>;
   model::DeviceId peer = model::kNone<model::DeviceId>;
+  std::string peer_name;  // "train001"
   std::string peer_port;  // "be1", "p12/2"
   Use use = Use::host;
   std::uint32_t cage = 0;        // from 0
@@ -38,32 +40,50 @@ struct SwitchPort {
   Length cable;
   Ipv4 address;                // numbered links
   Ipv4 peer_address;           // of the far end of a numbered link
-  std::uint32_t peer_asn = 0;  // 0: not known here
-  std::uint16_t vlan = 0;
-  std::uint32_t bond = 0;  // number of the server's bond, the same on both switches of a pair; 0: none
+  std::uint32_t peer_asn = 0;  // of fabric links
+  std::uint16_t vlan = 0;      // of host ports and trunks
+  std::uint32_t bond = 0;      // number of the server's bond, the same on both switches of a pair; 0: none
 
   [[nodiscard]] std::uint32_t pieces() const { return cage_lanes / lanes; }
   [[nodiscard]] std::uint32_t piece() const { return lane / lanes; }
-  [[nodiscard]] bool external() const { return peer_asn == 0 && use == Use::routed; }
+  [[nodiscard]] std::uint32_t number() const { return cage + 1; }  // of the cage, as printed on the front
+  [[nodiscard]] bool is_split() const { return lanes != cage_lanes; }
+  [[nodiscard]] bool is_routed() const { return use == Use::fabric || use == Use::external; }
+  [[nodiscard]] bool is_numbered() const { return address != Ipv4{} && peer_address != Ipv4{}; }
+  [[nodiscard]] std::string far_end() const { return peer_name + " " + peer_port; }  // "train001 be1"
+};
+
+// A subnet that the switch has an address in.
+struct SwitchGateway {
+  model::SubnetId subnet = model::kNone<model::SubnetId>;
+  Ipv4Prefix prefix;
+  Ipv4 address;             // the hosts' gateway; none on out-of-band switches, which do not route
+  Ipv4 own;                 // of this switch alone, beside the gateway's; none where it has no need of one
+  Ipv4 pair_own;            // the other switch's, where the two share the gateway's address
+  Ipv6Prefix ipv6;          // length 0: none
+  bool shared = false;      // the two switches of a pair share the gateway's address
+  bool stretched = false;   // other leaves have hosts of it too: each announces its own as /32
+  std::vector<Ipv4> hosts;  // of a stretched subnet: those on this switch or its pair, in order
+
+  // What the interface itself has, the primary one first; a shared gateway comes on top of it.
+  [[nodiscard]] std::vector<Ipv4> addresses() const;
 };
 
 struct SwitchVlan {
   std::uint16_t id = 0;
-  std::string name;
-  std::vector<model::SubnetId> subnets;  // whose hosts hang on the switch, in order
-  // Own address beside the gateway's that a pair shares; none where the gateway's is the switch's alone.
-  Ipv4 own;
+  std::string name;                     // one word: "backend-rail1"
+  std::string description;              // "backend rail 1"
+  std::vector<SwitchGateway> gateways;  // by subnet
+
+  [[nodiscard]] bool is_stretched() const;
 };
 
-// Where the services are that a switch leans on, over the out-of-band network.
-struct SwitchServices {
-  std::string syslog;  // as the file says; free text, see is_host_text()
-  Ipv4 time;           // none where the file puts it elsewhere
-  Ipv4 dns;
+// Kubernetes nodes that announce addresses of services to a frontend leaf.
+struct NodePeering {
+  std::uint32_t asn = 0;  // 0: none do
+  Ipv4Prefix hosts;       // where the nodes are
+  Ipv4Prefix services;    // what they may announce, an address at a time
 };
-// Addresses of the out-of-band network's own services are among the first sixteen of its subnet, which no device gets:
-// 10 for logs unless the file says otherwise, 11 for time, 12 for names.
-[[nodiscard]] SwitchServices switch_services(const model::Cluster& cluster);
 
 struct SwitchPlan {
   model::DeviceId id = model::kNone<model::DeviceId>;
@@ -72,26 +92,60 @@ struct SwitchPlan {
   const model::SwitchModel* model = nullptr;
   const model::FabricSpec* fabric = nullptr;  // none: out-of-band
   std::string name;
-  std::string vrf;  // of the fabric, as the file names it where a switch can: at most fifteen characters
+  std::string vrf;  // of the fabric, as the file names it unless the switch has that name for something else
   std::int64_t mtu = 0;
   std::vector<SwitchPort> ports;  // without the management port, in cage order
   std::vector<SwitchVlan> vlans;  // by number
   Ipv4 management;                // on the out-of-band network
   Ipv4Prefix management_subnet;
   Ipv4 management_gateway;
-  model::DeviceId pair = model::kNone<model::DeviceId>;  // the other switch, where servers are bonded over both
+  model::DeviceId pair = model::kNone<model::DeviceId>;  // the other switch of a pair with links between the two
   std::uint32_t pair_number = 0;                         // from 1, among the pairs of the fabric
-  bool pair_first = false;
-  bool stretched = false;  // a leaf whose hosts' subnet goes on behind other leaves
+  std::uint32_t side = 0;                                // 0 or 1, within the pair
+  Ipv4 pair_management;
+  NodePeering nodes;
 
   [[nodiscard]] bool oob() const { return fabric == nullptr; }
-  [[nodiscard]] bool lossless() const {
-    return fabric != nullptr && fabric->qos->lossless.value && model->lossless.value;
-  }
   [[nodiscard]] bool routes() const { return fabric != nullptr; }
+  [[nodiscard]] bool has_pair() const { return pair != model::kNone<model::DeviceId>; }
+  [[nodiscard]] bool lossless() const;
+  [[nodiscard]] bool has_ipv6() const {
+    return fabric != nullptr && fabric->ipv6.has_value() && fabric->ipv6->length > 0;
+  }
+  [[nodiscard]] bool is_stretched() const;  // a subnet of it is
+  [[nodiscard]] std::uint32_t fabric_links() const;
+  [[nodiscard]] bool has_fabric_links() const { return fabric_links() > 0; }
+  // The VRF's name where it is an interface to Linux: at most fifteen characters.
+  [[nodiscard]] std::string kernel_vrf() const;
 };
 
-[[nodiscard]] SwitchPlan plan_switch(const RenderPlan& plan, model::DeviceId id);
+// One walk over the cluster, then the plan of any switch at the cost of its ports.
+class SwitchPlanner {
+ public:
+  explicit SwitchPlanner(const RenderPlan& plan);
+
+  [[nodiscard]] SwitchPlan plan(model::DeviceId id) const;
+  // Whether a subnet of the fabric has hosts on several leaves (or pairs of them).
+  [[nodiscard]] bool is_stretched(model::FabricKind fabric) const;
+  [[nodiscard]] const RenderPlan& render_plan() const { return plan_; }
+  [[nodiscard]] const model::Cluster& cluster() const { return plan_.cluster(); }
+  [[nodiscard]] const model::OobSpec& oob() const { return cluster().spec().fabrics->oob.value; }
+
+ private:
+  void find_homes();
+  void plan_ports(SwitchPlan& plan) const;
+  void plan_pair(SwitchPlan& plan) const;
+  void plan_vlans(SwitchPlan& plan) const;
+  void plan_nodes(SwitchPlan& plan) const;
+  [[nodiscard]] SwitchGateway gateway_of(const SwitchPlan& plan, model::SubnetId id) const;
+  [[nodiscard]] std::vector<Ipv4> hosts_of(const SwitchPlan& plan, model::SubnetId id) const;
+
+  const RenderPlan& plan_;
+  std::vector<std::uint32_t> homes_;  // by subnet: its leaf, kNowhere or kEverywhere
+};
+
+// The other switch of a pair, none where there are no links between the two.
+[[nodiscard]] model::DeviceId pair_of(const model::Cluster& cluster, model::DeviceId leaf);
 
 // What a lossless fabric does with a class, resolved for rendering.
 struct ClassPlan {
@@ -106,17 +160,10 @@ struct ClassPlan {
 };
 [[nodiscard]] ClassPlan plan_classes(const model::Cluster& cluster, const SwitchPlan& plan);
 
-// Addresses from which BMCs may be reached: the jump hosts' ports on the out-of-band network, BMCs of their own left
-// out where they have others.
-[[nodiscard]] std::vector<Ipv4> jump_addresses(const RenderPlan& plan);
-
-// Stage in which the files of a fabric's switches are applied.
-// An address or a name as RFC 6991 (host) takes it: what the file's free text must be to stand in a configuration.
-[[nodiscard]] bool is_host_text(std::string_view text);
 // A fabric's key in the cluster file: "fabrics.backend".
 [[nodiscard]] std::string fabric_source(model::FabricKind kind);
 
-// The address of a gateway in an IPv6 subnet: the IPv4 one in the last 32 bits, as hosts have theirs.
-[[nodiscard]] Ipv6 gateway_ipv6(const model::Subnet& subnet);
+// The address with an IPv4 address in its last 32 bits, as hosts have theirs (Cluster::ipv6_of).
+[[nodiscard]] Ipv6 embed_address(const Ipv6Prefix& prefix, Ipv4 address);
 
 }  // namespace weft::render

@@ -1,0 +1,114 @@
+#include "render/switches/cli_switches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "render/switches/system.h"
+
+namespace weft::render {
+namespace {
+
+bool has_external_links(const model::Cluster& cluster, model::DeviceId device) {
+  const auto ports = cluster.ports_of(device);
+  return std::any_of(ports.begin(), ports.end(), [&](model::PortId id) {
+    return cluster.cable(cluster.cable_of(id)).role == model::CableRole::external;
+  });
+}
+
+// What the files of a group of switches cannot say, for whoever applies them.
+void note_group(const SwitchPlanner& planner, const model::DeviceGroup& group, bool guarded, FileSink& sink) {
+  const model::FabricSpec* fabric = switch_fabric(planner.cluster(), group.fabric);
+  if (has_external_links(planner.cluster(), group.first)) {
+    sink.note(fmt::format("{}: links to the site carry no address and no BGP session yet: the site's side decides",
+                          group.name));
+  }
+  if (group.fabric == model::FabricKind::frontend && fabric->ipv6.has_value() && planner.is_stretched(group.fabric)) {
+    sink.note(
+        fmt::format("{}: IPv6 of the one subnet that spans several pairs of leaves stays within a pair: hosts are "
+                    "announced one by one in IPv4 alone",
+                    group.name));
+  }
+  if (guarded && planner.render_plan().jump_hosts().empty()) {
+    sink.note(fmt::format("{}: `jump_only` without a jump host: nobody passes the access list", group.name));
+  }
+  if (fabric == nullptr && planner.oob().gateway.value != model::Whereabouts::none) {
+    sink.note(
+        fmt::format("{}: the way out of the out-of-band network ({}) is not configured: its next hop is the "
+                    "site's",
+                    group.name, to_text(planner.oob().subnet.value)));
+  }
+  if (fabric != nullptr && fabric->load_balancing.value != model::LoadBalancing::ecmp) {
+    sink.left_out(
+        fmt::format("{}: adaptive routing or spraying is not configured: it depends on the release", group.name));
+  }
+}
+
+RenderedFile describe_file(const SwitchDialect& dialect, const SwitchPlan& plan) {
+  RenderedFile file;
+  file.path = fmt::format("{}/{}.cfg", dialect.system, plan.name);
+  file.device = plan.name;
+  file.consumer = dialect.title;
+  file.install = fmt::format("{}:{}.cfg", dialect.storage, plan.name);
+  file.apply = fmt::format("copy {} running-config", file.install);
+  file.risk = Risk::traffic;
+  file.stage = stage_of(plan.group->fabric);
+  file.sources = {fabric_source(plan.group->fabric)};
+  if (!plan.oob()) file.sources.emplace_back("fabrics.oob");
+  return file;
+}
+
+}  // namespace
+
+std::uint32_t channel_of(const SwitchPort& port) {
+  return port.use == SwitchPort::Use::pair_link ? kPairChannel : port.bond;
+}
+
+int hash_seed(const SwitchPlan& plan) { return static_cast<int>(plan.group->tier); }
+
+std::uint32_t equal_paths(const SwitchPlan& plan) {
+  constexpr std::uint32_t kMax = 64;  // what both systems take
+  constexpr std::uint32_t kNodes = 16;
+  return std::clamp<std::uint32_t>(std::max(plan.fabric_links(), plan.nodes.asn != 0 ? kNodes : 1U), 1, kMax);
+}
+
+int root_priority(const SwitchPlan& plan) {
+  if (!plan.oob() || plan.group->tier == model::Tier::leaf) return 0;
+  const int first = plan.group->tier == model::Tier::core ? 4096 : 12288;
+  return first + (plan.device->index == 0 ? 0 : 4096);
+}
+
+std::string guard_text(const GuardRule& rule) {
+  const auto end = [](const Ipv4Prefix& prefix, int port) {
+    std::string text = prefix.length == 32 ? fmt::format("host {}", to_text(prefix.base)) : to_text(prefix);
+    if (port != 0) text += fmt::format(" eq {}", port);
+    return text;
+  };
+  return end(rule.source, rule.source_port) + " " + end(rule.destination, rule.destination_port);
+}
+
+void render_switches(const RenderInput& input, FileSink& sink, const SwitchDialect& dialect) {
+  const SwitchPlanner planner(input.plan);
+  const SwitchServices services = switch_services(input.cluster);
+  for (const model::DeviceGroup& group : input.cluster.groups()) {
+    if (!is_ethernet_switch_of(input.cluster, group, dialect.system)) continue;
+    bool guarded = false;
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      const SwitchPlan plan = planner.plan(static_cast<model::DeviceId>(model::index_of(group.first) + i));
+      const std::vector<GuardRule> guard = guard_rules(input.plan, plan);
+      guarded = guarded || !guard.empty();
+      CliWriter out(dialect.style);
+      out.comment(heading(input.cluster, fmt::format("{} configuration of {}", dialect.title, plan.name)));
+      dialect.write(out, CliSwitch{plan, planner, services, guard});
+      RenderedFile file = describe_file(dialect, plan);
+      for (const std::string& line : out.refused()) {
+        sink.left_out(fmt::format("{}: a line was left out, it would not stay one line: {}", file.path, line));
+      }
+      file.content = out.take();
+      sink.add(std::move(file));
+    }
+    note_group(planner, group, guarded, sink);
+  }
+}
+
+}  // namespace weft::render

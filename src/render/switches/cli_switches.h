@@ -1,0 +1,54 @@
+// Switches that are configured by command lines (NX-OS, EOS): one file per switch, from its SwitchPlan, and notes on
+// what the files cannot say. See switches/nxos.cc and switches/eos.cc for the syntax.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "render/core/target.h"
+#include "render/switches/cli_section.h"
+#include "render/switches/out_of_band.h"
+#include "render/switches/switch_plan.h"
+
+namespace weft::render {
+
+// One switch while its file is written.
+struct CliSwitch {
+  const SwitchPlan& plan;
+  const SwitchPlanner& planner;
+  const SwitchServices& services;
+  const std::vector<GuardRule>& guard;  // of out-of-band switches; see guard_rules()
+
+  [[nodiscard]] const model::Cluster& cluster() const { return planner.cluster(); }
+  [[nodiscard]] const model::OobSpec& oob() const { return planner.oob(); }
+};
+
+// The bundle between the leaves of a pair; servers' bundles count from 1.
+inline constexpr std::uint32_t kPairChannel = 1000;
+[[nodiscard]] std::uint32_t channel_of(const SwitchPort& port);  // 0: none
+
+// Hash seed of the tier: leaves 1, spines 2, cores 3 (hash polarization; see rule RE018).
+[[nodiscard]] int hash_seed(const SwitchPlan& plan);
+// Routes to one destination used side by side: all uplinks, and the nodes that share the address of a service.
+[[nodiscard]] std::uint32_t equal_paths(const SwitchPlan& plan);
+// Spanning tree of the out-of-band network: its top tier is the root, so that no leaf carries others' traffic. 0: as
+// switches have it by default.
+[[nodiscard]] int root_priority(const SwitchPlan& plan);
+
+// The two ends of an access list's entry, as both systems write them: "host 10.0.0.1 eq 53 10.128.0.0/10".
+[[nodiscard]] std::string guard_text(const GuardRule& rule);
+
+// How the configuration of one operating system is written, for render_switches().
+struct SwitchDialect {
+  std::string_view system;   // as in the catalog; also the folder
+  std::string_view title;    // "NX-OS"
+  std::string_view storage;  // where its files lie: "bootflash"
+  CliStyle style;
+  void (*write)(CliWriter& out, const CliSwitch& one);
+};
+// A file for every switch that runs it.
+void render_switches(const RenderInput& input, FileSink& sink, const SwitchDialect& dialect);
+
+}  // namespace weft::render
