@@ -30,7 +30,9 @@ void note_group(const SwitchPlanner& planner, const model::DeviceGroup& group, b
                     group.name));
   }
   if (guarded && planner.render_plan().jump_hosts().empty()) {
-    sink.note(fmt::format("{}: `jump_only` without a jump host: nobody passes the access list", group.name));
+    sink.note(fmt::format(
+        "{}: `jump_only` without a jump host: the access list lets the devices of this network reach each other",
+        group.name));
   }
   if (fabric == nullptr && planner.oob().gateway.value != model::Whereabouts::none) {
     sink.note(
@@ -84,7 +86,11 @@ std::string guard_text(const GuardRule& rule) {
     if (port != 0) text += fmt::format(" eq {}", port);
     return text;
   };
-  return end(rule.source, rule.source_port) + " " + end(rule.destination, rule.destination_port);
+  const std::string_view protocol = rule.protocol == GuardRule::Protocol::udp   ? "udp"
+                                    : rule.protocol == GuardRule::Protocol::tcp ? "tcp"
+                                                                                : "ip";
+  return fmt::format("{} {} {}", protocol, end(rule.source, rule.source_port),
+                     end(rule.destination, rule.destination_port));
 }
 
 void render_switches(const RenderInput& input, FileSink& sink, const SwitchDialect& dialect) {

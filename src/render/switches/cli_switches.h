@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kPairChannel = 1000;
 // switches have it by default.
 [[nodiscard]] int root_priority(const SwitchPlan& plan);
 
-// The two ends of an access list's entry, as both systems write them: "host 10.0.0.1 eq 53 10.128.0.0/10".
+// An entry of an access list, as both systems write it: "udp host 10.0.0.1 eq 53 10.128.0.0/10".
 [[nodiscard]] std::string guard_text(const GuardRule& rule);
 
 // How the configuration of one operating system is written, for render_switches().

@@ -84,7 +84,7 @@ void eos_guard(CliWriter& out, const CliSwitch& input) {
   out.line({sequence, "remark", CliToken::rest("jump hosts alone reach what is managed here")});
   for (const GuardRule& rule : input.guard) {
     sequence += 10;
-    out.line({sequence, "permit", rule.udp ? "udp" : "ip", CliToken::rest(guard_text(rule))});
+    out.line({sequence, "permit", CliToken::rest(guard_text(rule))});
   }
   out.line({sequence + 10, "deny", "ip", "any", "any", "log"});
 }

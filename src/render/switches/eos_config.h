@@ -1,4 +1,4 @@
-// The parts of an EOS configuration (Arista, 4.30 and later), each from a SwitchView. Internal to the eos target.
+// The parts of an EOS configuration (Arista, 4.30 and later), each from a SwitchPlan. Internal to the eos target.
 // Commands follow the Arista EOS User Manual; their forms were held against the expected configurations of Arista's AVD
 // collection (eos_cli_config_gen).
 #pragma once

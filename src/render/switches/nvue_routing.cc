@@ -69,6 +69,20 @@ void add_host_routes(Commands& commands, const SwitchPlan& plan, const std::stri
   commands.set_at(bgp, {"address-family", "ipv4-unicast", "redistribute", "static", "enable", "on"});
 }
 
+void add_guard_rule(Commands& commands, const std::string& place, const GuardRule& rule) {
+  commands.set_at(place, {"match", "ip", "source-ip", to_text(rule.source)});
+  commands.set_at(place, {"match", "ip", "dest-ip", to_text(rule.destination)});
+  if (rule.protocol != GuardRule::Protocol::any) {
+    const std::string_view protocol = rule.protocol == GuardRule::Protocol::udp ? "udp" : "tcp";
+    commands.set_at(place, {"match", "ip", "protocol", protocol});
+    if (rule.source_port != 0)
+      commands.set_at(place, {"match", "ip", protocol, "source-port", std::to_string(rule.source_port)});
+    if (rule.destination_port != 0)
+      commands.set_at(place, {"match", "ip", protocol, "dest-port", std::to_string(rule.destination_port)});
+  }
+  commands.set_at(place, {"action", "permit"});
+}
+
 }  // namespace
 
 void add_routing(Commands& commands, const SwitchPlan& plan) {
@@ -103,50 +117,14 @@ void add_routing(Commands& commands, const SwitchPlan& plan) {
 
 // What a managed port sends goes to jump hosts or to the services, anything else stops there.
 void add_access_lists(Commands& commands, const RenderPlan& render, const SwitchPlan& plan) {
-  const model::OobSpec& oob = render.cluster().spec().fabrics->oob.value;
-  const std::vector<Ipv4> jumps = jump_addresses(render);
-  if (!plan.oob() || !oob.jump_only.value) return;
+  const std::vector<GuardRule> guard = guard_rules(render, plan);
+  if (guard.empty()) return;
   commands.comment("Only the jump hosts talk to what is managed here, and it only to them and to its services");
   const std::string list = fmt::format("acl {}", kJumpOnly);
   commands.set_at(list, {"type", "ipv4"});
   int number = 0;
   const auto next = [&] { return fmt::format("{} rule {}", list, number += 10); };
-  const std::string subnet = to_text(oob.subnet.value);
-  for (const Ipv4 jump : jumps) {
-    for (const bool towards : {true, false}) {
-      const std::string rule = next();
-      commands.set_at(rule, {"match", "ip", "source-ip", towards ? subnet : to_text(jump) + "/32"});
-      commands.set_at(rule, {"match", "ip", "dest-ip", towards ? to_text(jump) + "/32" : subnet});
-      commands.set_at(rule, {"action", "permit"});
-    }
-  }
-  if (jumps.empty()) {  // the network at least keeps to itself
-    const std::string rule = next();
-    commands.set_at(rule, {"match", "ip", "source-ip", subnet});
-    commands.set_at(rule, {"match", "ip", "dest-ip", subnet});
-    commands.set_at(rule, {"action", "permit"});
-  }
-  const auto service = [&](std::string_view address, std::string_view port) {
-    if (jumps.empty()) return;  // let through already
-    const std::string rule = next();
-    commands.set_at(rule, {"match", "ip", "source-ip", subnet});
-    commands.set_at(rule, {"match", "ip", "dest-ip", fmt::format("{}/32", address)});
-    commands.set_at(rule, {"match", "ip", "protocol", "udp"});
-    commands.set_at(rule, {"match", "ip", "udp", "dest-port", port});
-    commands.set_at(rule, {"action", "permit"});
-  };
-  const SwitchServices services = switch_services(render.cluster());
-  if (parse_ipv4(services.syslog).ok()) service(services.syslog, "514");
-  if (services.time != Ipv4{}) service(to_text(services.time), "123");
-  if (services.dns != Ipv4{}) service(to_text(services.dns), "53");
-  if (oob.services->dhcp.value == model::Whereabouts::oob) {
-    const std::string rule = next();
-    commands.set_at(rule, {"match", "ip", "source-ip", "0.0.0.0/32"});  // RFC 2131: from no address yet, to all
-    commands.set_at(rule, {"match", "ip", "dest-ip", "255.255.255.255/32"});
-    commands.set_at(rule, {"match", "ip", "protocol", "udp"});
-    commands.set_at(rule, {"match", "ip", "udp", "dest-port", "67"});
-    commands.set_at(rule, {"action", "permit"});
-  }
+  for (const GuardRule& rule : guard) add_guard_rule(commands, next(), rule);
   const std::string last = next();
   commands.set_at(last, {"match", "ip", "source-ip", "ANY"});
   commands.set_at(last, {"action", "deny"});

@@ -88,7 +88,7 @@ void nxos_guard(CliWriter& out, const CliSwitch& input) {
   out.line({"statistics", "per-entry"});
   int sequence = 10;
   for (const GuardRule& rule : input.guard) {
-    out.line({sequence, "permit", rule.udp ? "udp" : "ip", CliToken::rest(guard_text(rule))});
+    out.line({sequence, "permit", CliToken::rest(guard_text(rule))});
     sequence += 10;
   }
   out.line({sequence, "deny", "ip", "any", "any", "log"});

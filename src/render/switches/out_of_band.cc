@@ -11,23 +11,50 @@ constexpr int kDhcpClient = 68;
 
 Ipv4Prefix host_prefix(Ipv4 address) { return {address, 32}; }
 
+using Protocol = GuardRule::Protocol;
+
+// A request and its answer.
+void add_service(std::vector<GuardRule>& rules, Protocol protocol, const Ipv4Prefix& all, Ipv4 server, int port) {
+  rules.push_back({protocol, all, 0, host_prefix(server), port, false});
+  rules.push_back({protocol, host_prefix(server), port, all, 0, true});
+}
+
 void add_services(const model::Cluster& cluster, std::vector<GuardRule>& rules) {
-  const model::OobSpec& oob = cluster.spec().fabrics->oob.value;
-  const Ipv4Prefix all = oob.subnet.value;
-  const auto add = [&](Ipv4 server, int port) {
-    if (server == Ipv4{} || !all.contains(server)) return;
-    rules.push_back({true, all, 0, host_prefix(server), port});
-    rules.push_back({true, host_prefix(server), port, all, 0});
-  };
+  const Ipv4Prefix all = cluster.spec().fabrics->oob->subnet.value;
   const SwitchServices services = switch_services(cluster);
-  if (const auto logs = parse_ipv4(services.syslog); logs.ok()) add(*logs, kSyslogPort);
-  add(services.time, kTimePort);
-  add(services.dns, kNamePort);
+  if (const auto logs = parse_ipv4(services.syslog); logs.ok()) {
+    add_service(rules, Protocol::udp, all, *logs, kSyslogPort);
+    add_service(rules, Protocol::tcp, all, *logs, kSyslogPort);
+  }
+  if (services.time != Ipv4{}) add_service(rules, Protocol::udp, all, services.time, kTimePort);
+  if (services.dns != Ipv4{}) {
+    add_service(rules, Protocol::udp, all, services.dns, kNamePort);
+    add_service(rules, Protocol::tcp, all, services.dns, kNamePort);  // RFC 7766: both are required
+  }
+}
+
+// RFC 2131: a client without an address asks all, one with an address renews it with the server alone (4.3.2).
+void add_dhcp(const model::OobSpec& oob, bool closed, std::vector<GuardRule>& rules) {
   if (oob.services->dhcp.value != model::Whereabouts::oob) return;
+  const Ipv4Prefix all = oob.subnet.value;
   const Ipv4Prefix everyone{Ipv4{0xFFFFFFFFU}, 32};
-  rules.push_back({true, host_prefix(Ipv4{}), kDhcpClient, everyone, kDhcpServer});  // RFC 2131: no address yet
-  rules.push_back({true, all, kDhcpClient, all, kDhcpServer});
-  rules.push_back({true, all, kDhcpServer, all, kDhcpClient});
+  rules.push_back({Protocol::udp, host_prefix(Ipv4{}), kDhcpClient, everyone, kDhcpServer, false});
+  if (!closed) return;
+  rules.push_back({Protocol::udp, all, kDhcpClient, all, kDhcpServer, false});
+  rules.push_back({Protocol::udp, all, kDhcpServer, all, kDhcpClient, true});
+}
+
+// Leaves whose management ports are on this switch send their keepalives to the other of their pair.
+void add_keepalives(const model::Cluster& cluster, const SwitchPlan& plan, std::vector<GuardRule>& rules) {
+  for (const SwitchPort& port : plan.ports) {
+    const model::DeviceId pair =
+        port.use == SwitchPort::Use::host ? pair_of(cluster, port.peer) : model::kNone<model::DeviceId>;
+    if (pair == model::kNone<model::DeviceId>) continue;
+    const Ipv4 here = cluster.oob_address(port.peer);
+    const Ipv4 there = cluster.oob_address(pair);
+    if (here != Ipv4{} && there != Ipv4{})
+      rules.push_back({Protocol::any, host_prefix(here), 0, host_prefix(there), 0, false});
+  }
 }
 
 }  // namespace
@@ -78,22 +105,22 @@ std::vector<Ipv4> jump_addresses(const RenderPlan& plan) {
 std::vector<GuardRule> guard_rules(const RenderPlan& render, const SwitchPlan& plan) {
   const model::Cluster& cluster = render.cluster();
   const model::OobSpec& oob = cluster.spec().fabrics->oob.value;
+  const Ipv4Prefix all = oob.subnet.value;
   std::vector<GuardRule> rules;
   if (!plan.oob() || !oob.jump_only.value) return rules;
-  for (const Ipv4 jump : jump_addresses(render)) {
-    rules.push_back({false, host_prefix(jump), 0, oob.subnet.value, 0});
-    rules.push_back({false, oob.subnet.value, 0, host_prefix(jump), 0});
+  const std::vector<Ipv4> jumps = jump_addresses(render);
+  for (const Ipv4 jump : jumps) {
+    rules.push_back({Protocol::any, host_prefix(jump), 0, all, 0, true});
+    rules.push_back({Protocol::any, all, 0, host_prefix(jump), 0, false});
+  }
+  if (jumps.empty()) {
+    rules.push_back({Protocol::any, all, 0, all, 0, false});
+    add_dhcp(oob, false, rules);
+    return rules;
   }
   add_services(cluster, rules);
-  if (rules.empty()) return rules;
-  for (const SwitchPort& port : plan.ports) {
-    const model::DeviceId pair =
-        port.use == SwitchPort::Use::host ? pair_of(cluster, port.peer) : model::kNone<model::DeviceId>;
-    if (pair == model::kNone<model::DeviceId>) continue;
-    const Ipv4 here = cluster.oob_address(port.peer);
-    const Ipv4 there = cluster.oob_address(pair);
-    if (here != Ipv4{} && there != Ipv4{}) rules.push_back({false, host_prefix(here), 0, host_prefix(there), 0});
-  }
+  add_dhcp(oob, true, rules);
+  add_keepalives(cluster, plan, rules);
   return rules;
 }
 

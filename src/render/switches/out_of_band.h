@@ -2,6 +2,7 @@
 // alone reach what is managed (`fabrics.oob.jump_only`).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,15 +31,17 @@ struct SwitchServices {
 
 // An entry of the list that guards what is managed. Ports: 0 for any.
 struct GuardRule {
-  bool udp = false;  // else any protocol
+  enum class Protocol : std::uint8_t { any, udp, tcp };
+  Protocol protocol = Protocol::any;
   Ipv4Prefix source;
   int source_port = 0;
   Ipv4Prefix destination;
   int destination_port = 0;
+  bool to_managed = false;  // no use where the ports of managed devices alone are guarded, on their way in
 };
 // What passes an out-of-band switch: jump hosts to what is managed and back, what managed devices ask of services
-// there, and the keepalive between the leaves of a pair whose management ports are on this switch. Empty where the
-// file has no such list.
+// there, and the keepalive between the leaves of a pair whose management ports are on this switch. Where the design has
+// no jump host, the network at least keeps to itself. Empty where the file has no such list.
 [[nodiscard]] std::vector<GuardRule> guard_rules(const RenderPlan& render, const SwitchPlan& plan);
 
 }  // namespace weft::render

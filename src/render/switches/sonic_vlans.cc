@@ -12,12 +12,8 @@ constexpr std::string_view kJumpOnly = "JUMP_ONLY";
 constexpr std::string_view kOwnAccess = "SSH_ONLY";
 constexpr int kFirstPriority = 9990;  // of rules: higher counts first
 constexpr int kUdp = 17;
-constexpr int kSyslogPort = 514;
 constexpr int kSshPort = 22;
-constexpr int kNtpPort = 123;
-constexpr int kDnsPort = 53;
 constexpr int kTcp = 6;
-constexpr int kDhcpServerPort = 67;
 
 std::string vlan_name(int id) { return fmt::format("Vlan{}", id); }
 
@@ -115,24 +111,14 @@ class Rules {
 };
 
 void add_jump_rules(Tables& tables) {
-  const model::OobSpec& oob = tables.cluster().spec().fabrics->oob.value;
-  const std::string subnet = to_text(oob.subnet.value);
-  const std::vector<Ipv4> jumps = jump_addresses(tables.input.plan);
   Rules rules(kJumpOnly);
-  for (const Ipv4 jump : jumps) rules.add(subnet, to_text(jump) + "/32");
-  if (jumps.empty()) rules.add(subnet, subnet);
-  const auto service = [&](Ipv4 address, std::initializer_list<int> protocols, int port) {
-    for (const int protocol : protocols) {
-      if (address != Ipv4{} && !jumps.empty()) rules.add(subnet, to_text(address) + "/32", protocol, port);
-    }
-  };
-  const SwitchServices services = switch_services(tables.cluster());
-  if (const auto syslog = parse_ipv4(services.syslog); syslog.ok()) service(*syslog, {kUdp, kTcp}, kSyslogPort);
-  service(services.time, {kUdp}, kNtpPort);
-  service(services.dns, {kUdp, kTcp}, kDnsPort);
-  // A request for an address is sent from none, to all (RFC 2131).
-  if (oob.services->dhcp.value == model::Whereabouts::oob)
-    rules.add("0.0.0.0/32", "255.255.255.255/32", kUdp, kDhcpServerPort);
+  for (const GuardRule& one : guard_rules(tables.input.plan, tables.plan)) {
+    if (one.to_managed) continue;
+    const int protocol = one.protocol == GuardRule::Protocol::udp   ? kUdp
+                         : one.protocol == GuardRule::Protocol::tcp ? kTcp
+                                                                    : 0;
+    rules.add(to_text(one.source), to_text(one.destination), protocol, one.destination_port);
+  }
   Value made = std::move(rules).finish();
   for (const Value::Entry& entry : made.entries()) tables.root["ACL_RULE"].put(entry.key, entry.value);
 }
@@ -245,7 +231,6 @@ void add_spanning_tree(Tables& tables) {
 }
 
 // Jump hosts alone talk to BMCs: what a managed port sends goes to them or to the services, anything else stops there.
-// Where the design has no jump host, the network at least keeps to itself.
 void add_access_lists(Tables& tables) {
   const SwitchPlan& plan = tables.plan;
   if (!plan.oob() || !tables.cluster().spec().fabrics->oob->jump_only.value) return;
