@@ -18,17 +18,13 @@ bool has_unicast_queues(const SwitchPlan& plan) {
 
 // EOS maps each DSCP to the class of its upper bits by default, so that 24 to 31 would all be lossless: everything that
 // is neither data nor notification is put into one class that is neither.
-std::int64_t other_class(const model::QosSpec& qos) {
-  for (const std::int64_t candidate : {1, 0, 2}) {
-    const auto& paused = qos.pfc_priorities.value;
-    const bool taken = candidate == qos.priority.value || candidate == qos.cnp_priority.value ||
-                       std::find(paused.begin(), paused.end(), candidate) != paused.end();
-    if (!taken) return candidate;
-  }
-  return 3;
+// Class 1 is where EOS itself puts unmarked traffic.
+std::int64_t other_class(const ClassPlan& classes) {
+  const bool taken = classes.priority == 1 || classes.cnp_priority == 1 || classes.is_paused(1);
+  return taken ? classes.best_effort : 1;
 }
 
-void maps(CliWriter& out, const model::QosSpec& qos) {
+void maps(CliWriter& out, const model::QosSpec& qos, const ClassPlan& classes) {
   const bool by_dscp = qos.trust.value == model::TrustMode::dscp;
   const std::int64_t data = by_dscp ? qos.dscp.value : qos.priority.value;
   const std::int64_t notes = by_dscp ? qos.cnp_dscp.value : qos.cnp_priority.value;
@@ -42,17 +38,17 @@ void maps(CliWriter& out, const model::QosSpec& qos) {
   const auto map = [&](const std::string& marks, std::int64_t to) {
     out.line({"qos", "map", what, CliToken::rest(marks, 200), "to", "traffic-class", to});
   };
-  map(others, other_class(qos));
+  map(others, other_class(classes));
   map(std::to_string(data), qos.priority.value);
   map(std::to_string(notes), qos.cnp_priority.value);
 }
 
-void queues(CliWriter& out, const SwitchPlan& plan, BitRate speed) {
+void queues(CliWriter& out, const SwitchPlan& plan, const ClassPlan& classes, BitRate speed) {
   const model::QosSpec& qos = plan.fabric->qos.value;
   const char* word = has_unicast_queues(plan) ? "uc-tx-queue" : "tx-queue";
   // In order of their numbers, as the switch shows them. `no priority` ends strict priority for the queue and those
   // below it.
-  std::set<std::int64_t> numbers{other_class(qos), qos.priority.value, qos.cnp_priority.value};
+  std::set<std::int64_t> numbers{other_class(classes), qos.priority.value, qos.cnp_priority.value};
   for (const std::int64_t number : numbers) {
     const auto queue = out.section({word, number});
     if (number == qos.cnp_priority.value) {
@@ -70,11 +66,11 @@ void queues(CliWriter& out, const SwitchPlan& plan, BitRate speed) {
   }
 }
 
-void profile(CliWriter& out, const SwitchPlan& plan, BitRate speed) {
+void profile(CliWriter& out, const SwitchPlan& plan, const ClassPlan& classes, BitRate speed) {
   const model::QosSpec& qos = plan.fabric->qos.value;
   const auto section = out.section({"qos", "profile", eos_profile_name(speed)});
   out.line({"qos", "trust", qos.trust.value == model::TrustMode::dscp ? "dscp" : "cos"});
-  queues(out, plan, speed);
+  queues(out, plan, classes, speed);
   if (qos.pfc.value == model::PfcMode::off) return;
   out.separate_nested();
   out.line({"priority-flow-control", "on"});
@@ -92,10 +88,8 @@ std::string seconds(Duration time) {
   return text;
 }
 
-void watchdog(CliWriter& out, const CliSwitch& input) {
-  const model::QosSpec& qos = input.plan.fabric->qos.value;
+void watchdog(CliWriter& out, const model::QosSpec& qos, const model::WatchdogTimes& times) {
   if (!qos.pfc_watchdog.value || qos.pfc.value == model::PfcMode::off) return;
-  const model::WatchdogTimes times = plan_classes(input.cluster(), input.plan).watchdog;
   out.separate();
   out.line({"priority-flow-control", "pause", "watchdog", "default", "timeout", seconds(times.detection)});
   out.line({"priority-flow-control", "pause", "watchdog", "default", "recovery-time", seconds(times.restoration)});
@@ -115,13 +109,14 @@ bool eos_has_qos(const SwitchPlan& plan) { return plan.lossless() && !plan.ports
 void eos_qos(CliWriter& out, const CliSwitch& input) {
   const SwitchPlan& plan = input.plan;
   if (!eos_has_qos(plan)) return;
-  maps(out, plan.fabric->qos.value);
+  const ClassPlan classes = plan_classes(input.cluster(), plan);
+  maps(out, plan.fabric->qos.value, classes);
   std::set<BitRate> speeds;
   for (const SwitchPort& port : plan.ports) {
     if (port.use == SwitchPort::Use::host || port.use == SwitchPort::Use::fabric) speeds.insert(port.speed);
   }
-  for (const BitRate speed : speeds) profile(out, plan, speed);
-  watchdog(out, input);
+  for (const BitRate speed : speeds) profile(out, plan, classes, speed);
+  watchdog(out, plan.fabric->qos.value, classes.watchdog);
 }
 
 }  // namespace weft::render

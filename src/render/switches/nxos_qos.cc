@@ -30,25 +30,6 @@ NxosWatchdog watchdog_of(const model::WatchdogTimes& times) {
   return out;
 }
 
-bool is_paused(const model::QosSpec& qos, std::int64_t group) {
-  const auto& paused = qos.pfc_priorities.value;
-  return qos.pfc.value != model::PfcMode::off && std::find(paused.begin(), paused.end(), group) != paused.end();
-}
-
-// The group of traffic that no class matches: 0 unless that is the data's, the notifications' or paused.
-std::int64_t best_effort_group(const model::QosSpec& qos) {
-  constexpr std::int64_t kGroups = 8;
-  const auto is_taken = [&](std::int64_t group) {
-    return group == qos.priority.value || group == qos.cnp_priority.value;
-  };
-  for (const bool pausable : {false, true}) {
-    for (std::int64_t group = 0; group < kGroups; ++group) {
-      if (!is_taken(group) && (pausable || !is_paused(qos, group))) return group;
-    }
-  }
-  return 0;
-}
-
 // Names of the built-in classes: group 0 is the default one of its kind.
 std::string network_class(std::int64_t group) {
   return group == 0 ? std::string("c-8q-nq-default") : fmt::format("c-8q-nq{}", group);
@@ -58,7 +39,7 @@ std::string queuing_class(std::int64_t group) {
   return group == 0 ? std::string("c-out-8q-q-default") : fmt::format("c-out-8q-q{}", group);
 }
 
-void classify(CliWriter& out, const model::QosSpec& qos) {
+void classify(CliWriter& out, const model::QosSpec& qos, const ClassPlan& classes) {
   const bool by_dscp = qos.trust.value == model::TrustMode::dscp;
   const auto match = [&](std::string_view name, std::int64_t dscp, std::int64_t priority) {
     const auto map = out.section({"class-map", "type", "qos", "match-all", name});
@@ -73,25 +54,24 @@ void classify(CliWriter& out, const model::QosSpec& qos) {
   };
   set("RDMA", qos.priority.value);
   set("CNP", qos.cnp_priority.value);
-  set("class-default", best_effort_group(qos));
+  set("class-default", classes.best_effort);
 }
 
-void network(CliWriter& out, const model::QosSpec& qos, std::int64_t mtu) {
+void network(CliWriter& out, const ClassPlan& classes, std::int64_t mtu) {
   const auto policy = out.section({"policy-map", "type", "network-qos", "ROCE-LOSSLESS"});
-  for (const std::int64_t priority : qos.pfc_priorities.value) {
-    if (!is_paused(qos, priority)) break;
+  for (const int priority : classes.pfc) {
     const auto entry = out.section({"class", "type", "network-qos", network_class(priority)});
     out.line({"mtu", mtu});
     out.line({"pause", "pfc-cos", priority});
   }
-  for (const std::int64_t group : std::set<std::int64_t>{0, best_effort_group(qos)}) {
-    if (is_paused(qos, group)) continue;
+  for (const int group : std::set<int>{0, classes.best_effort}) {
+    if (classes.is_paused(group)) continue;
     const auto rest = out.section({"class", "type", "network-qos", network_class(group)});
     out.line({"mtu", mtu});
   }
 }
 
-void queuing(CliWriter& out, const model::QosSpec& qos, BitRate speed) {
+void queuing(CliWriter& out, const model::QosSpec& qos, const ClassPlan& classes, BitRate speed) {
   const auto policy = out.section({"policy-map", "type", "queuing", nxos_queuing_name(speed)});
   {
     const auto notes = out.section({"class", "type", "queuing", queuing_class(qos.cnp_priority.value)});
@@ -107,7 +87,7 @@ void queuing(CliWriter& out, const model::QosSpec& qos, BitRate speed) {
                 "kbytes", "drop-probability", qos.ecn_percent.value, "weight", 0, "ecn"});
     }
   }
-  const auto rest = out.section({"class", "type", "queuing", queuing_class(best_effort_group(qos))});
+  const auto rest = out.section({"class", "type", "queuing", queuing_class(classes.best_effort)});
   out.line({"bandwidth", "remaining", "percent", 100 - qos.bandwidth_percent.value});
 }
 
@@ -140,21 +120,22 @@ void nxos_qos(CliWriter& out, const CliSwitch& input) {
   const SwitchPlan& plan = input.plan;
   if (!nxos_has_qos(plan)) return;
   const model::QosSpec& qos = plan.fabric->qos.value;
+  const ClassPlan classes = plan_classes(input.cluster(), plan);
   out.separate();
   out.comment(
       fmt::format("RDMA data is DSCP {}, class {}, lossless. Congestion notifications are DSCP {}, class {}, "
                   "strict.",
                   qos.dscp.value, qos.priority.value, qos.cnp_dscp.value, qos.cnp_priority.value));
   if (qos.pfc_watchdog.value) {
-    const NxosWatchdog watchdog = watchdog_of(plan_classes(input.cluster(), plan).watchdog);
+    const NxosWatchdog watchdog = watchdog_of(classes.watchdog);
     out.line({"priority-flow-control", "watch-dog-interval", "on"});
     out.line({"priority-flow-control", "watch-dog", "interval", watchdog.interval_ms});
     out.line({"priority-flow-control", "watch-dog", "shutdown-multiplier", watchdog.shutdown});
     out.line({"priority-flow-control", "auto-restore", "multiplier", watchdog.restore});
   }
-  classify(out, qos);
-  network(out, qos, plan.fabric->switch_mtu.value > 1500 ? 9216 : 1500);
-  for (const auto& [speed, count] : speeds_of(plan)) queuing(out, qos, speed);
+  classify(out, qos, classes);
+  network(out, classes, plan.fabric->switch_mtu.value > 1500 ? 9216 : 1500);
+  for (const auto& [speed, count] : speeds_of(plan)) queuing(out, qos, classes, speed);
   const auto system = out.section({"system", "qos"});
   out.line({"service-policy", "type", "network-qos", "ROCE-LOSSLESS"});
   out.line({"service-policy", "type", "queuing", "output", nxos_queuing_name(nxos_usual_speed(plan))});

@@ -26,10 +26,6 @@ std::string profile_name(const SwitchPort& port) {
   return fmt::format("pg_lossless_{}_{}m_profile", port.speed.count() / 1'000'000, metres_up(port.cable));
 }
 
-bool is_lossless(const ClassPlan& classes, int priority) {
-  return std::find(classes.pfc.begin(), classes.pfc.end(), priority) != classes.pfc.end();
-}
-
 std::string joined(const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, ",")); }
 
 std::string pfc_list(const ClassPlan& classes) { return joined(classes.pfc); }
@@ -49,9 +45,9 @@ void add_maps(Tables& tables, const ClassPlan& classes) {
   Value to_queue = Value::map();
   Value pfc_to_group = Value::map();
   for (int number = 0; number < kClassCount; ++number) {
-    to_group.put(std::to_string(number), text(is_lossless(classes, number) ? number : classes.best_effort));
+    to_group.put(std::to_string(number), text(classes.is_paused(number) ? number : classes.best_effort));
     to_queue.put(std::to_string(number), text(number));
-    if (is_lossless(classes, number)) pfc_to_group.put(std::to_string(number), text(number));
+    if (classes.is_paused(number)) pfc_to_group.put(std::to_string(number), text(number));
   }
   tables.root["TC_TO_PRIORITY_GROUP_MAP"].put(std::string(kMap), std::move(to_group));
   tables.root["MAP_PFC_PRIORITY_TO_QUEUE"].put(std::string(kMap), to_queue);
@@ -123,7 +119,7 @@ void add_queues(Tables& tables, const ClassPlan& classes) {
     const BitRate speed = tables.plan.ports[i].speed;
     for (int number = 0; number < kClassCount; ++number) {
       Value row = Value::map();
-      if (number == classes.priority || (is_lossless(classes, number) && number != classes.cnp_priority)) {
+      if (number == classes.priority || (classes.is_paused(number) && number != classes.cnp_priority)) {
         row.put("scheduler", "rdma");
         if (marks) row.put("wred_profile", wred_name(speed));
       } else if (number == classes.cnp_priority) {
@@ -223,9 +219,9 @@ std::vector<QueueRange> queue_ranges(const ClassPlan& classes) {
   std::vector<QueueRange> out;
   for (int first = 0; first < kClassCount;) {
     int last = first;
-    while (last + 1 < kClassCount && is_lossless(classes, last + 1) == is_lossless(classes, first)) ++last;
+    while (last + 1 < kClassCount && classes.is_paused(last + 1) == classes.is_paused(first)) ++last;
     out.push_back(
-        {first == last ? std::to_string(first) : fmt::format("{}-{}", first, last), is_lossless(classes, first)});
+        {first == last ? std::to_string(first) : fmt::format("{}-{}", first, last), classes.is_paused(first)});
     first = last + 1;
   }
   return out;

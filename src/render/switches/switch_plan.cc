@@ -156,6 +156,18 @@ void name_vlan(const SwitchPlan& plan, const SwitchPort& port, SwitchVlan& vlan)
   vlan.description = rails ? fmt::format("{} rail {}", fabric, rail) : std::string(fabric);
 }
 
+// The lowest class that is neither the data's nor the notifications' nor paused; a paused one where there is no other.
+int best_effort_class(const ClassPlan& classes) {
+  constexpr int kClasses = 8;
+  for (const bool pausable : {false, true}) {
+    for (int number = 0; number < kClasses; ++number) {
+      const bool taken = number == classes.priority || number == classes.cnp_priority;
+      if (!taken && (pausable || !classes.is_paused(number))) return number;
+    }
+  }
+  return 0;
+}
+
 Ipv4 own_address(const Ipv4Prefix& prefix, std::uint32_t pair_number, std::uint32_t side) {
   return prefix.at(std::uint64_t{2} + 2 * std::min(pair_number - 1, kNumberedPairs - 1) + side);
 }
@@ -336,6 +348,8 @@ model::DeviceId pair_of(const model::Cluster& cluster, model::DeviceId leaf) {
   return model::kNone<model::DeviceId>;
 }
 
+bool ClassPlan::is_paused(int number) const { return std::find(pfc.begin(), pfc.end(), number) != pfc.end(); }
+
 ClassPlan plan_classes(const model::Cluster& cluster, const SwitchPlan& plan) {
   const model::QosSpec& qos = plan.fabric->qos.value;
   ClassPlan out;
@@ -343,7 +357,6 @@ ClassPlan plan_classes(const model::Cluster& cluster, const SwitchPlan& plan) {
   out.dscp = static_cast<int>(qos.dscp.value);
   out.cnp_priority = static_cast<int>(qos.cnp_priority.value);
   out.cnp_dscp = static_cast<int>(qos.cnp_dscp.value);
-  while (out.best_effort == out.priority || out.best_effort == out.cnp_priority) ++out.best_effort;
   if (qos.pfc.value != model::PfcMode::off) {
     if (qos.pfc_priorities.has_value()) {
       for (const std::int64_t priority : qos.pfc_priorities.value) out.pfc.push_back(static_cast<int>(priority));
@@ -352,6 +365,7 @@ ClassPlan plan_classes(const model::Cluster& cluster, const SwitchPlan& plan) {
     }
     std::sort(out.pfc.begin(), out.pfc.end());
   }
+  out.best_effort = best_effort_class(out);
   out.bandwidth_percent = static_cast<int>(std::clamp<std::int64_t>(qos.bandwidth_percent.value, 1, 99));
   out.watchdog = model::watchdog_times(qos, static_cast<std::int64_t>(cluster.ports_of(plan.id).size()));
   return out;

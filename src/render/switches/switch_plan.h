@@ -157,6 +157,8 @@ struct ClassPlan {
   std::vector<int> pfc;
   int bandwidth_percent = 0;
   model::WatchdogTimes watchdog;
+
+  [[nodiscard]] bool is_paused(int number) const;
 };
 [[nodiscard]] ClassPlan plan_classes(const model::Cluster& cluster, const SwitchPlan& plan);
 
