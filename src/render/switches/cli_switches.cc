@@ -74,12 +74,6 @@ std::uint32_t equal_paths(const SwitchPlan& plan) {
   return std::clamp<std::uint32_t>(std::max(plan.fabric_links(), plan.nodes.asn != 0 ? kNodes : 1U), 1, kMax);
 }
 
-int root_priority(const SwitchPlan& plan) {
-  if (!plan.oob() || plan.group->tier == model::Tier::leaf) return 0;
-  const int first = plan.group->tier == model::Tier::core ? 4096 : 12288;
-  return first + (plan.device->index == 0 ? 0 : 4096);
-}
-
 std::string guard_text(const GuardRule& rule) {
   const auto end = [](const Ipv4Prefix& prefix, int port) {
     std::string text = prefix.length == 32 ? fmt::format("host {}", to_text(prefix.base)) : to_text(prefix);

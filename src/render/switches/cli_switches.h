@@ -33,9 +33,6 @@ inline constexpr std::uint32_t kPairChannel = 1000;
 [[nodiscard]] int hash_seed(const SwitchPlan& plan);
 // Routes to one destination used side by side: all uplinks, and the nodes that share the address of a service.
 [[nodiscard]] std::uint32_t equal_paths(const SwitchPlan& plan);
-// Spanning tree of the out-of-band network: its top tier is the root, so that no leaf carries others' traffic. 0: as
-// switches have it by default.
-[[nodiscard]] int root_priority(const SwitchPlan& plan);
 
 // An entry of an access list, as both systems write it: "udp host 10.0.0.1 eq 53 10.128.0.0/10".
 [[nodiscard]] std::string guard_text(const GuardRule& rule);

@@ -49,7 +49,7 @@ void spanning_tree(CliWriter& out, const CliSwitch& input) {
   // What NX-OS speaks too: the switches of a network need not be of one make.
   out.line({"spanning-tree", "mode", "rapid-pvst"});
   if (input.plan.has_pair()) out.line({"no", "spanning-tree", "vlan-id", eos_pair_vlan(input.plan)});
-  if (const int priority = root_priority(input.plan); priority != 0)
+  if (const int priority = input.plan.spanning_tree_priority(); priority != 0)
     out.line({"spanning-tree", "vlan-id", input.oob().vlan.value, "priority", priority});
 }
 

@@ -18,6 +18,7 @@ using nvue_render::names_where;
 
 constexpr std::string_view kCumulus = "cumulus";
 constexpr std::string_view kBridge = "br_default";
+constexpr int kDefaultBridgePriority = 32768;
 
 void add_breakouts(Commands& commands, const SwitchPlan& plan) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<int>> cages;  // pieces, lanes of each: cages
@@ -151,10 +152,9 @@ void add_vlans(Commands& commands, const SwitchPlan& plan) {
     }
   }
   // Out-of-band leaves hang on two switches: the spanning tree opens the loop, its root is above.
-  if (plan.oob()) {
-    const int priority = plan.group->tier == model::Tier::leaf    ? 32768
-                         : plan.group->tier == model::Tier::spine ? 8192
-                                                                  : 4096;
+  const int above = plan.spanning_tree_priority();
+  if (plan.oob() || above != 0) {
+    const int priority = above != 0 ? above : kDefaultBridgePriority;
     commands.set({"bridge", "domain", kBridge, "stp", "priority", std::to_string(priority)});
   }
 }

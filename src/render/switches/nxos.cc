@@ -67,7 +67,7 @@ void nxos_system(CliWriter& out, const CliSwitch& input) {
     }
     if (plan.fabric->bfd.value) out.line({"bfd", "interval", 100, "min_rx", 100, "multiplier", 3});
   }
-  if (const int priority = root_priority(plan); priority != 0) {
+  if (const int priority = plan.spanning_tree_priority(); priority != 0) {
     out.separate();
     out.line({"spanning-tree", "vlan", input.oob().vlan.value, "priority", priority});
   }

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kJumpOnly = "JUMP_ONLY";
 constexpr std::string_view kOwnAccess = "SSH_ONLY";
 constexpr int kFirstPriority = 9990;  // of rules: higher counts first
+constexpr int kDefaultBridgePriority = 32768;
 constexpr int kUdp = 17;
 constexpr int kSshPort = 22;
 constexpr int kTcp = 6;
@@ -201,9 +202,8 @@ void add_spanning_tree(Tables& tables) {
   const bool carries =
       std::any_of(plan.vlans.begin(), plan.vlans.end(), [&](const SwitchVlan& one) { return one.id == vlan; });
   if (!carries) return;
-  // The switch above is the root; multiples of 4096 (IEEE 802.1D 9.2.5).
-  const bool leaf = plan.oob() && plan.group->tier == model::Tier::leaf;
-  const int priority = leaf ? 32768 : plan.group->tier == model::Tier::core ? 4096 : 8192;
+  const int above = plan.spanning_tree_priority();
+  const int priority = above != 0 ? above : kDefaultBridgePriority;
   Value global = Value::map();
   global.put("mode", "pvst");
   global.put("priority", text(priority));

@@ -196,6 +196,18 @@ std::uint32_t SwitchPlan::fabric_links() const {
       ports.begin(), ports.end(), [](const SwitchPort& port) { return port.use == SwitchPort::Use::fabric; }));
 }
 
+int SwitchPlan::spanning_tree_priority() const {
+  constexpr int kCore = 4096;  // multiples of 4096 (IEEE 802.1D, 9.2.5)
+  constexpr int kSpine = 12288;
+  if (!oob()) {
+    const bool carries = std::any_of(ports.begin(), ports.end(),
+                                     [](const SwitchPort& port) { return port.use == SwitchPort::Use::trunk; });
+    return carries ? kSpine : 0;
+  }
+  if (group->tier == model::Tier::leaf) return 0;
+  return (group->tier == model::Tier::core ? kCore : kSpine) + (device->index == 0 ? 0 : 4096);
+}
+
 std::string SwitchPlan::kernel_vrf() const {
   return vrf.size() > kLongestInterface ? std::string(model::to_text(group->fabric)) : vrf;
 }

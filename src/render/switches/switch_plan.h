@@ -115,6 +115,10 @@ struct SwitchPlan {
   [[nodiscard]] bool is_stretched() const;  // a subnet of it is
   [[nodiscard]] std::uint32_t fabric_links() const;
   [[nodiscard]] bool has_fabric_links() const { return fabric_links() > 0; }
+  // Spanning tree of the out-of-band network: the first switch of its top tier is the root, the second takes over, so
+  // that no leaf carries others' traffic. Where its leaves hang off the frontend, the frontend's leaves are above them;
+  // the two of a pair are one bridge and have one priority. 0: as switches have it by default, 32768.
+  [[nodiscard]] int spanning_tree_priority() const;
   // The VRF's name where it is an interface to Linux: at most fifteen characters.
   [[nodiscard]] std::string kernel_vrf() const;
 };
