@@ -198,5 +198,83 @@ TEST(SwitchPlan, ManagersAreInTheVlanOfTheirLeafsRail) {
   EXPECT_EQ(found, 4U);
 }
 
+// Traffic of no class of its own must not be paused along with the data.
+TEST(SwitchPlan, BestEffortIsNotPaused) {
+  for (const Vendor& vendor : kVendors) {
+    const Lab lab = make(vendor, {.backend = ", qos: {priority: 3, dscp: 26, pfc_priorities: [0, 1, 3]}"});
+    ASSERT_NE(lab.planner, nullptr);
+    const ClassPlan classes = plan_classes(*lab.loaded->cluster, lab.plan("be-train-u001-leaf1"));
+    EXPECT_EQ(classes.best_effort, 2);
+    EXPECT_TRUE(classes.is_paused(0));
+    EXPECT_FALSE(classes.is_paused(2));
+  }
+  const Lab eos = make(kVendors[3], {.backend = ", qos: {priority: 3, dscp: 26, pfc_priorities: [0, 1, 2, 3]}"});
+  EXPECT_NE(eos.file_of("be-train-u001-leaf1").find(" 63 to traffic-class 4\n"), std::string::npos);
+}
+
+// The first switch of the top tier is the root and the second takes over, whichever system they run.
+TEST(SwitchPlan, SpanningTreeHasOneRoot) {
+  for (const Vendor& vendor : kVendors) {
+    const Lab lab = make(vendor, {.oob = ", uplinks: 2"});
+    ASSERT_NE(lab.planner, nullptr);
+    EXPECT_EQ(lab.plan("oob-leaf001").spanning_tree_priority(), 0);
+    EXPECT_EQ(lab.plan("oob-spine001").spanning_tree_priority(), 12288);
+    EXPECT_EQ(lab.plan("oob-spine002").spanning_tree_priority(), 16384);
+    EXPECT_NE(lab.file_of("oob-spine001").find("12288"), std::string::npos) << vendor.system;
+    EXPECT_NE(lab.file_of("oob-spine002").find("16384"), std::string::npos) << vendor.system;
+    const Lab above = make(vendor, {.oob = ", uplink_to_frontend: true"});
+    ASSERT_NE(above.planner, nullptr);
+    for (const char* leaf : {"fe-leaf001a", "fe-leaf001b"})
+      EXPECT_NE(above.file_of(leaf).find("12288"), std::string::npos) << vendor.system;
+  }
+}
+
+bool has_rule(const std::vector<GuardRule>& rules, GuardRule::Protocol protocol, int from, int to) {
+  return std::any_of(rules.begin(), rules.end(), [&](const GuardRule& rule) {
+    return rule.protocol == protocol && rule.source_port == from && rule.destination_port == to;
+  });
+}
+
+TEST(OutOfBandGuard, LetsServicesLeasesAndKeepalivesPass) {
+  using Protocol = GuardRule::Protocol;
+  for (const Vendor& vendor : kVendors) {
+    const Lab lab = make(vendor, {});
+    ASSERT_NE(lab.planner, nullptr);
+    const model::Cluster& cluster = *lab.loaded->cluster;
+    const std::vector<GuardRule> rules = guard_rules(*lab.render_plan, lab.plan("oob-leaf001"));
+    for (const int port : {514, 123, 53}) {
+      EXPECT_TRUE(has_rule(rules, Protocol::udp, 0, port)) << port;
+      EXPECT_TRUE(has_rule(rules, Protocol::udp, port, 0)) << port;
+    }
+    EXPECT_TRUE(has_rule(rules, Protocol::tcp, 0, 53));
+    EXPECT_TRUE(has_rule(rules, Protocol::udp, 68, 67));
+    // Each leaf of the pair reaches the other through the switch that its management port is on.
+    const std::string here = to_text(cluster.oob_address(cluster.find_device("fe-leaf001a")));
+    std::string lists;
+    for (const auto& [path, file] : lab.sink.files) {
+      if (file.device.rfind("oob-leaf", 0) == 0) lists += file.content;
+    }
+    const std::string expected = std::string(vendor.system) == "sonic"     ? "\"SRC_IP\": \"" + here + "/32\""
+                                 : std::string(vendor.system) == "cumulus" ? "source-ip " + here + "/32\n"
+                                                                           : "permit ip host " + here + " host ";
+    EXPECT_NE(lists.find(expected), std::string::npos) << vendor.system;
+  }
+}
+
+TEST(OutOfBandGuard, WithoutAJumpHostTheNetworkKeepsToItself) {
+  for (const Vendor& vendor : kVendors) {
+    const Lab lab = make(vendor, {.jump = false});
+    ASSERT_NE(lab.planner, nullptr);
+    const std::vector<GuardRule> rules = guard_rules(*lab.render_plan, lab.plan("oob-leaf001"));
+    ASSERT_FALSE(rules.empty());
+    EXPECT_EQ(rules.front().source, rules.front().destination);
+    EXPECT_EQ(rules.front().protocol, GuardRule::Protocol::any);
+    const Lab open = make(vendor, {.oob = ", jump_only: false"});
+    ASSERT_NE(open.planner, nullptr);
+    EXPECT_TRUE(guard_rules(*open.render_plan, open.plan("oob-leaf001")).empty());
+    EXPECT_TRUE(guard_rules(*lab.render_plan, lab.plan("fe-leaf001a")).empty());
+  }
+}
+
 }  // namespace
 }  // namespace weft::render
