@@ -7,6 +7,7 @@
 
 #include "render/core/targets.h"
 #include "render/switches/frr_plan.h"
+#include "render/switches/switch_plan.h"
 
 namespace weft::render {
 namespace {
@@ -123,7 +124,8 @@ class SwitchConfig {
         if (frr::vlan_name(cluster_, gateway.subnet) != vlan || subnet.gateway == Ipv4{}) continue;
         out_.line(1, fmt::format("ip address {}/{}", to_text(subnet.gateway), subnet.prefix.length));
         if (subnet.ipv6.length > 0) {
-          out_.line(1, fmt::format("ipv6 address {}/{}", to_text(frr::gateway_ipv6(subnet)), subnet.ipv6.length));
+          out_.line(1, fmt::format("ipv6 address {}/{}", to_text(embed_address(subnet.ipv6, subnet.gateway)),
+                                   subnet.ipv6.length));
         }
       }
       out_.line(0, "exit");

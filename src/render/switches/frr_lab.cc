@@ -7,6 +7,7 @@
 #include "base/asset.h"
 #include "base/value.h"
 #include "render/switches/frr_plan.h"
+#include "render/switches/switch_plan.h"
 
 namespace weft::render::frr {
 namespace {
@@ -64,7 +65,7 @@ HostLine host_line(const Underlay& underlay, const FabricPart& fabric, model::Po
   if (port.address != Ipv4{}) line.address = fmt::format("{}/{}", to_text(port.address), subnet.prefix.length);
   if (subnet.ipv6.length > 0 && port.address != Ipv4{}) {
     line.address6 = fmt::format("{}/{}", to_text(cluster.ipv6_of(id)), subnet.ipv6.length);
-    line.gateway6 = to_text(gateway_ipv6(subnet));
+    line.gateway6 = to_text(embed_address(subnet.ipv6, subnet.gateway));
   }
   for (const Ipv4Prefix& prefix : underlay.reach(fabric)) {
     if (prefix.contains(subnet.prefix)) line.reach = to_text(prefix);

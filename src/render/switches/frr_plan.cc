@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "render/switches/system.h"
+
 namespace weft::render::frr {
 namespace {
 
@@ -140,13 +142,6 @@ std::string unit_name(const model::Cluster& cluster, model::UnitId unit) {
   const std::string pool =
       which.pool < 0 ? "shared" : cluster.spec().pools.value[static_cast<std::size_t>(which.pool)].name->text;
   return fmt::format("{}-u{:03}", pool, which.index + 1);
-}
-
-Ipv6 gateway_ipv6(const model::Subnet& subnet) {
-  Ipv6 address = subnet.ipv6.base;
-  address.groups[6] = static_cast<std::uint16_t>(subnet.gateway.bits >> 16U);
-  address.groups[7] = static_cast<std::uint16_t>(subnet.gateway.bits & 0xFFFFU);
-  return address;
 }
 
 std::string comment_heading(const model::Cluster& cluster, std::string_view what, std::string_view sign) {

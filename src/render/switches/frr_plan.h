@@ -92,8 +92,6 @@ class Underlay {
 [[nodiscard]] std::string vlan_name(const model::Cluster& cluster, model::SubnetId subnet);  // "vlan600"
 // "train-u001"; "shared-u001" for leaves that small pools share; "-" for what belongs to none.
 [[nodiscard]] std::string unit_name(const model::Cluster& cluster, model::UnitId unit);
-// The gateway in the subnet's IPv6 plan, made like the hosts' addresses: the IPv4 address in the last 32 bits.
-[[nodiscard]] Ipv6 gateway_ipv6(const model::Subnet& subnet);
 // Lines of `heading` behind a comment sign.
 [[nodiscard]] std::string comment_heading(const model::Cluster& cluster, std::string_view what, std::string_view sign);
 
