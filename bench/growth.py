@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-COLOURS = {"packet": "#b3261e", "flow": "#1f5fbf", "analytic": "#2e7d32"}
+COLORS = {"packet": "#b3261e", "flow": "#1f5fbf", "analytic": "#2e7d32"}
 SWEEPS = [
     ("hosts (permutation of 1 MB)", [16, 54, 128, 250, 432, 1024], lambda x: (x, "1MB", 1)),
     ("bytes of each transfer (128 hosts)", [10**5, 10**6, 10**7, 4 * 10**7], lambda x: (128, str(x), 1)),
@@ -39,18 +39,18 @@ def panel(left, title, points):
         out.append(f'<text x="{px:.1f}" y="306" text-anchor="middle">{label}</text>')
     for name, series in points.items():
         line = " ".join("%.1f,%.1f" % place(x, y) for x, y in series)
-        out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>')
+        out.append(f'<polyline points="{line}" fill="none" stroke="{COLORS[name]}" stroke-width="2"/>')
     return out
 
 
 def main():
     weft, target = sys.argv[1:3]
     body = ['<text x="20" y="28" font-size="16" font-weight="bold">weft sim traffic: CPU time by size</text>']
-    for i, name in enumerate(COLOURS):
-        body.append(f'<path d="M{20 + i * 110} 46h24" stroke="{COLOURS[name]}" stroke-width="3"/><text x="{50 + i * 110}" y="50">{name}</text>')
+    for i, name in enumerate(COLORS):
+        body.append(f'<path d="M{20 + i * 110} 46h24" stroke="{COLORS[name]}" stroke-width="3"/><text x="{50 + i * 110}" y="50">{name}</text>')
     body.append('<text x="20" y="66">CPU seconds</text>')
     for i, (title, values, case) in enumerate(SWEEPS):
-        points = {f: [(x, cpu_seconds(weft, f, *case(x))) for x in values] for f in COLOURS}
+        points = {f: [(x, cpu_seconds(weft, f, *case(x))) for x in values] for f in COLORS}
         print(json.dumps({"sweep": title, "cpu_s": points}))
         body += panel(60 + i * 300, title, points)
     with open(target, "w", encoding="utf-8") as out:

@@ -78,9 +78,9 @@ the rest of the file; `-` means that the key is simply absent. Quantities carry 
 | hosts | `train[001-128]`, `gpu[1-4,8]` |
 """
 
-CATALOG_INTRO = """# The catalogue file
+CATALOG_INTRO = """# The catalog file
 
-Every key of a catalogue file, as `weft schema catalog` states it. The built-in catalogue is `catalog/*.yaml` in this
+Every key of a catalog file, as `weft schema catalog` states it. The built-in catalog is `catalog/*.yaml` in this
 format; `weft catalog list` prints it, and `weft catalog show ID` prints one item with the source of each fact.
 [How-to](../how-to.md#use-hardware-of-your-own) shows a file of your own.
 
@@ -332,7 +332,7 @@ def main():
         "cluster-file.md": Page(json.loads(run(weft, "schema", "cluster")), defaults).text(CLUSTER_INTRO, "cluster"),
         "job-file.md": Page(json.loads(run(weft, "schema", "job")), {}).text(JOB_INTRO, "job"),
         "rules.md": rules_page(weft),
-        "catalogue.md": Page(json.loads(run(weft, "schema", "catalog")), {}).text(CATALOG_INTRO, "catalogue"),
+        "catalog.md": Page(json.loads(run(weft, "schema", "catalog")), {}).text(CATALOG_INTRO, "catalog"),
     }
     stale = 0
     for name, text in pages.items():

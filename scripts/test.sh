@@ -73,7 +73,7 @@ run_ctest() {
   }
 }
 
-# ThreadSanitizer of clang 14 cannot always cope with the address randomisation of newer kernels.
+# ThreadSanitizer of clang 14 cannot always cope with the address randomization of newer kernels.
 tsan_ctest() {
   if setarch --addr-no-randomize true 2>/dev/null; then
     export -f run_ctest show_failed

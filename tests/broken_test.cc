@@ -1,5 +1,5 @@
 // What a user sees for a file that is wrong. tests/broken/NNN-name.yaml is a cluster file, NNN-name.catalog.yaml a
-// catalogue file, and NNN-name.txt every message for it, word for word. With WEFT_UPDATE_GOLDEN=1 in the environment
+// catalog file, and NNN-name.txt every message for it, word for word. With WEFT_UPDATE_GOLDEN=1 in the environment
 // the .txt files are rewritten: read the difference before you commit it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -470,7 +470,7 @@ TEST_F(CliTest, ExamplesCompile) {
   EXPECT_GE(clusters, 4);
 }
 
-// ---- catalogue ----
+// ---- catalog ----
 
 TEST_F(CliTest, EveryItemShowsItsFactsAndSources) {
   const Json list = Json::parse(weft({"catalog", "-o", "json"}).out);
@@ -496,7 +496,7 @@ TEST_F(CliTest, EveryItemShowsItsFactsAndSources) {
             "list` for a list\n");
 }
 
-TEST_F(CliTest, OwnCatalogueFilesAreChecked) {
+TEST_F(CliTest, OwnCatalogFilesAreChecked) {
   const std::string mine = file("mine.yaml",
                                 "references:\n  here: {title: measured here, publisher: us}\n"
                                 "racks:\n  - {id: rack-60u, name: Tall rack, vendor: us, source: here, height: 60, "

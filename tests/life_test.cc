@@ -192,7 +192,7 @@ TEST_F(LifeTest, AllFidelitiesSideBySide) {
   std::vector<std::string> names;
   for (const Json& row : result["fidelities"]) {
     names.push_back(row["fidelity"]);
-    // A rail-optimised fabric without oversubscription: hardly a difference.
+    // A rail-optimized fabric without oversubscription: hardly a difference.
     EXPECT_NEAR(number(row["difference_percent"]), 0, 2);
   }
   EXPECT_THAT(names, ElementsAre("analytic", "flow", "packet"));

@@ -90,7 +90,7 @@ class LiveLldp : public ::testing::Test {
     return (lab_.folder() / (device + ".sock")).string();
   }
 
-  // A name and a quick pace from the first frame on: what a neighbour heard earlier would stay for 120 s. One after
+  // A name and a quick pace from the first frame on: what a neighbor heard earlier would stay for 120 s. One after
   // the other, because the daemons make the folder they share when they start; one that gave up is started again.
   void start_agents() {
     for (const auto& [device, space] : spaces_) {
@@ -121,7 +121,7 @@ class LiveLldp : public ::testing::Test {
         return true;
       };
       if (!Lab::wait(150, heard)) {
-        ADD_FAILURE() << device << " should hear " << count << " neighbours and reports\n"
+        ADD_FAILURE() << device << " should hear " << count << " neighbors and reports\n"
                       << lab_.run({"lldpcli", "-u", socket(device), "show", "neighbors"}, 20, true).out;
         return false;
       }

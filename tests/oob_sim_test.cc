@@ -180,7 +180,7 @@ TEST_F(OobSimTest, CurlSpeaksEveryVerb) {
   EXPECT_EQ(system["PowerState"], "On");
   EXPECT_EQ(send("PATCH", "/redfish/v1/Systems/1", R"({"AssetTag":"row 7"})", token), "204");
   EXPECT_EQ(get("/redfish/v1/Systems/1")["AssetTag"], "row 7");
-  EXPECT_EQ(send("PATCH", "/redfish/v1/Systems/1", R"({"Colour":"red"})", token), "400");
+  EXPECT_EQ(send("PATCH", "/redfish/v1/Systems/1", R"({"Color":"red"})", token), "400");
   EXPECT_EQ(send("PUT", "/redfish/v1/Systems/1", "{}", token), "405");
   EXPECT_EQ(send("DELETE", "/redfish/v1/SessionService/Sessions/1", "", token), "204");
   EXPECT_EQ(send("POST", reset, R"({"ResetType":"On"})", token), "401");
@@ -282,12 +282,12 @@ TEST_F(OobSimTest, FaultsOfAFileStrike) {
   EXPECT_TRUE(get("/redfish/v1/Systems/1").is_discarded());
   const std::string first = url_.substr(8, url_.rfind(':') - 8);
   const int last = std::stoi(first.substr(first.rfind('.') + 1));
-  const auto neighbour = [&](int n) {
+  const auto neighbor = [&](int n) {
     return "https://" + first.substr(0, first.rfind('.') + 1) + std::to_string(last + n) + ":" + port_ +
            "/redfish/v1/Systems";
   };
-  EXPECT_EQ(curl({neighbour(1)}).code, 60);
-  EXPECT_EQ(curl({"-o", "/dev/null", "-w", "%{http_code}", "-u", "admin:Correct7Horse", neighbour(2)}).out, "500");
+  EXPECT_EQ(curl({neighbor(1)}).code, 60);
+  EXPECT_EQ(curl({"-o", "/dev/null", "-w", "%{http_code}", "-u", "admin:Correct7Horse", neighbor(2)}).out, "500");
   ::kill(child_, SIGUSR1);
   EXPECT_TRUE(becomes([] { return contents(folder_ / "report.json").find("train003") != std::string::npos; }));
 }

@@ -334,7 +334,7 @@ TEST(KubeNetwork, UnitsHaveConfigurationsOfTheirOwn) {
   judge_folders(*rendering, false);
 }
 
-// Units of 64 servers, slices of the storage network of another size: no host takes the addresses of its neighbour's.
+// Units of 64 servers, slices of the storage network of another size: no host takes the addresses of its neighbor's.
 TEST(KubeNetwork, StorageSlicesMayBeCutOtherwiseThanUnits) {
   const auto rendering = testing_rendered::load_rendering(
       "weft: 1\nname: large\nsite: {switches: row, row_length: 24, rack_power: 60kW}\npools:\n"

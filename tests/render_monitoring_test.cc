@@ -284,7 +284,7 @@ TEST(MonitoringTargets, CoverTheCluster) {
   EXPECT_EQ(jobs["snmp"]["be-spine001"]["labels"]["sessions"], "32");
 }
 
-// Figures that come from outside: the H100's data sheet, the guide's limits, the catalogue's strip.
+// Figures that come from outside: the H100's data sheet, the guide's limits, the catalog's strip.
 TEST(MonitoringLimits, FollowTheHardware) {
   const auto rendering = rendered("pod16.yaml");
   const std::string recording = rendering->sink.content("prometheus/rules/recording.yml");

@@ -171,7 +171,7 @@ TEST_P(NvueCommands, TheLosslessClassIsTheDesigns) {
   }
 }
 
-TEST_P(NvueCommands, EveryLinkOfAFabricIsANeighbour) {
+TEST_P(NvueCommands, EveryLinkOfAFabricIsANeighbor) {
   for (const Switch& one : switches_) {
     std::map<std::string, std::int64_t> known;
     for (const config::NeighborConfig& neighbor : one.config.neighbors)

@@ -20,7 +20,7 @@ using testing_rendered::Rendering;
 // Servers by the set of backend switches of one tier that their leaves hang below; worked out from the cables alone.
 using Hosts = std::set<std::string>;
 
-Hosts neighbours(const model::Cluster& cluster, model::DeviceId device, model::CableRole role, bool up) {
+Hosts neighbors(const model::Cluster& cluster, model::DeviceId device, model::CableRole role, bool up) {
   Hosts out;
   for (const model::PortId id : cluster.ports_of(device)) {
     const model::Cable& cable = cluster.cable(cluster.cable_of(id));
@@ -36,7 +36,7 @@ std::set<Hosts> server_groups(const model::Cluster& cluster, const std::string& 
   for (std::uint32_t d = 0; d < cluster.devices().size(); ++d) {
     const auto id = static_cast<model::DeviceId>(d);
     if (cluster.group_of(id).kind != model::DeviceKind::server || !cluster.name_of(id).starts_with(prefix)) continue;
-    const Hosts leaves = neighbours(cluster, id, model::CableRole::host_leaf, true);
+    const Hosts leaves = neighbors(cluster, id, model::CableRole::host_leaf, true);
     if (!leaves.empty()) by_leaves[leaves].insert(cluster.name_of(id));
   }
   std::set<Hosts> out;
@@ -194,8 +194,8 @@ TEST(RenderSlurm, TwoThousandNodesInThreeTiers) {
     const auto id = static_cast<model::DeviceId>(d);
     if (cluster.group_of(id).kind != model::DeviceKind::server || !cluster.name_of(id).starts_with("gpu")) continue;
     Hosts spines;
-    for (const std::string& leaf : neighbours(cluster, id, model::CableRole::host_leaf, true)) {
-      spines.merge(neighbours(cluster, cluster.find_device(leaf), model::CableRole::leaf_spine, true));
+    for (const std::string& leaf : neighbors(cluster, id, model::CableRole::host_leaf, true)) {
+      spines.merge(neighbors(cluster, cluster.find_device(leaf), model::CableRole::leaf_spine, true));
     }
     by_spines[spines].insert(cluster.name_of(id));
   }

@@ -53,7 +53,7 @@ Words small_with(const Words& more) {
 
 // One 1 MB transfer over one switch at 100 Gb/s: 245 packets of 64 B header, 244 of them with 4096 B payload and one
 // with 576, on two links of 1 us. The last packet waits at the switch for the full one before it: all is there after
-// the serialisation of everything on the first link, of a full packet on the second, and both delays.
+// the serialization of everything on the first link, of a full packet on the second, and both delays.
 TEST_F(SimTest, OneTransferByAlgebra) {
   const std::string flows = file("one.flows", "0 0 1 1000000 0 -1\n");
   const double wire_us = (1'000'000 + 245 * 64) * 8 / 100e3;

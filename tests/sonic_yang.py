@@ -299,7 +299,7 @@ def spoil(config):
         yield "DSCP_TO_TC_MAP: class 16", mutant(set_field("DSCP_TO_TC_MAP", "26", "16"))
         yield "PORT_QOS_MAP: pfc_enable 8", mutant(set_field("PORT_QOS_MAP", "pfc_enable", "8"))
     if "CABLE_LENGTH" in config:
-        yield "CABLE_LENGTH: no metres", mutant(
+        yield "CABLE_LENGTH: no meters", mutant(
             set_field("CABLE_LENGTH", port_of("PORT"), "five", first(config["CABLE_LENGTH"])))
     yield "PORT: without lanes", mutant(lambda made: made["PORT"][first(made["PORT"])].pop("lanes"))
     if "VRF" in config:

@@ -42,7 +42,7 @@ const readColors = () => {
   const style = getComputedStyle(root), get = (n) => style.getPropertyValue(n).trim();
   color = {bg: get('--bg'), ink: get('--ink'), soft: get('--soft'), lane: get('--lane'), area: get('--mb')};
 };
-// The golden angle keeps hues of neighbouring numbers apart.
+// The golden angle keeps hues of neighboring numbers apart.
 const hue = (n) => Math.round(n * 137.508 + 210) % 360;
 const fill = (n) => dark.matches ? `hsl(${hue(n)} 38% 34%)` : `hsl(${hue(n)} 58% 76%)`;
 const x = (t) => labels + (t - from) / (to - from) * (width - labels);

@@ -120,7 +120,7 @@ Quote quote_line(std::string_view line, std::size_t column, std::size_t length) 
   return quote;
 }
 
-// Distance by insertion, deletion, replacement and exchange of neighbours, each part changed once ("optimal string
+// Distance by insertion, deletion, replacement and exchange of neighbors, each part changed once ("optimal string
 // alignment").
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);

@@ -130,7 +130,7 @@ TEST(Json, NamesThePlaceOfAnError) {
   EXPECT_EQ(findings(parse("{\"a\": yes}").diagnostics), "1:7 `yes` is no JSON value\n");
 }
 
-TEST(Json, HonoursLimits) {
+TEST(Json, HonorsLimits) {
   YamlLimits limits;
   limits.depth = 3;
   EXPECT_TRUE(parse("[[[1]]]", limits).root.has_value());

@@ -134,7 +134,7 @@ constexpr Grammar kByteRate = {"a byte rate",
 constexpr Grammar kDuration = {"a duration", "nanoseconds", "200us, 100ms, 5m or 4h", "ns, us, ms, s, m, h, d, w",
                                "30s",        kDurationUnits};
 constexpr Grammar kPower = {"a power", "milliwatts", "700W, 10.2kW or 1.2MW", "W, kW, MW, GW", "700W", kPowerUnits};
-constexpr Grammar kLength = {"a length", "millimetres", "3m, 50cm or 2km", "mm, cm, m, km", "3m", kLengthUnits};
+constexpr Grammar kLength = {"a length", "millimeters", "3m, 50cm or 2km", "mm, cm, m, km", "3m", kLengthUnits};
 constexpr Grammar kFlops = {"a compute rate",     "MFLOP/s", "67TF, 989TF or 1.979PF",
                             "MF, GF, TF, PF, EF", "989TF",   kFlopsUnits};
 constexpr Grammar kMoney = {"an amount", "cents", "1234, 1234.5 or 1234.56", "", nullptr, kMoneyUnits};

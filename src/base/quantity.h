@@ -41,14 +41,14 @@ using Bytes = Quantity<struct BytesTag>;        // bytes
 using BitRate = Quantity<struct BitRateTag>;    // bits per second
 using Duration = Quantity<struct DurationTag>;  // nanoseconds
 using Power = Quantity<struct PowerTag>;        // milliwatts
-using Length = Quantity<struct LengthTag>;      // millimetres
+using Length = Quantity<struct LengthTag>;      // millimeters
 using Money = Quantity<struct MoneyTag>;        // cents of the price file's currency
 using Flops = Quantity<struct FlopsTag>;        // floating-point operations per second, in units of 10^6 (MFLOP/s)
 
 constexpr BitRate gigabits(std::int64_t n) { return BitRate(n * 1'000'000'000); }
 constexpr Bytes gigabytes(std::int64_t n) { return Bytes(n * 1'000'000'000); }
 constexpr Power watts(std::int64_t n) { return Power(n * 1000); }
-constexpr Length metres(std::int64_t n) { return Length(n * 1000); }
+constexpr Length meters(std::int64_t n) { return Length(n * 1000); }
 constexpr Duration milliseconds(std::int64_t n) { return Duration(n * 1'000'000); }
 
 // "2:1" = two down for one up. Always in lowest terms, both parts 1..10^6. A plain number n means n:1; "1.5" is 3:2.

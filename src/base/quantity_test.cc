@@ -189,7 +189,7 @@ TEST(ParseOthers, SayWhichUnitsAreKnown) {
       "`1T` is not a compute rate: expected a number and a unit such as 67TF, 989TF or 1.979PF; units are MF, GF, "
       "TF, PF, EF");
   EXPECT_EQ(error_of(parse_power("0.0001W")), "`0.0001W` is not a whole number of milliwatts");
-  EXPECT_EQ(error_of(parse_length("0.5mm")), "`0.5mm` is not a whole number of millimetres");
+  EXPECT_EQ(error_of(parse_length("0.5mm")), "`0.5mm` is not a whole number of millimeters");
 }
 
 TEST(ParseRatio, ReducesToLowestTerms) {
@@ -267,7 +267,7 @@ TEST(ToText, GivesTheShortestExactForm) {
   EXPECT_EQ(to_text(watts(700)), "700W");
   EXPECT_EQ(to_text(watts(10200)), "10.2kW");
   EXPECT_EQ(to_text(Power(1)), "0.001W");
-  EXPECT_EQ(to_text(metres(3)), "3m");
+  EXPECT_EQ(to_text(meters(3)), "3m");
   EXPECT_EQ(to_text(Length(500)), "50cm");
   EXPECT_EQ(to_text(Length(2000000)), "2km");
   EXPECT_EQ(to_text(Flops(989000000)), "989TF");

@@ -22,7 +22,7 @@ RandomStream RandomStream::split(std::string_view name) const { return RandomStr
 std::uint64_t RandomStream::next() { return detail::xoshiro256_starstar(state_); }
 
 // Lemire, "Fast Random Integer Generation in an Interval" (2019): multiply, and reject the few low products that would
-// favour some results.
+// favor some results.
 std::uint64_t RandomStream::below(std::uint64_t bound) {
   CHECK(bound > 0, "below() needs a positive bound");
   Uint128 product = static_cast<Uint128>(next()) * bound;

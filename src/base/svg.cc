@@ -168,20 +168,20 @@ void Svg::text(const Point& at, std::string_view text, const TextStyle& style) {
 void Svg::text_in(const Box& box, std::string_view words, TextStyle style) {
   const double room = (style.angle == 0.0 ? box.width : box.height) - 4;
   style.anchor = Anchor::middle;
-  Point at = box.centre();
+  Point at = box.center();
   // Half the height of a capital letter brings the baseline from the middle to where it belongs.
   (style.angle == 0.0 ? at.y : at.x) += 0.36 * style.size;
   text(at, fit_text(words, style.size, room, style.bold), style);
 }
 
-void Svg::label(const Point& centre, std::string_view words, const TextStyle& style) {
+void Svg::label(const Point& center, std::string_view words, const TextStyle& style) {
   const double width = text_width(words, style.size, style.bold) + 8;
   const double height = style.size + 6;
-  const Box box{centre.x - width / 2, centre.y - height / 2, width, height};
+  const Box box{center.x - width / 2, center.y - height / 2, width, height};
   rect(box, Paint{"#ffffff", "#d5d8dc", 0.7, 0.94, {}, 3});
-  TextStyle centred = style;
-  centred.anchor = Anchor::middle;
-  text({centre.x, centre.y + 0.36 * style.size}, words, centred);
+  TextStyle centerd = style;
+  centerd.anchor = Anchor::middle;
+  text({center.x, center.y + 0.36 * style.size}, words, centerd);
 }
 
 void Svg::open_group(std::string_view tooltip) {

@@ -23,9 +23,9 @@ struct Box {
 
   [[nodiscard]] double right() const { return x + width; }
   [[nodiscard]] double bottom() const { return y + height; }
-  [[nodiscard]] Point centre() const { return {x + width / 2, y + height / 2}; }
-  [[nodiscard]] Point top_centre() const { return {x + width / 2, y}; }
-  [[nodiscard]] Point bottom_centre() const { return {x + width / 2, y + height}; }
+  [[nodiscard]] Point center() const { return {x + width / 2, y + height / 2}; }
+  [[nodiscard]] Point top_center() const { return {x + width / 2, y}; }
+  [[nodiscard]] Point bottom_center() const { return {x + width / 2, y + height}; }
 };
 
 struct Paint {
@@ -63,10 +63,10 @@ class Svg {
   void link(const Point& from, const Point& to, const Paint& style, std::string_view tooltip = {});
   // The baseline is at `at.y`.
   void text(const Point& at, std::string_view text, const TextStyle& style);
-  // Vertically and horizontally centred in the box, cut with an ellipsis to fit; nothing if not even that fits.
+  // Vertically and horizontally centerd in the box, cut with an ellipsis to fit; nothing if not even that fits.
   void text_in(const Box& box, std::string_view words, TextStyle style);
-  // Text on a background of its own, centred at the point, to stand on top of links.
-  void label(const Point& centre, std::string_view words, const TextStyle& style);
+  // Text on a background of its own, centerd at the point, to stand on top of links.
+  void label(const Point& center, std::string_view words, const TextStyle& style);
   void open_group(std::string_view tooltip = {});
   void close_group();
 

@@ -225,7 +225,7 @@ TEST_F(SimFleetConcurrentTest, Trickle) {
   const Answer answer = one("slow_trickle:1ms", 300);
   EXPECT_EQ(answer.code, CURLE_OPERATION_TIMEDOUT);
 }
-TEST_F(SimFleetConcurrentTest, RedirectsPointToTheNeighbour) {
+TEST_F(SimFleetConcurrentTest, RedirectsPointToTheNeighbor) {
   EXPECT_EQ(one("redirect").status, 308);
   EXPECT_EQ(fleet_->counters(1).requests, 0U);
 }

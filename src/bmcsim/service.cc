@@ -334,11 +334,11 @@ SimReply answer_below_root(SimBmc& bmc, const SimPath& path, const SimHttpReques
   return sim_log_in(bmc, request);
 }
 
-// The neighbour that a redirect points to: its counters tell whether a client followed with its token.
+// The neighbor that a redirect points to: its counters tell whether a client followed with its token.
 std::string elsewhere(const SimBmc& bmc, std::string_view path) {
   const SimWorld& world = bmc.world();
-  const Ipv4 neighbour{world.options.base.bits + bmc.device().offset + 1};
-  return fmt::format("{}://{}:{}{}", world.options.tls ? "https" : "http", to_text(neighbour), world.port, path);
+  const Ipv4 neighbor{world.options.base.bits + bmc.device().offset + 1};
+  return fmt::format("{}://{}:{}{}", world.options.tls ? "https" : "http", to_text(neighbor), world.port, path);
 }
 
 // Faults that spoil an answer that was right.

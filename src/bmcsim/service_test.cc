@@ -172,7 +172,7 @@ TEST_F(SimServiceTest, SessionsOpenAndClose) {
 }
 
 TEST_F(SimServiceTest, PatchesAreWholeOrNothing) {
-  EXPECT_EQ(patch("/redfish/v1/Systems/1", R"({"AssetTag": "a", "Colour": 1})").status, 400);
+  EXPECT_EQ(patch("/redfish/v1/Systems/1", R"({"AssetTag": "a", "Color": 1})").status, 400);
   EXPECT_EQ(get("/redfish/v1/Systems/1")["AssetTag"], "");
   EXPECT_THAT(patch("/redfish/v1/Systems/1", R"({"PowerState": "On"})").body, HasSubstr("PropertyNotWritable"));
   EXPECT_THAT(patch("/redfish/v1/Systems/1", "{}").body, HasSubstr("NoOperation"));

@@ -1,4 +1,4 @@
-// Everything that was handed to weft of real configuration, sorted by what it is. A file is recognised by what it
+// Everything that was handed to weft of real configuration, sorted by what it is. A file is recognized by what it
 // holds, not by its name; `kind_of` says what it was taken for.
 #pragma once
 
@@ -73,7 +73,7 @@ struct ConfigSet {
 [[nodiscard]] ConfigKind detect_kind(std::string_view path, std::string_view text);
 
 // Reads "PATH" or "DEVICE=PATH" into the set: a file, or every file below a directory in name order (hidden ones left
-// out; what is not recognised there is passed over with a note, named directly it is an error).
+// out; what is not recognized there is passed over with a note, named directly it is an error).
 void read_config(const std::string& argument, Sources& sources, ConfigSet& set, Diagnostics& diagnostics);
 // The same for a text in memory; `tree` when it stands in a rendered tree whose manifest was read before.
 void read_config_text(std::string shown_path, std::string text, Sources& sources, ConfigSet& set,

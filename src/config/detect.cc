@@ -302,7 +302,7 @@ bool is_environment_line(std::string_view line) {
 // A program for a shell or an interpreter. What its here-documents hold (manifests, a slurm.conf) is not yet a file.
 bool is_program(std::string_view path, const std::vector<std::string_view>& lines) {
   if (path.ends_with(".sh") || path.ends_with(".bash") || path.ends_with(".py")) return true;
-  // A licence may stand before the line that names the interpreter.
+  // A license may stand before the line that names the interpreter.
   const auto head = lines.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(lines.size(), 10));
   return std::any_of(lines.begin(), head, [](std::string_view line) { return line.starts_with("#!/"); });
 }
@@ -407,7 +407,7 @@ std::string_view to_text(ConfigKind kind) {
     case ConfigKind::host_facts:
       return "host facts";
     case ConfigKind::lldp:
-      return "LLDP neighbours";
+      return "LLDP neighbors";
     case ConfigKind::ibnetdiscover:
       return "ibnetdiscover output";
     case ConfigKind::iblinkinfo:

@@ -110,7 +110,7 @@ class NetDiscover {
   std::set<std::pair<Key, Key>> seen_;
 };
 
-// Signalling rate of one lane in Gb/s as iblinkinfo prints it, and the name of that speed.
+// Signaling rate of one lane in Gb/s as iblinkinfo prints it, and the name of that speed.
 std::string speed_name(std::string_view number) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kSpeeds = {{{"2.5", "SDR"},
                                                                                              {"5.0", "DDR"},

@@ -1,4 +1,4 @@
-// What was seen running: a host's interfaces (weft discover), the neighbours that LLDP reports, an InfiniBand sweep.
+// What was seen running: a host's interfaces (weft discover), the neighbors that LLDP reports, an InfiniBand sweep.
 // Facts only; whether they agree with the design is check's business.
 #pragma once
 
@@ -34,7 +34,7 @@ struct HostInterface {
   bool virtual_function = false;
   std::string rdma_device;  // mlx5_0
   std::string link_layer;   // Ethernet, InfiniBand
-  std::string lldp_system;  // neighbour, where the host runs lldpd
+  std::string lldp_system;  // neighbor, where the host runs lldpd
   std::string lldp_port;
   std::vector<Ipv4Prefix> prefixes;
   std::vector<Ipv4> addresses;  // beside prefixes
@@ -76,7 +76,7 @@ struct LldpNeighbor {
   SourceLocation place;
 };
 
-// One system's neighbours: lldpcli -f json (show neighbors), SONiC `show lldp table`, NX-OS `show lldp neighbors`.
+// One system's neighbors: lldpcli -f json (show neighbors), SONiC `show lldp table`, NX-OS `show lldp neighbors`.
 struct LldpReport {
   std::string system;  // who reports; from the file name where the output does not say
   FileId file = 0;

@@ -1,4 +1,4 @@
-// Readers of LLDP neighbours (IEEE 802.1AB) in the forms that lldpcli, SONiC and NX-OS print them.
+// Readers of LLDP neighbors (IEEE 802.1AB) in the forms that lldpcli, SONiC and NX-OS print them.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -14,8 +14,8 @@ namespace live_text {
 
 std::string device_of_path(std::string_view path) {
   static constexpr std::array<std::string_view, 13> kEndings = {
-      ".json", ".json0",    ".txt",    ".lldp",  ".out",     ".log",       ".neighbors",
-      ".host", ".keyvalue", ".detail", ".facts", ".lldpctl", ".neighbours"};
+      ".json", ".json0",    ".txt",    ".lldp",  ".out",     ".log",      ".neighbors",
+      ".host", ".keyvalue", ".detail", ".facts", ".lldpctl", ".neighbors"};
   const std::size_t slash = path.find_last_of('/');
   std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
   for (bool again = true; again;) {
@@ -57,7 +57,7 @@ std::string text_of(const YamlNode* node) {
   return node != nullptr && node->kind == YamlNode::Kind::scalar ? node->scalar : std::string();
 }
 
-// The chassis is {"name": {...}} in json, and {"id": ..., "name": ...} in json0 or where the neighbour has no name.
+// The chassis is {"name": {...}} in json, and {"id": ..., "name": ...} in json0 or where the neighbor has no name.
 void read_chassis(const YamlNode* chassis, LldpNeighbor& neighbor) {
   if (chassis == nullptr || chassis->kind != YamlNode::Kind::mapping) return;
   if (chassis->find("id") == nullptr && chassis->entries.size() == 1) {
@@ -225,7 +225,7 @@ bool read_nxos_table(const std::vector<Line>& lines, LldpReport& report) {
   return heading;
 }
 
-// "Key: value" lines; "Chassis id:" opens a neighbour.
+// "Key: value" lines; "Chassis id:" opens a neighbor.
 bool read_nxos_detail(const std::vector<Line>& lines, LldpReport& report) {
   report.format = "nxos-detail";
   for (const Line& line : lines) {
@@ -275,7 +275,7 @@ bool read_text_report(const Sources& sources, FileId file, Diagnostics& diagnost
   if (has(text, "Local Port id:")) return read_nxos_detail(lines, report);
   if (has(text, "Local Intf") && read_nxos_table(lines, report)) return true;
   if (has(text, "lldp.") && read_keyvalue(lines, report)) return true;
-  diagnostics.error(SourceLocation{file, 1, 1}, "no LLDP neighbours in a form that is known",
+  diagnostics.error(SourceLocation{file, 1, 1}, "no LLDP neighbors in a form that is known",
                     "known are lldpcli -f json (or json0, keyvalue), SONiC's `show lldp table`, and NX-OS' `show lldp "
                     "neighbors` with or without `detail`");
   return false;

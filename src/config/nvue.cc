@@ -126,7 +126,7 @@ std::optional<SwitchConfig> Reader::read() {
   const std::string_view text = sources_.text(file_);
   const bool commands = text.find("nv set ") != std::string_view::npos;
   const std::size_t errors = diagnostics_.error_count();
-  if (!(commands ? read_commands() : read_yaml()) || recognised_ == 0) {
+  if (!(commands ? read_commands() : read_yaml()) || recognized_ == 0) {
     if (diagnostics_.error_count() == errors) {
       diagnostics_.error({file_, 0, 0}, "this is no NVUE configuration: no `nv set` command and no `set` tree is here");
     }
@@ -161,7 +161,7 @@ void Reader::take(const Command& command) {
   } else {
     ++out_.skipped;
   }
-  if (out_.skipped == before) ++recognised_;
+  if (out_.skipped == before) ++recognized_;
 }
 
 void Reader::finish() {

@@ -154,7 +154,7 @@ class Reader {
   SwitchConfig out_;
   YamlNode yaml_;
   std::vector<ConfigLine> lines_;
-  std::size_t recognised_ = 0;
+  std::size_t recognized_ = 0;
   std::size_t work_ = 0;
   std::set<SourceLocation, decltype(&comes_before)> reported_{&comes_before};
   std::map<std::string, std::size_t, std::less<>> interfaces_;

@@ -106,7 +106,7 @@ std::optional<SwitchConfig> Reader::read() {
     }
     take(line);
   }
-  if (recognised_ == 0) {
+  if (recognized_ == 0) {
     diagnostics_.error({out_.file, 0, 0}, "this is no NX-OS configuration: no line of it is known");
     return std::nullopt;
   }
@@ -132,7 +132,7 @@ void Reader::take(const ConfigLine& line) {
     inside = !(top || context || list || domain) || (block_ == Block::vlan && word == "name");
   }
   if (inside && take_in_block(line)) {
-    ++recognised_;
+    ++recognized_;
     return;
   }
   if (inside && by_indent) {
@@ -144,7 +144,7 @@ void Reader::take(const ConfigLine& line) {
     flat_ = false;
   }
   if (open_block(line) || take_global(line)) {
-    ++recognised_;
+    ++recognized_;
   } else {
     ++out_.skipped;
     if (!inside) block_ = Block::other;

@@ -176,7 +176,7 @@ class Reader {
   SwitchConfig out_;
   bool indented_ = false;  // the file shows blocks by indentation
   bool flat_ = false;      // the open block does not, whatever the file does
-  std::size_t recognised_ = 0;
+  std::size_t recognized_ = 0;
   Block block_ = Block::global;
   std::string block_name_;
   std::vector<std::size_t> current_;  // interfaces of the block
@@ -208,7 +208,7 @@ class Reader {
   bool in_template_ = false;
   NeighborConfig* neighbor_ = nullptr;
   std::map<std::string, NeighborConfig, std::less<>> templates_;
-  std::vector<std::pair<std::size_t, std::string>> inherits_;  // neighbour and template
+  std::vector<std::pair<std::size_t, std::string>> inherits_;  // neighbor and template
   std::map<std::string, std::string, std::less<>> aaa_groups_;
   std::set<std::string, std::less<>> secured_users_;
 };

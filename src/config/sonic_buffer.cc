@@ -191,7 +191,7 @@ void Reader::apply_wred(const YamlEntry& wred, QueueQos& queue) {
   } else {
     queue.ecn = {marks, place_of(object, "ecn"), path("ecn")};
   }
-  // The thresholds of a colour count only while it is enabled (SAI_WRED_ATTR_GREEN_ENABLE).
+  // The thresholds of a color count only while it is enabled (SAI_WRED_ATTR_GREEN_ENABLE).
   if (marks && field(object, "wred_green_enable").value_or("true") == "false") {
     queue.ecn = {false, place_of(object, "wred_green_enable"), path("wred_green_enable")};
   }

@@ -290,15 +290,15 @@ void Reader::read_cable_lengths() {
     for (const YamlEntry& port_entry : entry->value.entries) {
       if (!check_port(port_entry.key, port_entry.key_place, "CABLE_LENGTH")) continue;
       const std::string_view text = trim(port_entry.value.scalar);
-      const auto metres_given =
+      const auto meters_given =
           !text.empty() && text.back() == 'm' ? parse_digits(text.substr(0, text.size() - 1)) : std::nullopt;
-      if (!metres_given || *metres_given > 1'000'000) {
-        error(port_entry.value.place, fmt::format("cable length {} is no whole number of metres such as `40m`",
+      if (!meters_given || *meters_given > 1'000'000) {
+        error(port_entry.value.place, fmt::format("cable length {} is no whole number of meters such as `40m`",
                                                   in_backticks(port_entry.value.scalar)));
         continue;
       }
       if (InterfaceConfig* port = find(port_entry.key)) {
-        port->cable_length = {metres(*metres_given), port_entry.value.place,
+        port->cable_length = {meters(*meters_given), port_entry.value.place,
                               fmt::format("CABLE_LENGTH|{}|{}", group, port_entry.key)};
       }
     }

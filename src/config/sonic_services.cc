@@ -1,4 +1,4 @@
-// SONiC: static routes, BGP neighbours, access lists, and what manages the switch.
+// SONiC: static routes, BGP neighbors, access lists, and what manages the switch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -120,7 +120,7 @@ void Reader::read_neighbor(const YamlEntry& entry) {
   if (parts.size() == 2 && parts[0] != "default") neighbor.vrf = parts[0];
   const bool dotted = std::count(neighbor.peer.begin(), neighbor.peer.end(), '.') == 3;
   if (dotted && !parse_ipv4(neighbor.peer).ok()) {
-    error(entry.key_place, fmt::format("BGP neighbour {} is no address", in_backticks(neighbor.peer)));
+    error(entry.key_place, fmt::format("BGP neighbor {} is no address", in_backticks(neighbor.peer)));
     return;
   }
   const auto path = [&](std::string_view key) { return fmt::format("BGP_NEIGHBOR|{}|{}", entry.key, key); };

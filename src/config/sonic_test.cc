@@ -194,7 +194,7 @@ TEST(Sonic, TheBufferManagerGivesHeadroomToPfcPorts) {
     "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet4": "0m"}},
     "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}, "Ethernet4": {"pfc_enable": "3"}}})");
   ASSERT_TRUE(got.config);
-  EXPECT_EQ(got.config->find("Ethernet0")->cable_length.value, metres(40));
+  EXPECT_EQ(got.config->find("Ethernet0")->cable_length.value, meters(40));
   EXPECT_TRUE(*got.qos("Ethernet0").groups[3].lossless);
   EXPECT_FALSE(got.qos("Ethernet0").groups[3].lossless.given());
   EXPECT_FALSE(*got.qos("Ethernet4").groups[3].lossless);
@@ -347,7 +347,7 @@ TEST(Sonic, PartWithoutPortTable) {
   EXPECT_EQ(got.findings(),
             "5 CABLE_LENGTH speaks of port `Ethernet0`, but there is no PORT table: the file is read as a part\n");
   ASSERT_NE(got.config->find("Ethernet4"), nullptr);
-  EXPECT_EQ(*got.config->find("Ethernet0")->cable_length, metres(40));
+  EXPECT_EQ(*got.config->find("Ethernet0")->cable_length, meters(40));
   EXPECT_TRUE(*got.qos("Ethernet0").pfc[3]);
   EXPECT_FALSE(got.qos("Ethernet0").watchdog.on.known());
   EXPECT_FALSE(got.qos("Ethernet0").groups[3].lossless.known());

@@ -18,7 +18,7 @@ struct BomLine {
   BomPhase phase = BomPhase::network;
   std::string category;  // switch, transceiver, cable, storage, server, manager, pdu, rack
   std::optional<model::FabricKind> fabric;
-  std::string item;  // catalogue id
+  std::string item;  // catalog id
   std::string name;
   std::string purpose;  // "leaf", "spine", "train", "host-leaf 400G, 10 m"
   std::int64_t count = 0;
@@ -32,7 +32,7 @@ struct Bom {
   std::optional<Money> total;  // only when every line has a price
   std::optional<Money> network_total;
   std::optional<Money> oob_total;
-  std::vector<std::string> unpriced;  // catalogue ids without a price
+  std::vector<std::string> unpriced;  // catalog ids without a price
 };
 
 [[nodiscard]] Bom make_bom(const model::Cluster& cluster, const Prices* prices);

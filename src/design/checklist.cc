@@ -218,9 +218,7 @@ Verdict racked(const model::Cluster& cluster) {
                              cluster.racks().size()));
 }
 
-Verdict lldp(const model::Cluster&) {
-  return unknown("hold the neighbours that LLDP reports against the cabling plan");
-}
+Verdict lldp(const model::Cluster&) { return unknown("hold the neighbors that LLDP reports against the cabling plan"); }
 
 Verdict qos(const model::Cluster& cluster) {
   const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
@@ -305,7 +303,7 @@ Verdict autoscaling(const model::Cluster& cluster) {
                                   *service.max_replicas));
     }
   }
-  return done(fmt::format("{} services scale on GPU utilisation", services.size()));
+  return done(fmt::format("{} services scale on GPU utilization", services.size()));
 }
 
 Verdict prometheus(const model::Cluster&) {
@@ -343,7 +341,7 @@ constexpr std::array<Item, 29> kItems = {{
     {kProcurement[3], "procurement", "Order GPUs", order_gpus},
     {kProcurement[4], "procurement", "Order cables, optics, PDUs and rack space", order_cabling},
     {"infrastructure.racked", "infrastructure", "Rack and cable by the physical design", racked},
-    {"infrastructure.lldp", "infrastructure", "Validate cabling with LLDP neighbours", lldp},
+    {"infrastructure.lldp", "infrastructure", "Validate cabling with LLDP neighbors", lldp},
     {"infrastructure.qos", "infrastructure", "Configure PFC, ECN and DSCP marking", qos},
     {"infrastructure.rdma-test", "infrastructure", "Validate RDMA bandwidth node to node", rdma_test},
     {"infrastructure.server-profiles", "infrastructure", "Apply server profiles (BIOS, NIC policies)", server_profiles},

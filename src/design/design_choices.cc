@@ -80,8 +80,8 @@ Error no_server(const model::Catalog& catalog, const model::GpuModel& gpu, model
     return *server.gpus > 0 && *server.gpu == gpu.id->text;
   });
   if (!any)
-    return invalid(fmt::format("the catalogue has no server with {}; add one, or choose another GPU", gpu.id->text));
-  return invalid(fmt::format("no server of the catalogue joins {} to {}", gpu.id->text, model::text_of(network)));
+    return invalid(fmt::format("the catalog has no server with {}; add one, or choose another GPU", gpu.id->text));
+  return invalid(fmt::format("no server of the catalog joins {} to {}", gpu.id->text, model::text_of(network)));
 }
 
 Status choose_server(const model::Catalog& catalog, Plan& plan) {
@@ -235,7 +235,7 @@ Status choose_backend(const model::Catalog& catalog, Cabling& cabling, Plan& pla
   if (request.leaf.empty()) {
     plan.backend_leaf = choose_leaf(catalog, cabling, {host}, request.network, usual_leaves(request.network));
     if (plan.backend_leaf == nullptr) {
-      return invalid(fmt::format("no {} switch of the catalogue can be cabled to {}; name one with --leaf",
+      return invalid(fmt::format("no {} switch of the catalog can be cabled to {}; name one with --leaf",
                                  model::text_of(request.network), plan.server->id->text));
     }
     choose_backend_mode(cabling, host, plan);
@@ -255,7 +255,7 @@ Status choose_backend(const model::Catalog& catalog, Cabling& cabling, Plan& pla
 
 Status choose_other_switches(const model::Catalog& catalog, Cabling& cabling, Plan& plan) {
   for (const std::string_view id : {kStorageServer, kLoginServer, kControlServer}) {
-    if (catalog.server(id) == nullptr) return invalid(fmt::format("the catalogue has no {}", id));
+    if (catalog.server(id) == nullptr) return invalid(fmt::format("the catalog has no {}", id));
   }
   plan.storage_server = catalog.server(kStorageServer);
   if (plan.storage_server->read->per_second.count() <= 0 || plan.storage_server->write->per_second.count() <= 0) {
@@ -284,7 +284,7 @@ Status choose_other_switches(const model::Catalog& catalog, Cabling& cabling, Pl
   plan.frontend_leaf =
       choose_leaf(catalog, cabling, frontend, model::NetworkKind::ethernet, {"sn4600c", "sn5600"}, false);
   if (plan.storage_leaf == nullptr || plan.frontend_leaf == nullptr) {
-    return invalid(fmt::format("no {} leaf of the catalogue can be cabled to {} and the servers beside it",
+    return invalid(fmt::format("no {} leaf of the catalog can be cabled to {} and the servers beside it",
                                plan.storage_leaf == nullptr ? "storage" : "frontend", plan.server->id->text));
   }
   for (HostEnd& host : frontend) host.speeds = {gigabits(100)};
@@ -303,7 +303,7 @@ Status choose_other_switches(const model::Catalog& catalog, Cabling& cabling, Pl
     plan.oob_leaf = model;
     break;
   }
-  if (plan.oob_leaf == nullptr) return invalid("the catalogue has no out-of-band switch");
+  if (plan.oob_leaf == nullptr) return invalid("the catalog has no out-of-band switch");
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Which models of the catalogue a design is made of: the server for the GPU, and switches that can be cabled to it and
+// Which models of the catalog a design is made of: the server for the GPU, and switches that can be cabled to it and
 // to what stands beside it. Made before anything is counted, so that an impossible request fails at once.
 #pragma once
 

@@ -18,7 +18,7 @@ struct DesignRequest {
   std::optional<std::int64_t> servers;
   std::optional<Power> power;  // everything in the room, cooling apart
   std::string gpu = "h100-sxm";
-  std::string server;  // catalogue id; empty: the default server for the GPU
+  std::string server;  // catalog id; empty: the default server for the GPU
   model::NetworkKind network = model::NetworkKind::ethernet;
   Ratio oversubscription;
   std::int64_t inference_percent = 0;  // of the GPU servers

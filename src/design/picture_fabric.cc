@@ -202,9 +202,9 @@ std::string models_text(const model::Cluster& cluster, const std::vector<model::
   return fmt::format("{}", fmt::join(models, ", "));
 }
 
-void draw_side(picture::Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines) {
+void draw_side(picture::Svg& svg, double center_y, std::string_view word, const std::vector<std::string>& lines) {
   const double height = 18 + 15 * picture::real(lines.size());
-  double y = centre_y - height / 2 + 13;
+  double y = center_y - height / 2 + 13;
   svg.text({kMargin, y}, word, picture::TextStyle{14, kInk, picture::Anchor::start, true});
   for (const std::string& line : lines) {
     y += 15;

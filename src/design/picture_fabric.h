@@ -44,7 +44,7 @@ struct Diagram {
   [[nodiscard]] const model::FabricPlan& plan() const { return cluster->fabric(fabric); }
   // Whether blocks stand in more than one pod under the cores.
   [[nodiscard]] bool in_pods() const { return !cores.empty() && fabric != model::FabricKind::oob; }
-  // Whether the switches of a tier serve one rail only, so that they can wear the rail's colour.
+  // Whether the switches of a tier serve one rail only, so that they can wear the rail's color.
   [[nodiscard]] bool tier_has_rails(model::Tier tier) const {
     if (rails < 2 || fabric == model::FabricKind::oob) return false;
     if (plan().wiring == model::Wiring::rail_only) return tier != model::Tier::none;
@@ -63,7 +63,7 @@ struct Diagram {
                                                    const std::vector<model::DeviceId>& hosts);
 [[nodiscard]] std::string hosts_text(const model::Cluster& cluster,
                                      const std::vector<model::DeviceId>& hosts);  // the same in one line
-// Common catalogue ids of the devices: "sn5600" or "sn5600, sn5400".
+// Common catalog ids of the devices: "sn5600" or "sn5600, sn5400".
 [[nodiscard]] std::string models_text(const model::Cluster& cluster, const std::vector<model::DeviceId>& devices);
 
 inline constexpr double kPictureWidth = 2400;
@@ -72,7 +72,7 @@ inline constexpr double kMargin = 24;
 inline constexpr double kSide = 196;  // the column of explanations on the left
 
 // An explanation in the left column: a bold word and lines under it.
-void draw_side(picture::Svg& svg, double centre_y, std::string_view word, const std::vector<std::string>& lines);
+void draw_side(picture::Svg& svg, double center_y, std::string_view word, const std::vector<std::string>& lines);
 [[nodiscard]] std::vector<std::string> uplink_lines(const Diagram& diagram);
 [[nodiscard]] std::vector<std::string> host_link_lines(const Diagram& diagram);
 [[nodiscard]] std::vector<std::string> core_link_lines(const Diagram& diagram);

@@ -248,7 +248,7 @@ class BlockPainter {
     const double under = !diagram_.cores.empty() ? core_y_ : !diagram_.spines.empty() ? spine_y_ : leaf_y_;
     if (diagram_.fabric == model::FabricKind::oob && diagram_.spines.empty())
       return;  // the leaves' own bundles go there
-    bundle({box.centre().x, under}, box.bottom_centre(), bundle_text(diagram_.above_links));
+    bundle({box.center().x, under}, box.bottom_center(), bundle_text(diagram_.above_links));
   }
 
   void bundle(const picture::Point& from, const picture::Point& to, const std::string& text) {
@@ -283,7 +283,7 @@ class BlockPainter {
       }
     }
     if (!all)
-      svg_.text({start + picture::real(shown) * step + 4, box.centre().y + 5}, "…", picture::TextStyle{16, kSoftInk});
+      svg_.text({start + picture::real(shown) * step + 4, box.center().y + 5}, "…", picture::TextStyle{16, kSoftInk});
   }
 
   void draw_pod(const PodColumn& pod) {
@@ -298,7 +298,7 @@ class BlockPainter {
     }
     const auto links = diagram_.core_links.find(pod.pod);
     if (!diagram_.cores.empty() && links != diagram_.core_links.end()) {
-      bundle(spine.top_centre(), {spine.centre().x, core_y_ + kPanelHeight}, bundle_text(links->second));
+      bundle(spine.top_center(), {spine.center().x, core_y_ + kPanelHeight}, bundle_text(links->second));
     }
     double x = inside;
     for (const Column& column : pod.columns) {
@@ -314,7 +314,7 @@ class BlockPainter {
   }
 
   void draw_ellipsis(const picture::Box& box, std::size_t more, const std::string& how, const std::string& whom) {
-    const picture::Point at = box.centre();
+    const picture::Point at = box.center();
     const picture::TextStyle small{10, kSoftInk, picture::Anchor::middle};
     svg_.text({at.x, at.y - 8}, "…", picture::TextStyle{28, kSoftInk, picture::Anchor::middle, true});
     svg_.text({at.x, at.y + 18}, fmt::format("× {}", group_digits(more)),
@@ -329,7 +329,7 @@ class BlockPainter {
     const picture::Box host{x + 6, host_y_, width - 12, kHostPanel - 6};
     if (!block.uplinks.empty()) {
       const double over = diagram_.spines.empty() ? above_y_ + 40 : spine.bottom();
-      bundle({leaf.centre().x, leaf.y - 24}, {leaf.centre().x, over}, bundle_text(block.uplinks));
+      bundle({leaf.center().x, leaf.y - 24}, {leaf.center().x, over}, bundle_text(block.uplinks));
     }
     const std::string names = folded_names(cluster_, block.leaves);
     svg_.rect({x, leaf.y - 24, width, host.bottom() - leaf.y + 30}, picture::Paint{"#ffffff", "#d5d8dc", 1, 1, {}, 6},
@@ -342,9 +342,9 @@ class BlockPainter {
     draw_icons({leaf.x + 6, leaf.y + 22, leaf.width - 12, 30}, block.leaves, 44);
     svg_.text_in({leaf.x, leaf.y + 56, leaf.width, 16}, names, picture::TextStyle{9.5, kSoftInk});
     const std::string links = bundle_text(block.host_links);
-    svg_.link(host.top_centre(), leaf.bottom_centre(),
+    svg_.link(host.top_center(), leaf.bottom_center(),
               picture::Paint{"none", switch_look(diagram_.fabric).fill, 6, 0.45}, links);
-    svg_.label({leaf.centre().x, (leaf.bottom() + host.y) / 2}, links, picture::TextStyle{11, kInk});
+    svg_.label({leaf.center().x, (leaf.bottom() + host.y) / 2}, links, picture::TextStyle{11, kInk});
     draw_block_hosts(block, host);
   }
 

@@ -186,9 +186,9 @@ class DetailPainter {
       const picture::Box& a = boxes_[low];
       const picture::Box& b = boxes_[high];
       if (a.y == b.y) {
-        svg_.line(a.centre(), b.centre(), picture::Paint{"none", "#7d848b", 2, 1, "4 2"}, tooltip);
+        svg_.line(a.center(), b.center(), picture::Paint{"none", "#7d848b", 2, 1, "4 2"}, tooltip);
       } else {
-        svg_.link(a.top_centre(), b.bottom_centre(), paint, tooltip);
+        svg_.link(a.top_center(), b.bottom_center(), paint, tooltip);
       }
     }
   }
@@ -259,7 +259,7 @@ class DetailPainter {
       svg_.text({panel.x + 10, panel.y + 17}, block.name, style);
       return;
     }
-    svg_.rect({panel.centre().x - width / 2, panel.y + 3, width, 16}, picture::Paint{kPanel, "none", 1, 1, {}, 3});
+    svg_.rect({panel.center().x - width / 2, panel.y + 3, width, 16}, picture::Paint{kPanel, "none", 1, 1, {}, 3});
     svg_.text_in({panel.x, panel.y + 3, panel.width, 16}, block.name, style);
   }
 

@@ -141,7 +141,7 @@ void draw_power(Svg& svg, const model::Rack& rack, const Box& frame) {
   const std::string text = limit > 0
                                ? fmt::format("{} {} {}", about(rack.power), share > 1.0 ? ">" : "of", about(rack.limit))
                                : about(rack.power);
-  svg.text({bar.centre().x, bar.bottom() + 12}, fit_text(text, 10, kPitch - 4, share > 1.0),
+  svg.text({bar.center().x, bar.bottom() + 12}, fit_text(text, 10, kPitch - 4, share > 1.0),
            TextStyle{10, share > 1.0 ? "#a04000" : kSoftInk, Anchor::middle, share > 1.0});
 }
 
@@ -167,7 +167,7 @@ void draw_pdus(Svg& svg, const model::Cluster& cluster, const model::Rack& rack,
                    : feed == "B" ? "#8a9097"
                                  : "#b9bec4"},
              fmt::format("{}: {}, feed {}", cluster.name_of(id), views::model_id(cluster, id), feed));
-    svg.text({box.centre().x, box.centre().y + 3}, feed, TextStyle{7, "#ffffff", Anchor::middle, true});
+    svg.text({box.center().x, box.center().y + 3}, feed, TextStyle{7, "#ffffff", Anchor::middle, true});
   }
 }
 
@@ -192,8 +192,8 @@ void draw_device(Svg& svg, const model::Cluster& cluster, model::DeviceId id, co
   svg.rect(box, Paint{look.fill, look.stroke, 0.8, 1, {}, 1.5}, tooltip);
   const double size = height > 1 ? 9.5 : 8.0;
   if (height >= 4 && alone) {
-    draw_name(svg, {box.x, box.centre().y - 12, box.width, 12}, cluster.name_of(id), size, look);
-    draw_name(svg, {box.x, box.centre().y, box.width, 12}, model, 8, look);
+    draw_name(svg, {box.x, box.center().y - 12, box.width, 12}, cluster.name_of(id), size, look);
+    draw_name(svg, {box.x, box.center().y, box.width, 12}, model, 8, look);
   } else {
     draw_name(svg, box, alone ? cluster.name_of(id) : model, size, look);
   }
@@ -212,7 +212,7 @@ void draw_rack(Svg& svg, const model::Cluster& cluster, const RackKind& kind, co
   svg.open_group(
       fmt::format("{}: {} of {} U, {} of {}", name, rack.used_units, units, about(rack.power), about(rack.limit)));
   const double room = kPitch - 6;
-  const double middle = frame.centre().x;
+  const double middle = frame.center().x;
   svg.text({middle, frame.y - 18}, fit_text(name, 11.5, room, true), TextStyle{11.5, kInk, Anchor::middle, true});
   const std::string what = rack.pool >= 0 ? views::pool_name(cluster, rack.pool) : std::string("service");
   const std::string under = alone ? what : fmt::format("{} × {}", what, group_digits(kind.racks.size()));

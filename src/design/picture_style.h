@@ -1,5 +1,5 @@
-// Colours and words that the pictures share. The palette is Okabe and Ito's, which people with the common kinds of
-// colour blindness can tell apart; switches are solid, servers are tinted, so that colour is never the only sign.
+// Colors and words that the pictures share. The palette is Okabe and Ito's, which people with the common kinds of
+// color blindness can tell apart; switches are solid, servers are tinted, so that color is never the only sign.
 #pragma once
 
 #include <string>

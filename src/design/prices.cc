@@ -12,9 +12,9 @@ namespace weft::model {
 template <>
 const Schema& schema_of<design::PriceItem>() {
   static const Schema kSchema =
-      SchemaBuilder<design::PriceItem>("price-item", "What one catalogue item, or every item of a category, costs.")
+      SchemaBuilder<design::PriceItem>("price-item", "What one catalog item, or every item of a category, costs.")
           .field("item", &design::PriceItem::item,
-                 "Catalogue id, or a category (switch, storage, server, manager, gpu, transceiver, cable, pdu, rack) "
+                 "Catalog id, or a category (switch, storage, server, manager, gpu, transceiver, cable, pdu, rack) "
                  "for every item of it that has no entry of its own")
           .required()
           .field("price", &design::PriceItem::price, "Price of one, in the file's currency")

@@ -16,7 +16,7 @@ namespace weft::design {
 struct PriceItem {
   using IsRecord = void;
   SourceLocation place;
-  model::Sourced<std::string> item;  // catalogue id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
+  model::Sourced<std::string> item;  // catalog id, or a category: switch, server, gpu, cable, transceiver, pdu, rack
   model::Sourced<Money> price;
   model::Sourced<Duration> lead_time;
 };

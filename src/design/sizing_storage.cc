@@ -254,7 +254,7 @@ TableSection tiers_table(const model::Cluster& cluster, const std::vector<Storag
       made_of += made_of.empty() ? "node-local NVMe" : ", node-local NVMe";
     }
     if (made_of.empty()) continue;
-    const bool measured = read.count() > 0 || !local;  // the catalogue does not rate node-local drives
+    const bool measured = read.count() > 0 || !local;  // the catalog does not rate node-local drives
     table.rows.push_back({model::text_of(tier), made_of, measured ? rate_cell(read) : Cell(),
                           measured ? rate_cell(write) : Cell(), Cell(capacity.count(), about(capacity))});
   }
@@ -309,7 +309,7 @@ TableSection metadata_table(const Demand& demand, const std::vector<StorageDeliv
     if (!feeds_gpus(delivery)) continue;
     table.rows.push_back({fmt::format("{}: servers together", delivery.system->name->text),
                           delivery.metadata_iops > 0 ? Cell(delivery.metadata_iops) : Cell("unknown"),
-                          "catalogue, metadata_iops"});
+                          "catalog, metadata_iops"});
   }
   return table;
 }

@@ -29,9 +29,9 @@ Cell speed_cell(BitRate speed) {
 
 Cell power_cell(Power power) { return {(power.count() + 500) / 1000, about(power)}; }
 
-Cell metres_cell(std::uint32_t length_mm) {
-  const double metres = static_cast<double>(length_mm) / 1000.0;
-  return {metres, fmt::format("{:g}", metres)};
+Cell meters_cell(std::uint32_t length_mm) {
+  const double meters = static_cast<double>(length_mm) / 1000.0;
+  return {meters, fmt::format("{:g}", meters)};
 }
 
 Cell percent_cell(double percent) {

@@ -19,7 +19,7 @@ namespace weft::design::views {
 // Cells of machine formats carry the base unit that the column's key ends in; people see the short form.
 [[nodiscard]] Cell speed_cell(BitRate speed);             // key ends in _bps
 [[nodiscard]] Cell power_cell(Power power);               // _w
-[[nodiscard]] Cell metres_cell(std::uint32_t length_mm);  // _m
+[[nodiscard]] Cell meters_cell(std::uint32_t length_mm);  // _m
 [[nodiscard]] Cell percent_cell(double percent);          // _percent; rounded to a tenth, below 1 to a hundredth
 [[nodiscard]] Cell address_cell(Ipv4 address);            // nothing when there is none
 [[nodiscard]] Cell ordinal_cell(bool applies, std::uint32_t index);  // counted from 1, nothing when it does not apply

@@ -133,7 +133,7 @@ Document cables_view(const model::Cluster& cluster, std::optional<model::FabricK
     row.push_back(transceiver_cell(medium.at_a));
     row.push_back(transceiver_cell(medium.at_b));
     row.push_back(views::speed_cell(cluster.port(cable.a).speed()));
-    row.push_back(views::metres_cell(cable.length_mm));
+    row.push_back(views::meters_cell(cable.length_mm));
     row.push_back(views::text_cell(std::move(leg.assembly)));
     row.push_back(views::text_cell(std::move(leg.position)));
     row.emplace_back(model::to_text(cable.role));

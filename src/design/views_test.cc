@@ -1,4 +1,4 @@
-// Expected numbers are worked out here from the cluster file below and the catalogue's facts, not from the views.
+// Expected numbers are worked out here from the cluster file below and the catalog's facts, not from the views.
 #include "design/views.h"
 
 #include <gtest/gtest.h>
@@ -306,7 +306,7 @@ TEST(Views, FailureOfALeafTakesOneRail) {
   const TableSection& domains = table(document, "failure_domains");
   const auto* leaf = domain(domains, "leaf", "backend");
   ASSERT_NE(leaf, nullptr);
-  // Rail-optimised: each of the 32 servers has one of its eight links on any one leaf.
+  // Rail-optimized: each of the 32 servers has one of its eight links on any one leaf.
   EXPECT_EQ(number(domains, *leaf, "servers_lost"), 0);
   EXPECT_EQ(number(domains, *leaf, "servers_degraded"), 32);
   EXPECT_DOUBLE_EQ(real_number(domains, *leaf, "backend_lost_percent"), 12.5);
@@ -345,7 +345,7 @@ TEST(ViewParts, CellsCarryBaseUnits) {
   EXPECT_EQ(std::get<std::int64_t>(speed.value), 400'000'000'000);
   EXPECT_EQ(speed.shown, "400G");
   EXPECT_EQ(std::get<std::int64_t>(views::power_cell(watts(10'200)).value), 10'200);
-  EXPECT_DOUBLE_EQ(std::get<double>(views::metres_cell(1500).value), 1.5);
+  EXPECT_DOUBLE_EQ(std::get<double>(views::meters_cell(1500).value), 1.5);
   EXPECT_EQ(views::percent_cell(12.5).shown, "12.5%");
   EXPECT_EQ(views::percent_cell(0.032).shown, "0.03%");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(views::address_cell(Ipv4{}).value));

@@ -260,7 +260,7 @@ void ClusterBuilder::add_oob_leaves() {
   add_tier(Tier::core, cores, oob_cores_);
 }
 
-// Deals devices over the zone's service racks, so that neighbours (a pair of leaves, etcd members) stand apart.
+// Deals devices over the zone's service racks, so that neighbors (a pair of leaves, etcd members) stand apart.
 void ClusterBuilder::place_zone(Zone& zone) {
   if (zone.devices.empty()) return;
   const SiteSpec& site = spec_.site.value;

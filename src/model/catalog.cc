@@ -54,7 +54,7 @@ Catalog Catalog::built_in(Sources& sources, Diagnostics& diagnostics) {
 
 void Catalog::add(const YamlNode& root, Diagnostics& diagnostics) {
   if (root.kind == YamlNode::Kind::null) {
-    diagnostics.error(root.place, "the catalogue file is empty");
+    diagnostics.error(root.place, "the catalog file is empty");
     return;
   }
   CatalogFile file;

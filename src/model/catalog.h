@@ -1,4 +1,4 @@
-// The catalogue: what hardware exists and what is known of it, each fact with its source. Loaded from catalog/*.yaml
+// The catalog: what hardware exists and what is known of it, each fact with its source. Loaded from catalog/*.yaml
 // (built in) and from users' own files, which may add items or replace them by id. It checks itself when loaded: cages
 // add up to the radix, breakouts add up to the cage's lanes, MIG slices fit, every item names a known source.
 #pragma once
@@ -214,7 +214,7 @@ struct CatalogFile {
 
 class Catalog {
  public:
-  // The catalogue that weft ships with.
+  // The catalog that weft ships with.
   static Catalog built_in(Sources& sources, Diagnostics& diagnostics);
 
   // Adds a file's items; an id that exists already is replaced (and must be of the same table).

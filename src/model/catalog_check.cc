@@ -1,4 +1,4 @@
-// The catalogue's checks of itself: a design is no better than the numbers it stands on, and published device lists do
+// The catalog's checks of itself: a design is no better than the numbers it stands on, and published device lists do
 // contain missing ports and wrong sums.
 #include <fmt/format.h>
 

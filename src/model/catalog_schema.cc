@@ -1,4 +1,4 @@
-// The tables of the catalogue files: every key, its meaning and its limits.
+// The tables of the catalog files: every key, its meaning and its limits.
 #include "model/catalog.h"
 
 namespace weft::model {
@@ -59,7 +59,7 @@ const Choices<BmcProtocol>& choices_of(BmcProtocol) {
 
 namespace {
 
-// The keys that every catalogue item has.
+// The keys that every catalog item has.
 template <class Item>
 SchemaBuilder<Item> item_schema(std::string_view name, std::string_view help) {
   SchemaBuilder<Item> builder(name, help);
@@ -164,7 +164,7 @@ const Schema& schema_of<ServerModel>() {
     auto b = item_schema<ServerModel>("server", "A server, storage box or appliance.");
     b.field("kind", &ServerModel::kind, "what it is for").required();
     b.field("height", &ServerModel::height, "rack units").required().range(1, 60);
-    b.field("gpu", &ServerModel::gpu, "catalogue id of its GPUs");
+    b.field("gpu", &ServerModel::gpu, "catalog id of its GPUs");
     b.field("gpus", &ServerModel::gpus, "how many").range(0, 64);
     b.field("interconnect", &ServerModel::interconnect, "how its GPUs reach each other");
     b.field("nvlink_domain", &ServerModel::nvlink_domain, "GPUs that share one NVLink fabric").range(1, 1024);
@@ -284,7 +284,7 @@ const Schema& schema_of<RackModel>() {
 template <>
 const Schema& schema_of<CatalogFile>() {
   static const Schema schema = [] {
-    SchemaBuilder<CatalogFile> b("catalogue", "Hardware that cluster files may name.");
+    SchemaBuilder<CatalogFile> b("catalog", "Hardware that cluster files may name.");
     b.field("references", &CatalogFile::references, "sources by id");
     b.field("gpus", &CatalogFile::gpus, "GPUs");
     b.field("nics", &CatalogFile::nics, "network adapters");

@@ -21,7 +21,7 @@ struct Built {
   [[nodiscard]] std::string text() const { return render_all(diagnostics, sources, false); }
 };
 
-// The built-in catalogue with a user's file on top.
+// The built-in catalog with a user's file on top.
 Built with(const std::string& more) {
   Built built;
   built.catalog = Catalog::built_in(built.sources, built.diagnostics);

@@ -114,7 +114,7 @@ std::optional<std::vector<std::uint32_t>> spread_over_pods(const ClosRequest& re
   return packed;
 }
 
-// Groups neighbouring spines over common cores so that no core is bought for a remainder of links. The smallest group
+// Groups neighboring spines over common cores so that no core is bought for a remainder of links. The smallest group
 // that does so wins; nothing if some spine could not reach all cores of its group.
 bool group_cores(ClosPlan& plan, std::uint32_t core_ports) {
   bool found = false;

@@ -60,7 +60,7 @@ struct ClosPlan {
   std::uint32_t spines_per_pod = 0;    // in two tiers there is one pod
   std::uint32_t pods = 1;
   std::uint32_t spine_uplinks = 0;          // of one spine
-  std::uint32_t spines_per_core_group = 1;  // spines of every pod with neighbouring numbers share a group of cores
+  std::uint32_t spines_per_core_group = 1;  // spines of every pod with neighboring numbers share a group of cores
   std::uint32_t cores_per_group = 0;
   std::vector<std::uint32_t> pod_of_unit;  // by unit, classes one after the other
 

@@ -14,14 +14,14 @@ namespace weft::model {
 
 struct Loaded {
   Sources sources;
-  Diagnostics diagnostics;                 // of the catalogue files, then of the cluster file
-  std::shared_ptr<const Catalog> catalog;  // null when a catalogue file is broken
+  Diagnostics diagnostics;                 // of the catalog files, then of the cluster file
+  std::shared_ptr<const Catalog> catalog;  // null when a catalog file is broken
   std::optional<Spec> spec;                // resolved; empty when the file has errors
   std::shared_ptr<const Cluster> cluster;  // null when it could not be compiled
   std::string read_error;                  // the file could not be read at all
 };
 
-// The built-in catalogue plus `catalog_files`, nothing else.
+// The built-in catalog plus `catalog_files`, nothing else.
 [[nodiscard]] std::unique_ptr<Loaded> load_catalog(const std::vector<std::string>& catalog_files);
 // Reads, resolves and compiles a cluster file ("-" for standard input).
 [[nodiscard]] std::unique_ptr<Loaded> load_cluster(const std::string& path,

@@ -72,7 +72,7 @@ TEST_F(LoadTest, ShowsTheGivenPathInMessages) {
   EXPECT_THAT(render_all(loaded->diagnostics, loaded->sources, false), HasSubstr("my.yaml:3:8: error: "));
 }
 
-TEST_F(LoadTest, UsesTheUsersCatalogue) {
+TEST_F(LoadTest, UsesTheUsersCatalog) {
   const std::string catalog = file("mine.yaml", kMine);
   const std::string text = std::string(kGood) + "site: {pdu: my-pdu}\n";
   EXPECT_EQ(load_cluster_text("c.yaml", text)->cluster, nullptr);
@@ -81,7 +81,7 @@ TEST_F(LoadTest, UsesTheUsersCatalogue) {
   EXPECT_NE(loaded->cluster->catalog().pdu("my-pdu"), nullptr);
 }
 
-TEST_F(LoadTest, LetsALaterCatalogueReplaceAnEarlierOne) {
+TEST_F(LoadTest, LetsALaterCatalogReplaceAnEarlierOne) {
   const std::string first = file("first.yaml", kMine);
   const std::string second =
       file("second.yaml", "pdus: [{id: my-pdu, name: y, vendor: us, source: mine, rating: 30kW, outlets: 12}]\n");
@@ -90,7 +90,7 @@ TEST_F(LoadTest, LetsALaterCatalogueReplaceAnEarlierOne) {
   EXPECT_EQ(loaded->catalog->pdu("my-pdu")->rating.value, watts(30'000));
 }
 
-TEST_F(LoadTest, ReadsNoClusterWithABrokenCatalogue) {
+TEST_F(LoadTest, ReadsNoClusterWithABrokenCatalog) {
   const auto loaded = load_cluster(file("c.yaml", "not: a cluster\n"), {file("mine.yaml", "pdus: 3\n")});
   EXPECT_EQ(loaded->catalog, nullptr);
   EXPECT_EQ(loaded->cluster, nullptr);

@@ -11,7 +11,7 @@ namespace weft::model {
 namespace {
 
 constexpr std::int64_t kKilobyte = 1024;
-// Metres a second in fibre or copper, as SONiC's dynamic headroom calculation has it (a third below light in vacuum).
+// Meters a second in fibre or copper, as SONiC's dynamic headroom calculation has it (a third below light in vacuum).
 constexpr double kPropagation = 198'000'000;
 constexpr double kMacPhyDelay = 0.8 * kKilobyte;        // bytes
 constexpr double kFixedPeerResponse = 3.8 * kKilobyte;  // bytes
@@ -97,8 +97,8 @@ std::optional<AsicHeadroom> asic_headroom(std::string_view asic_or_hwsku) {
 // sonic-net/SONiC doc/qos/dynamically-headroom-calculation.md; sonic-swss cfgmgr/buffer_headroom_mellanox.lua.
 Headroom pfc_headroom(const AsicHeadroom& asic, BitRate speed, Length cable, std::int64_t mtu, int lanes) {
   const auto rate = static_cast<double>(speed.count());  // bit/s
-  const double metres_long = static_cast<double>(cable.count()) / 1000;
-  const double on_cable = 2 * metres_long * rate / kPropagation / 8;  // there and back
+  const double meters_long = static_cast<double>(cable.count()) / 1000;
+  const double on_cable = 2 * meters_long * rate / kPropagation / 8;  // there and back
   const double peer =
       asic.peer_response_fixed ? kFixedPeerResponse : static_cast<double>(pause_quanta(speed) * kPauseQuantum);
   const double kmac = asic.kmac_delay ? rate * kKmacSeconds / 8 : 0;

@@ -26,7 +26,7 @@ struct AsicHeadroom {
   bool estimated;            // not held against a vendor's table
 };
 
-// By the catalogue's `asic` text or by a SONiC hwsku (ACS-SN5600); nothing when unknown. A family whose tables differ
+// By the catalog's `asic` text or by a SONiC hwsku (ACS-SN5600); nothing when unknown. A family whose tables differ
 // by SKU answers with the smaller one.
 [[nodiscard]] std::optional<AsicHeadroom> asic_headroom(std::string_view asic_or_hwsku);
 

@@ -15,7 +15,7 @@ namespace {
 
 struct Row {
   std::int64_t mbps = 0;
-  std::int64_t metres_long = 0;
+  std::int64_t meters_long = 0;
   std::int64_t size = 0;
   std::int64_t xon = 0;
   std::int64_t xoff = 0;
@@ -31,7 +31,7 @@ std::vector<Row> read_table(const std::filesystem::path& path) {
     Row row;
     std::string length;
     if (words >> row.mbps >> length >> row.size >> row.xon >> row.xoff) {
-      row.metres_long = std::stoll(length);
+      row.meters_long = std::stoll(length);
       rows.push_back(row);
     }
   }
@@ -44,7 +44,7 @@ int lanes_of(const std::string& sku, std::int64_t mbps) {
 }
 
 Headroom ours(const std::string& sku, const Row& row) {
-  return pfc_headroom(*asic_headroom(sku), BitRate(row.mbps * 1'000'000), metres(row.metres_long), 9100,
+  return pfc_headroom(*asic_headroom(sku), BitRate(row.mbps * 1'000'000), meters(row.meters_long), 9100,
                       lanes_of(sku, row.mbps));
 }
 
@@ -63,15 +63,15 @@ TEST(PfcHeadroom, ReproducesTheVendorsTables) {
     for (const Row& row : rows) {
       const Headroom mine = ours(sku, row);
       const std::int64_t off = std::llabs(mine.xoff.count() - row.xoff);
-      EXPECT_LE(off, 2048) << sku << ' ' << row.mbps << ' ' << row.metres_long << "m: " << mine.xoff.count();
+      EXPECT_LE(off, 2048) << sku << ' ' << row.mbps << ' ' << row.meters_long << "m: " << mine.xoff.count();
       EXPECT_LE(std::llabs(mine.xon.count() - row.xon), 1024) << sku << ' ' << row.mbps;
       ++(off == 0 ? exact : within);
-      const bool vendor_error = std::string(sku) == "ACS-SN5600" && row.mbps == 40'000 && row.metres_long == 5;
+      const bool vendor_error = std::string(sku) == "ACS-SN5600" && row.mbps == 40'000 && row.meters_long == 5;
       if (vendor_error) {
         EXPECT_NE(row.size, row.xon + row.xoff) << "the table was corrected: drop this exception";
         EXPECT_EQ(mine.size.count(), row.xon + row.xoff);
       } else {
-        EXPECT_LE(std::llabs(mine.size.count() - row.size), 2048) << sku << ' ' << row.mbps << ' ' << row.metres_long;
+        EXPECT_LE(std::llabs(mine.size.count() - row.size), 2048) << sku << ' ' << row.mbps << ' ' << row.meters_long;
       }
     }
   }
@@ -94,7 +94,7 @@ TEST(PfcHeadroom, TomahawkIsAnEstimate) {
     const auto mine = static_cast<double>(ours(sku, row).xoff.count());
     const double ratio = mine / static_cast<double>(row.xoff);
     std::printf("%s %lldG %lldm: table %lld, estimate %.0f (%.0f %%)\n", sku.c_str(),
-                static_cast<long long>(row.mbps / 1000), static_cast<long long>(row.metres_long),
+                static_cast<long long>(row.mbps / 1000), static_cast<long long>(row.meters_long),
                 static_cast<long long>(row.xoff), mine, 100 * ratio);
     EXPECT_GT(ratio, 0.4);
     EXPECT_LT(ratio, 2.0);
@@ -104,21 +104,21 @@ TEST(PfcHeadroom, TomahawkIsAnEstimate) {
 // Published values, typed in from the vendor's table, so that the test holds without the files.
 TEST(PfcHeadroom, KnownRows) {
   const auto xoff = [](const char* sku, std::int64_t g, std::int64_t m, int lanes) {
-    return pfc_headroom(*asic_headroom(sku), gigabits(g), metres(m), 9100, lanes).xoff.count();
+    return pfc_headroom(*asic_headroom(sku), gigabits(g), meters(m), 9100, lanes).xoff.count();
   };
   EXPECT_EQ(xoff("ACS-MSN2700", 100, 300, 4), 104448);
   EXPECT_EQ(xoff("ACS-MSN4700", 400, 40, 8), 77824);
   EXPECT_EQ(xoff("ACS-SN5600", 400, 40, 4), 283648);
   EXPECT_EQ(xoff("ACS-SN5600", 800, 300, 8), 1150976);
   EXPECT_EQ(xoff("Mellanox-SN5600-V256", 400, 40, 4), 192512);
-  EXPECT_EQ(pfc_headroom(*asic_headroom("ACS-SN5600"), gigabits(400), metres(40), 9100, 4).size.count(), 303104);
+  EXPECT_EQ(pfc_headroom(*asic_headroom("ACS-SN5600"), gigabits(400), meters(40), 9100, 4).size.count(), 303104);
 }
 
 // More of anything that is in flight after a pause is sent needs more room.
 TEST(PfcHeadroom, GrowsWithSpeedCableAndFrame) {
   const AsicHeadroom asic = *asic_headroom("Spectrum-4");
   const auto xoff = [&](std::int64_t g, std::int64_t m, std::int64_t mtu) {
-    return pfc_headroom(asic, gigabits(g), metres(m), mtu, 4).xoff;
+    return pfc_headroom(asic, gigabits(g), meters(m), mtu, 4).xoff;
   };
   EXPECT_GT(xoff(400, 40, 9100), xoff(400, 5, 9100));
   EXPECT_GT(xoff(400, 40, 9100), xoff(200, 40, 9100));
@@ -126,7 +126,7 @@ TEST(PfcHeadroom, GrowsWithSpeedCableAndFrame) {
   EXPECT_GT(xoff(400, 40, 9100), xoff(400, 40, 1500));
 }
 
-TEST(AsicHeadroomTable, KnowsCatalogueNamesAndSkus) {
+TEST(AsicHeadroomTable, KnowsCatalogNamesAndSkus) {
   EXPECT_EQ(asic_headroom("Spectrum-4")->cell, 192);
   EXPECT_EQ(asic_headroom("Spectrum")->cell, 96);
   EXPECT_EQ(asic_headroom("Mellanox-SN4600C-C64")->family, "Spectrum-3");
@@ -139,8 +139,8 @@ TEST(AsicHeadroomTable, KnowsCatalogueNamesAndSkus) {
 TEST(HeadroomSum, AddsPortsTimesClasses) {
   const AsicHeadroom asic = *asic_headroom("ACS-SN5600");
   HeadroomSum sum(asic, 9100, 2);
-  sum.add(gigabits(400), metres(5), 4);
-  sum.add(gigabits(400), metres(40), 4);
+  sum.add(gigabits(400), meters(5), 4);
+  sum.add(gigabits(400), meters(40), 4);
   // Vendor's rows: 250880 and 303104 bytes.
   EXPECT_EQ(sum.total().all.count(), 2 * (250880 + 303104));
   EXPECT_EQ(sum.total().ports, 2);

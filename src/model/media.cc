@@ -12,7 +12,7 @@ bool has(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-std::uint32_t millimetres(Length length) {
+std::uint32_t millimeters(Length length) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(length.count(), 0, UINT32_MAX));
 }
 
@@ -33,7 +33,7 @@ void MediaChooser::add_assembly(const CableModel& cable, const CageEnd& a, const
   const auto branches = static_cast<std::uint32_t>(cable.branches.value);
   Fit fit;
   fit.cable = &cable;
-  fit.longest_mm = millimetres(cable.lengths->back());
+  fit.longest_mm = millimeters(cable.lengths->back());
   fit.choice.connector_ports = branches;
   if (branches == 1) {
     const bool straight = a.form == cable.from.value && b.form == cable.to.value;
@@ -72,9 +72,9 @@ void MediaChooser::add_fibre(const CableModel& cable, const CageEnd& a, const Ca
       Fit fit;
       fit.cable = &cable;
       // The longest length on sale that the optics still reach.
-      const std::uint32_t reach = std::min(millimetres(at_a.reach.value), millimetres(at_b.reach.value));
+      const std::uint32_t reach = std::min(millimeters(at_a.reach.value), millimeters(at_b.reach.value));
       for (const Length length : cable.lengths.value) {
-        if (millimetres(length) <= reach) fit.longest_mm = millimetres(length);
+        if (millimeters(length) <= reach) fit.longest_mm = millimeters(length);
       }
       if (fit.longest_mm == 0) continue;
       fit.choice.connector_ports = std::max(plug_a, plug_b);
@@ -131,9 +131,9 @@ std::optional<MediumChoice> MediaChooser::choose(const LinkEnds& link, std::uint
     if (fit.longest_mm < link.reach_mm || (kinds >> static_cast<unsigned>(fit.cable->kind.value) & 1U) == 0) continue;
     if (!accept(media[fit.choice.medium])) continue;
     for (const Length length : fit.cable->lengths.value) {
-      if (millimetres(length) < link.length_mm || millimetres(length) > fit.longest_mm) continue;
+      if (millimeters(length) < link.length_mm || millimeters(length) > fit.longest_mm) continue;
       MediumChoice choice = fit.choice;
-      choice.length_mm = millimetres(length);
+      choice.length_mm = millimeters(length);
       return choice;
     }
   }

@@ -163,7 +163,7 @@ TEST_F(MediaTest, ListsEachMediumOnce) {
   }
 }
 
-// Every cable of a compiled cluster, held against the catalogue from both ends.
+// Every cable of a compiled cluster, held against the catalog from both ends.
 class CompiledMedia : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CompiledMedia, AreLegalAtBothEnds) {
@@ -192,7 +192,7 @@ TEST_P(CompiledMedia, AreLegalAtBothEnds) {
   }
 }
 
-TEST_P(CompiledMedia, SplittersHaveAsManyBranchesAsTheCatalogueSays) {
+TEST_P(CompiledMedia, SplittersHaveAsManyBranchesAsTheCatalogSays) {
   const auto loaded = load_cluster(source_dir() + "/examples/" + GetParam(), {});
   ASSERT_NE(loaded->cluster, nullptr);
   const Cluster& cluster = *loaded->cluster;

@@ -18,8 +18,8 @@ void Resolver::site() {
     unknown_name(
         site.pdu, "pdu", catalog_.pdus(), [](const PduModel& m) { return std::string_view(m.id->text); }, diagnostics_);
   }
-  if (site.row_pitch.value > metres(100) || site.cable_slack.value > metres(100)) {
-    diagnostics_.error(site.row_pitch.value > metres(100) ? site.row_pitch.place : site.cable_slack.place,
+  if (site.row_pitch.value > meters(100) || site.cable_slack.value > meters(100)) {
+    diagnostics_.error(site.row_pitch.value > meters(100) ? site.row_pitch.place : site.cable_slack.place,
                        "more than 100m is not a distance between rows, or slack");
   }
   site.domain.derive(spec_.name->text + ".internal");

@@ -14,7 +14,7 @@
 
 namespace weft::model {
 
-// "did you mean" over the ids of a catalogue table or the names of a list in the file.
+// "did you mean" over the ids of a catalog table or the names of a list in the file.
 template <class Items, class IdOf>
 void unknown_name(const Sourced<std::string>& given, std::string_view what, const Items& items, IdOf id_of,
                   Diagnostics& diagnostics) {

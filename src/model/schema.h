@@ -99,7 +99,7 @@ class Schema {
   std::vector<Field> fields_;
 };
 
-// Specialised for each record type, next to its table.
+// Specialized for each record type, next to its table.
 template <class Record>
 const Schema& schema_of();
 

@@ -1,4 +1,4 @@
-// Which ports a server model has for a fabric. The order of port groups in the catalogue gives the order of cages.
+// Which ports a server model has for a fabric. The order of port groups in the catalog gives the order of cages.
 #pragma once
 
 #include <cstdint>

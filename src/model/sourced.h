@@ -1,4 +1,4 @@
-// A value of a cluster or catalogue file together with where it came from, so that any later error can point at it and
+// A value of a cluster or catalog file together with where it came from, so that any later error can point at it and
 // `weft show --effective` can tell what the user wrote from what weft filled in.
 #pragma once
 

@@ -19,8 +19,8 @@ struct SiteSpec {
   Sourced<std::string> domain;             // DNS domain of the cluster; unset: <name>.internal
   Sourced<std::int64_t> feeds{2};          // independent power feeds, A, B, ...
   Sourced<std::int64_t> row_length{16};    // server racks in a row
-  Sourced<Length> row_pitch{metres(3)};    // row to row, aisle included
-  Sourced<Length> cable_slack{metres(2)};  // added to every run, both ends together
+  Sourced<Length> row_pitch{meters(3)};    // row to row, aisle included
+  Sourced<Length> cable_slack{meters(2)};  // added to every run, both ends together
   Sourced<std::string> rack{std::string("rack-48u")};
   Sourced<std::string> pdu{std::string("pdu-17kw-3ph")};
   Sourced<std::int64_t> pdus_per_rack{2};
@@ -275,7 +275,7 @@ struct Spec {
 // Reads a cluster file. Reports everything that is wrong with its form; gives a Spec only when nothing is.
 [[nodiscard]] std::optional<Spec> read_spec(const YamlNode& root, Diagnostics& diagnostics);
 
-// Fills in what the file left open and checks every reference against the catalogue and the file itself.
+// Fills in what the file left open and checks every reference against the catalog and the file itself.
 void resolve(Spec& spec, const Catalog& catalog, Diagnostics& diagnostics);
 
 // The file with every default written out; what the user did not write carries "# default" or "# derived".

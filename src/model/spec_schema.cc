@@ -78,8 +78,8 @@ b.field("feeds", &R::feeds, "independent power feeds").range(1, 8);
 b.field("row_length", &R::row_length, "server racks in a row").range(1, 200);
 b.field("row_pitch", &R::row_pitch, "distance from row to row, aisle included");
 b.field("cable_slack", &R::cable_slack, "length added to every run");
-b.field("rack", &R::rack, "catalogue id of the racks");
-b.field("pdu", &R::pdu, "catalogue id of the power distribution units");
+b.field("rack", &R::rack, "catalog id of the racks");
+b.field("pdu", &R::pdu, "catalog id of the power distribution units");
 b.field("pdus_per_rack", &R::pdus_per_rack, "power distribution units in a server rack").range(1, 8);
 b.field("rack_power", &R::rack_power, "most that one rack may draw; default: its PDUs with one feed lost");
 b.field("switches", &R::switches, "switches stand in central racks, or leaves at the end of each row");
@@ -113,7 +113,7 @@ WEFT_SCHEMA_END
 WEFT_SCHEMA(PoolSpec, "pool", "A group of equal servers with one purpose.")
 b.field("name", &R::name, "name of the pool; hosts are named after it").required();
 b.field("role", &R::role, "what the servers are for");
-b.field("server", &R::server, "catalogue id of the server").required();
+b.field("server", &R::server, "catalog id of the server").required();
 b.field("count", &R::count, "how many servers").required().range(1, 1'000'000);
 b.field("hosts", &R::hosts, "host names as a range; default: the pool's name and a number");
 b.field("per_rack", &R::per_rack, "servers in one rack; default: what height and power allow").range(1, 100);
@@ -159,7 +159,7 @@ WEFT_SCHEMA_END
 
 WEFT_SCHEMA(ManagerSpec, "manager", "A fabric manager cabled to the leaves.")
 b.field("name", &R::name, "name; hosts are named after it").required();
-b.field("server", &R::server, "catalogue id").required();
+b.field("server", &R::server, "catalog id").required();
 b.field("count", &R::count, "appliances").range(1, 16);
 b.field("ports", &R::ports, "ports of each on this fabric").range(1, 8);
 b.field("speed", &R::speed, "speed of these ports; default: the appliance's");
@@ -175,9 +175,9 @@ WEFT_SCHEMA_END
 WEFT_SCHEMA(FabricSpec, "fabric", "One of the three data fabrics.")
 b.field("network", &R::network, "Ethernet (RoCEv2) or InfiniBand");
 b.field("speed", &R::speed, "speed of host ports; default: the servers' first");
-b.field("leaf", &R::leaf, "catalogue id of the leaf switches");
-b.field("spine", &R::spine, "catalogue id of the spines; default: the leaf's");
-b.field("core", &R::core, "catalogue id of the cores; default: the spine's");
+b.field("leaf", &R::leaf, "catalog id of the leaf switches");
+b.field("spine", &R::spine, "catalog id of the spines; default: the leaf's");
+b.field("core", &R::core, "catalog id of the cores; default: the spine's");
 b.field("wiring", &R::wiring, "how server ports meet leaves");
 b.field("tiers", &R::tiers, "tiers of switches");
 b.field("planes", &R::planes, "parallel copies of the fabric; each host cage is split over them").range(1, 4);
@@ -199,7 +199,7 @@ b.field("switch_mtu", &R::switch_mtu, "MTU of switch ports; default: 9216 where 
 b.field("bond", &R::bond, "servers join their links with LACP");
 b.field("load_balancing", &R::load_balancing, "how flows are spread over equal paths");
 b.field("hash_seeds", &R::hash_seeds, "each tier hashes with a seed of its own");
-b.field("bfd", &R::bfd, "lost neighbours are noticed by BFD");
+b.field("bfd", &R::bfd, "lost neighbors are noticed by BFD");
 b.field("default_route", &R::default_route, "servers have a default route here");
 b.field("routes_to", &R::routes_to, "fabrics with which its VRF exchanges routes");
 b.field("vrf", &R::vrf, "VRF name");
@@ -234,8 +234,8 @@ b.field("firmware_measured", &R::firmware_measured, "firmware versions and image
 WEFT_SCHEMA_END
 
 WEFT_SCHEMA(OobSpec, "oob", "The out-of-band management fabric.")
-b.field("leaf", &R::leaf, "catalogue id of the 1G switches");
-b.field("spine", &R::spine, "catalogue id of the aggregation switches, in pairs");
+b.field("leaf", &R::leaf, "catalog id of the 1G switches");
+b.field("spine", &R::spine, "catalog id of the aggregation switches, in pairs");
 b.field("uplinks", &R::uplinks, "uplinks of one leaf").range(1, 8);
 b.field("uplink_speed", &R::uplink_speed, "speed of an uplink");
 b.field("uplink_to_frontend", &R::uplink_to_frontend, "hang off the frontend instead of an own aggregation");
@@ -347,7 +347,7 @@ b.field("min_replicas", &R::min_replicas, "fewest replicas").range(1, 100000);
 b.field("max_replicas", &R::max_replicas, "most replicas").range(1, 100000);
 b.field("port", &R::port, "TCP port").range(1, 65535);
 b.field("priority", &R::priority, "priority class");
-b.field("target_percent", &R::target_percent, "GPU utilisation to scale at").range(1, 100);
+b.field("target_percent", &R::target_percent, "GPU utilization to scale at").range(1, 100);
 b.field("timeout", &R::timeout, "longest request");
 b.field("balancing", &R::balancing, "how requests are spread over replicas");
 b.field("sticky", &R::sticky, "a session stays with its replica");

@@ -1,4 +1,4 @@
-// Bytes as a cluster file: read, resolved and compiled against the built-in catalogue. Whatever the bytes are, the
+// Bytes as a cluster file: read, resolved and compiled against the built-in catalog. Whatever the bytes are, the
 // answer is a cluster or a list of diagnostics; a cluster that comes out has each port, cable and address once.
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ std::shared_ptr<const model::Catalog> load_built_in() {
   Diagnostics diagnostics;
   auto catalog = std::make_shared<model::Catalog>(model::Catalog::built_in(sources, diagnostics));
   catalog->check(diagnostics);
-  CHECK(!diagnostics.has_errors(), "the built-in catalogue is sound");
+  CHECK(!diagnostics.has_errors(), "the built-in catalog is sound");
   return catalog;
 }
 

@@ -71,7 +71,7 @@ void run(std::string_view name, const std::string& text) {
   config::read_config_text(std::string(name), text, sources, set, diagnostics);
   CHECK(set.files.size() <= 1, "one text is one file");
   CHECK(set.files.empty() == (config::detect_kind(name, text) == config::ConfigKind::unknown),
-        "what is not recognised is not kept");
+        "what is not recognized is not kept");
   check_places(set, sources);
   check_rules(set, sources);
   (void)render_all(diagnostics, sources, false);

@@ -36,7 +36,7 @@ void run(const SwitchSystem& system, const std::string& text) {
   const std::string quiet = without_noise(system, text);
   const bool lines = system.shape == ConfigShape::lines || system.shape == ConfigShape::braces;
   if (lines) CHECK(without_noise(system, quiet) == quiet, "noise goes at once");
-  const std::string plain = normalised(system, text);
+  const std::string plain = normalized(system, text);
   const std::vector<std::string> statements = statements_of(system, text);
   CHECK(std::is_sorted(statements.begin(), statements.end()), "statements are sorted");
   CHECK(std::adjacent_find(statements.begin(), statements.end()) == statements.end(), "each stands once");

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Cables are where the plan has them: LLDP neighbours of every server (and a sweep of InfiniBand fabrics) against the
+# Cables are where the plan has them: LLDP neighbors of every server (and a sweep of InfiniBand fabrics) against the
 # cluster file, CLUSTER_FILE.
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}

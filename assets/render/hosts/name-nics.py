@@ -1,5 +1,5 @@
 #
-# Ports that no neighbour is known of keep the name an earlier run gave them, so that a switch that is down changes
+# Ports that no neighbor is known of keep the name an earlier run gave them, so that a switch that is down changes
 # nothing. Exit status: 0 all ports of the table are named, 1 some are not (they are listed), 2 the table has no row of
 # this host or two ports claim one name.
 import argparse
@@ -62,7 +62,7 @@ def members(value):
             yield from part.items()
 
 
-def lldp_neighbours(text):
+def lldp_neighbors(text):
     """(local interface, switch, names of the switch's port)."""
     if not text.strip():
         return
@@ -70,7 +70,7 @@ def lldp_neighbours(text):
         port = entry.get("port", {})
         names = [port.get("id", {}).get("value", ""), port.get("descr", "")]
         for switch, chassis in members(entry.get("chassis", {})):
-            if isinstance(chassis, dict):  # {"id": ...} alone: a neighbour that says no name
+            if isinstance(chassis, dict):  # {"id": ...} alone: a neighbor that says no name
                 yield local, switch.split(".")[0], [name for name in names if name]
 
 
@@ -132,7 +132,7 @@ def find(by_port, switch, names, host, interfaces):
     return None
 
 
-def name_ports(hardware, by_port, interfaces, host, neighbours, fabric):
+def name_ports(hardware, by_port, interfaces, host, neighbors, fabric):
     """By interface: (address, PCI address). Raises ValueError when two ports claim one name."""
     named = {}
 
@@ -142,7 +142,7 @@ def name_ports(hardware, by_port, interfaces, host, neighbours, fabric):
             raise ValueError(f"{interface}: both {named[interface][0]} and {entry[0]} are cabled as it")
 
     physical = set(hardware.ports())
-    for local, switch, names in neighbours:
+    for local, switch, names in neighbors:
         interface = find(by_port, switch, names, host, interfaces)
         if interface and local in physical and not hardware.is_infiniband(local):
             claim(interface, local)
@@ -200,12 +200,12 @@ def main():
     if not interfaces:
         print(f"{options.wiring} has no row of {options.host}", file=sys.stderr)
         return 2
-    neighbours = lldp_neighbours(output_of(["lldpcli", "-f", "json", "show", "neighbors"], options.lldp))
+    neighbors = lldp_neighbors(output_of(["lldpcli", "-f", "json", "show", "neighbors"], options.lldp))
     fabric = {}
     if "ib" in interfaces.values():
         fabric = infiniband_ports(output_of(["ibnetdiscover"], options.ibnetdiscover))
     try:
-        named = name_ports(Hardware(options.sys), by_port, interfaces, options.host, neighbours, fabric)
+        named = name_ports(Hardware(options.sys), by_port, interfaces, options.host, neighbors, fabric)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
@@ -220,7 +220,7 @@ def main():
         replace(options.known, "# interface\taddress\tPCI address\n" + "\n".join(rows) + "\n")
     missing = [name for name in interfaces if name not in named]
     if missing:
-        print("no neighbour known: " + " ".join(missing), file=sys.stderr)
+        print("no neighbor known: " + " ".join(missing), file=sys.stderr)
     return 1 if missing else 0
 
 

@@ -39,7 +39,7 @@ std::string_view other_generation(const LosslessPort& port, const HeadroomNeed& 
     const model::AsicHeadroom asic = *model::asic_headroom(name);
     if (asic.family == need.asic.family) continue;
     // Profiles are made for a few lengths: the next one up counts as the same.
-    for (const Length cable : {port.cable, metres(5), metres(40), metres(300)}) {
+    for (const Length cable : {port.cable, meters(5), meters(40), meters(300)}) {
       if (cable < port.cable) continue;
       const Bytes theirs = model::pfc_headroom(asic, port.speed, cable, 9100, port.lanes).xoff;
       if (std::abs((theirs - xoff).count()) <= kTolerance / 2) return asic.family;

@@ -33,7 +33,7 @@ Cell cell(const model::Sourced<Power>& given) {
   return given.has_value() ? scaled(given.value.count(), watts(1).count(), to_text(given.value)) : Cell();
 }
 Cell cell(const model::Sourced<Length>& given) {
-  return given.has_value() ? scaled(given.value.count(), metres(1).count(), to_text(given.value)) : Cell();
+  return given.has_value() ? scaled(given.value.count(), meters(1).count(), to_text(given.value)) : Cell();
 }
 Cell cell(const model::Sourced<model::ByteRate>& given) {
   if (!given.has_value()) return {};

@@ -135,7 +135,7 @@ bool read_against(Context& context, const model::Loaded& loaded, const std::stri
     against.folder = argument;
     return true;
   }
-  // Running configuration: recognised by what it holds, a switch's by its host name.
+  // Running configuration: recognized by what it holds, a switch's by its host name.
   Sources sources;
   Diagnostics diagnostics;
   config::ConfigSet set;

@@ -1,4 +1,4 @@
-// The catalogue as documents: all items in tables, or one item with every fact and its source.
+// The catalog as documents: all items in tables, or one item with every fact and its source.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@
 
 namespace weft::cli {
 
-// Ids of the built-in catalogue, by what they may stand for.
+// Ids of the built-in catalog, by what they may stand for.
 struct CompletionValues {
   std::vector<std::string> gpus;
   std::vector<std::string> servers;  // GPU servers

@@ -26,7 +26,7 @@ class Context {
   [[nodiscard]] bool verbose() const { return verbose_; }
   [[nodiscard]] std::string today() const { return io_.today ? io_.today() : std::string(); }
   [[nodiscard]] Io& io() const { return io_; }  // for progress; results go through deliver()
-  [[nodiscard]] bool colors_result() const;     // whether the result goes to someone who wants colour
+  [[nodiscard]] bool colors_result() const;     // whether the result goes to someone who wants color
 
   // The command line asks for something that cannot be: says so, with hints, on standard error.
   Exit usage_error(std::string_view problem, const std::vector<std::string>& hints = {});
@@ -43,7 +43,7 @@ class Context {
   Exit deliver(const Document& document, Exit outcome = Exit::ok);
   [[nodiscard]] OutputFormat output_format() const;
 
-  // The built-in catalogue with the files of --catalog.
+  // The built-in catalog with the files of --catalog.
   [[nodiscard]] std::unique_ptr<model::Loaded> open_catalog() const;
   // Reads and compiles a cluster file. Says nothing yet: see report().
   [[nodiscard]] std::unique_ptr<model::Loaded> open_cluster(const std::string& path) const;

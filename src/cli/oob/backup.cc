@@ -19,7 +19,7 @@ std::string diff_of(SwitchSetup& setup, const oob::SwitchDevice& device, const B
   const Result<std::string> after = setup.store().read(result.device, result.version);
   if (!before.ok() || !after.ok()) return (before.ok() ? after : before).error().text() + "\n";
   const oob::TextDiff diff =
-      oob::unified_diff(oob::normalised(*device.system, *before), oob::normalised(*device.system, *after),
+      oob::unified_diff(oob::normalized(*device.system, *before), oob::normalized(*device.system, *after),
                         fmt::format("{} {}", result.device, short_version(result.former)),
                         fmt::format("{} {}", result.device, short_version(result.version)));
   return diff.empty() ? fmt::format("{}: only comments or certificates differ\n", result.device)

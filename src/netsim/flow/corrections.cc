@@ -10,7 +10,7 @@ TransportCorrection correction_of(const TrafficClassOptions& options) {
   TransportCorrection correction;
   switch (options.transport.kind) {
     case Transport::hpcc:
-      // The window is made so that the link's utilisation is eta (Li et al., 2019, 3.2), alone or not.
+      // The window is made so that the link's utilization is eta (Li et al., 2019, 3.2), alone or not.
       correction.alone = options.transport.hpcc_target;
       correction.shared = options.transport.hpcc_target;
       break;
@@ -61,7 +61,7 @@ SimTime FlowClass::one_way(const Network& network, std::span<const LinkId> way, 
     const Link& link = network.link(id);
     total += link.delay;
     if (plain_ || switches_->cut_through) continue;
-    const SimTime time = serialisation_time(packet, link.rate);
+    const SimTime time = serialization_time(packet, link.rate);
     total += time;
     slowest = std::max(slowest, time);
   }

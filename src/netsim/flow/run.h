@@ -184,7 +184,7 @@ class FlowRun {
   std::vector<std::uint32_t> touched_rings_;
   double meeting_error_ = -1;  // of rings that meet each other; negative when there are none
 
-  // Failures: three stages of each down or up event, and the ends of links that only their neighbours know of.
+  // Failures: three stages of each down or up event, and the ends of links that only their neighbors know of.
   struct LinkStage {
     std::uint32_t event;
     std::uint8_t stage;  // 0: it happens, 1: both ends know, 2: the fabric knows

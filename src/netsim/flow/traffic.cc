@@ -61,7 +61,7 @@ void FlowTraffic::report(const Network& network, const FlowPaths& paths, SimResu
     LinkStats& stats = result.links[i];
     stats.bytes = Bytes(std::llround(bytes[i]));
     stats.packets = static_cast<std::uint64_t>(std::llround(packets[i]));
-    stats.busy = serialisation_time(stats.bytes, network.links()[i].rate);
+    stats.busy = serialization_time(stats.bytes, network.links()[i].rate);
   }
 }
 

@@ -12,10 +12,10 @@ namespace weft::netsim {
 
 namespace {
 
-// Millimetres a second in fibre and copper: two thirds of light in vacuum, 5.05 ns/m, as SONiC's headroom calculation
+// Millimeters a second in fibre and copper: two thirds of light in vacuum, 5.05 ns/m, as SONiC's headroom calculation
 // has it (and our own, model/lossless.cc).
 constexpr std::int64_t kMillimetresPerSecond = 198'000'000'000;
-// Port to port, without queueing and serialisation. NVIDIA states 130 ns for Quantum. For Ethernet chips of shared
+// Port to port, without queueing and serialization. NVIDIA states 130 ns for Quantum. For Ethernet chips of shared
 // buffer (Spectrum, Tomahawk, Silicon One) vendors' figures lie between 0.4 and 0.9 us by generation and speed; 700 ns
 // is our middle of that, 3 us our estimate for 1 Gb/s switches.
 constexpr SimTime kInfinibandLatency = nanoseconds(130);
@@ -124,7 +124,7 @@ void ClusterNetwork::add_servers(const model::DeviceGroup& group) {
   }
 }
 
-// The ports of each GPU: those the catalogue says are nearest to it; for a GPU without any, the one fewest others use.
+// The ports of each GPU: those the catalog says are nearest to it; for a GPU without any, the one fewest others use.
 std::vector<std::vector<model::PortId>> ClusterNetwork::ports_by_gpu(const model::DeviceGroup& group,
                                                                      std::size_t gpus) const {
   const model::PortGroup* row = model::port_group(*group.server, model::PortUse::backend);

@@ -4,7 +4,7 @@
 // take no part in what is simulated.
 //
 // A GPU without a port of its own shares the nearest one of its server: a node of tier 0 then stands for that NIC, and
-// the GPUs reach it over PCIe. Endpoints are named "train001:gpu0" (counted as the catalogue and nvidia-smi do) or
+// the GPUs reach it over PCIe. Endpoints are named "train001:gpu0" (counted as the catalog and nvidia-smi do) or
 // "flash01", scale-up switches "train001:nvlink", shared NICs "train001:be1:nic".
 #pragma once
 

@@ -18,7 +18,7 @@ constexpr SimTime from_duration(Duration d) { return SimTime(d.count() * 1'000);
 inline constexpr SimTime kNever{INT64_MAX};
 
 // Time on the wire of so many bytes, rounded up to the picosecond. `rate` must be positive.
-constexpr SimTime serialisation_time(Bytes bytes, BitRate rate) {
+constexpr SimTime serialization_time(Bytes bytes, BitRate rate) {
   const auto bits_ps = static_cast<Uint128>(bytes.count()) * 8U * 1'000'000'000'000U;
   const auto per_second = static_cast<Uint128>(rate.count());
   const Uint128 time = (bits_ps + per_second - 1) / per_second;

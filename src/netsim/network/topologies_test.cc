@@ -14,7 +14,7 @@ std::map<int, std::size_t> nodes_by_tier(const Network& network) {
   return count;
 }
 
-std::set<std::string> neighbours(const Network& network, std::string_view name) {
+std::set<std::string> neighbors(const Network& network, std::string_view name) {
   std::set<std::string> out;
   for (const LinkId link : network.out_links(network.find_node(name))) {
     out.insert(network.name_of(network.link(link).to));
@@ -28,12 +28,12 @@ TEST(Topologies, FatTreeOfEightPorts) {
   EXPECT_EQ(nodes_by_tier(network), (std::map<int, std::size_t>{{0, 128}, {1, 32}, {2, 32}, {3, 16}}));
   EXPECT_EQ(network.links().size(), 2U * 3U * 128U);
   for (const Node& node : network.nodes()) EXPECT_EQ(node.kind == NodeKind::endpoint, node.tier == 0);
-  EXPECT_EQ(neighbours(network, "host5"), (std::set<std::string>{"tor1"}));
-  EXPECT_EQ(neighbours(network, "tor5"),
+  EXPECT_EQ(neighbors(network, "host5"), (std::set<std::string>{"tor1"}));
+  EXPECT_EQ(neighbors(network, "tor5"),
             (std::set<std::string>{"host20", "host21", "host22", "host23", "agg4", "agg5", "agg6", "agg7"}));
-  EXPECT_EQ(neighbours(network, "agg6"),
+  EXPECT_EQ(neighbors(network, "agg6"),
             (std::set<std::string>{"tor4", "tor5", "tor6", "tor7", "core8", "core9", "core10", "core11"}));
-  EXPECT_EQ(neighbours(network, "core9").size(), 8U);
+  EXPECT_EQ(neighbors(network, "core9").size(), 8U);
   EXPECT_EQ(network.node(network.find_node("agg6")).group, 1U);
 }
 
@@ -58,7 +58,7 @@ TEST(Topologies, LeafSpineWithParallelLinks) {
   EXPECT_EQ(nodes_by_tier(network), (std::map<int, std::size_t>{{0, 12}, {1, 4}, {2, 2}}));
   EXPECT_EQ(network.links().size(), 2U * (12U + 4U * 2U * 2U));
   EXPECT_EQ(network.out_links(network.find_node("spine1")).size(), 8U);
-  EXPECT_EQ(neighbours(network, "host11"), (std::set<std::string>{"leaf3"}));
+  EXPECT_EQ(neighbors(network, "host11"), (std::set<std::string>{"leaf3"}));
   for (const Link& link : network.links()) {
     const bool host = network.node(link.from).tier == 0 || network.node(link.to).tier == 0;
     EXPECT_EQ(link.rate, host ? gigabits(400) : gigabits(800));
@@ -74,7 +74,7 @@ TEST(Topologies, StarAndRing) {
 
   const Network ring = ring_of_switches(4, 2, gigabits(10), nanoseconds(7));
   EXPECT_EQ(ring.links().size(), 2U * (8U + 4U));
-  EXPECT_EQ(neighbours(ring, "switch0"), (std::set<std::string>{"host0", "host1", "switch1", "switch3"}));
+  EXPECT_EQ(neighbors(ring, "switch0"), (std::set<std::string>{"host0", "host1", "switch1", "switch3"}));
 }
 
 }  // namespace

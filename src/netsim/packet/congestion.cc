@@ -116,7 +116,7 @@ bool dcqcn_advance(Control& control, const DcqcnOptions& options, std::int64_t n
 
 namespace {
 
-// HPCC's MeasureInflight: the largest of the links' normalised loads since the last ACK, smoothed over a round trip.
+// HPCC's MeasureInflight: the largest of the links' normalized loads since the last ACK, smoothed over a round trip.
 double hpcc_measure(Control& control, const Telemetry& now, double base_rtt_s) {
   double largest = 0;
   double interval = 0;
@@ -135,10 +135,10 @@ double hpcc_measure(Control& control, const Telemetry& now, double base_rtt_s) {
       interval = seconds;
     }
   }
-  if (interval <= 0) return control.utilisation;
+  if (interval <= 0) return control.utilization;
   interval = std::min(interval, base_rtt_s);
-  control.utilisation = (1 - interval / base_rtt_s) * control.utilisation + interval / base_rtt_s * largest;
-  return control.utilisation;
+  control.utilization = (1 - interval / base_rtt_s) * control.utilization + interval / base_rtt_s * largest;
+  return control.utilization;
 }
 
 }  // namespace

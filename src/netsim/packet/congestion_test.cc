@@ -87,7 +87,7 @@ TEST(Dcqcn, ALateFlowGetsItsShare) {
   const SimResult result = pair.run();
   ASSERT_TRUE(result.complete);
   // Fluid and fair: the first has 2 ms alone, then half: it ends at 2 + 2 x (6.09 - 2) ms. DCQCN must be within 12 %.
-  const double own = static_cast<double>(serialisation_time(Bytes(wire_bytes(bytes)), gigabits(40)).count());
+  const double own = static_cast<double>(serialization_time(Bytes(wire_bytes(bytes)), gigabits(40)).count());
   const double fair = 2e9 + 2 * (own - 2e9);
   EXPECT_NEAR(static_cast<double>(result.finished[0].count()), fair, 0.12 * fair);
   EXPECT_EQ(result.totals.dropped, 0U);
@@ -121,7 +121,7 @@ TEST(Windows, OneFlowFillsTheLink) {
     one.transport().kind = kind;
     one.send(0, 1, 8'000'000);
     const SimResult result = one.run();
-    const SimTime floor = serialisation_time(Bytes(wire_bytes(8'000'000)), gigabits(100));
+    const SimTime floor = serialization_time(Bytes(wire_bytes(8'000'000)), gigabits(100));
     ASSERT_TRUE(result.complete);
     EXPECT_LT(static_cast<double>(result.end.count()), static_cast<double>(floor.count()) * 1.12) << to_text(kind);
   }
@@ -171,7 +171,7 @@ TEST(Spraying, SpreadsAPermutationOverAllPaths) {
   ASSERT_TRUE(sprayed.complete);
   EXPECT_EQ(hashed.totals.out_of_order, 0U);
   EXPECT_GT(sprayed.totals.out_of_order, 0U);
-  const SimTime floor = serialisation_time(Bytes(wire_bytes(400'000)), gigabits(100)) + microseconds(6);
+  const SimTime floor = serialization_time(Bytes(wire_bytes(400'000)), gigabits(100)) + microseconds(6);
   EXPECT_LT(percentiles_of(sprayed.completion_times).max.count(), floor.count() * 3 / 2);
   EXPECT_GT(percentiles_of(hashed.completion_times).max.count(), floor.count() * 2);
 }

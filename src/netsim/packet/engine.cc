@@ -217,7 +217,7 @@ void PacketRun::collect_links(SimResult& result) {
     const Link& link = world_.network.links()[world_.link_of_port[p]];
     stats.bytes = Bytes(static_cast<std::int64_t>(port.bytes));
     stats.packets = port.packets;
-    stats.busy = serialisation_time(stats.bytes, link.rate);
+    stats.busy = serialization_time(stats.bytes, link.rate);
     stats.marked = world_.counters[p].marked;
     stats.dropped = world_.counters[p].dropped;
     double area = 0;

@@ -1,4 +1,4 @@
-// Times that follow from algebra: serialisation, store-and-forward, drain of an incast; and that results do not depend
+// Times that follow from algebra: serialization, store-and-forward, drain of an incast; and that results do not depend
 // on threads or on how often they are asked for.
 #include "netsim/packet/fixture.h"
 
@@ -9,7 +9,7 @@ constexpr std::int64_t kByte100G = 80;            // ps
 constexpr std::int64_t kFull = 4160 * kByte100G;  // ps
 constexpr std::int64_t kMicrosecond = 1'000'000;  // ps
 
-TEST(PacketEngine, OnePacketTakesSerialisationAndCableOfEachHop) {
+TEST(PacketEngine, OnePacketTakesSerializationAndCableOfEachHop) {
   PacketCase one(star(2, gigabits(100), microseconds(1)));
   const TransferId id = one.send(0, 1, 1000);
   const SimResult result = one.run();

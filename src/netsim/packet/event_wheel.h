@@ -1,4 +1,4 @@
-// The packet engine's queue of coming events. Nearly all of them lie a serialisation and a cable ahead, so they go into
+// The packet engine's queue of coming events. Nearly all of them lie a serialization and a cable ahead, so they go into
 // a wheel of short time slots that are sorted only when their turn comes; the few far ones (timers) wait in a heap.
 // Order is by (time, key) alone and never by insertion, so that one thread and several see the same order. The width of
 // a slot follows the density of events; it changes speed, never results.

@@ -137,7 +137,7 @@ TEST(Tcp, SoftwareLimitsOneConnection) {
   wire.transport().host_overhead = microseconds(20);
   wire.send(0, 1, 10'000'000);
   const SimResult result = wire.run();
-  const SimTime floor = serialisation_time(Bytes(10'000'000), gigabits(40)) + microseconds(2 * 20);
+  const SimTime floor = serialization_time(Bytes(10'000'000), gigabits(40)) + microseconds(2 * 20);
   EXPECT_GE(result.end, floor);
   EXPECT_LE(result.end, floor + microseconds(200));
 }

@@ -14,7 +14,7 @@ constexpr std::uint16_t kPauseWire = 64;
 std::int64_t PacketShard::pause_time(std::uint32_t port) const {
   const Link& link = world_.network.links()[world_.link_of_port[port]];
   const Bytes quanta(std::int64_t{world_.options.switches.pause_quanta} * 64);  // 512 bits each
-  return serialisation_time(quanta, link.rate).count();
+  return serialization_time(quanta, link.rate).count();
 }
 
 void PacketShard::record_pause(std::uint32_t in_port, std::uint32_t queue, std::uint32_t cause, bool stop) {

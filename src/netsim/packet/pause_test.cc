@@ -1,4 +1,4 @@
-// Lossless behaviour: headroom that is enough and not more, pauses that spread, cycles of buffers, the watchdog.
+// Lossless behavior: headroom that is enough and not more, pauses that spread, cycles of buffers, the watchdog.
 #include <algorithm>
 
 #include "netsim/packet/fixture.h"
@@ -70,7 +70,7 @@ TEST(Pfc, PausesSpreadToAVictimOfTheSameLink) {
   EXPECT_GT(result.totals.pauses, 0U);
   // Its fair share of the shared uplink alone (4 flows) would let it end within 4 x its own time; head-of-line blocking
   // makes it wait for what goes to host 0 (a sixth of a link to itself).
-  const double own = static_cast<double>(serialisation_time(Bytes(wire_bytes(400'000)), gigabits(100)).count());
+  const double own = static_cast<double>(serialization_time(Bytes(wire_bytes(400'000)), gigabits(100)).count());
   EXPECT_GT(static_cast<double>(result.finished[0].count()), 5 * own);
 }
 
@@ -127,7 +127,7 @@ TEST(Deadlock, TheWatchdogClearsIt) {
   EXPECT_GT(result.totals.dropped, 0U);
 }
 
-// A NIC that pauses its leaf for ever, and flows to its neighbours across the same uplinks.
+// A NIC that pauses its leaf for ever, and flows to its neighbors across the same uplinks.
 SimResult storm(Watchdog watchdog) {
   PacketCase fabric(small_fabric(2, 4, 1, gigabits(400)));
   fabric.options.switches.xoff = Bytes(60'000);
@@ -144,7 +144,7 @@ SimResult storm(Watchdog watchdog) {
   return fabric.run();
 }
 
-TEST(Storm, OneNicStopsItsNeighboursUntilTheWatchdogCutsItOff) {
+TEST(Storm, OneNicStopsItsNeighborsUntilTheWatchdogCutsItOff) {
   const SimResult unguarded = storm(Watchdog::off);
   EXPECT_FALSE(unguarded.complete);
   std::size_t innocent = 0;

@@ -136,7 +136,7 @@ struct Control {
   std::int64_t base_rtt = 0;  // ps
   std::uint32_t update_sequence = 0;
   std::int32_t stages = 0;     // hpcc: incStage; tcp: duplicate ACKs
-  double utilisation = 0;      // hpcc: U
+  double utilization = 0;      // hpcc: U
   std::int64_t credit = 0;     // receiver: packets it may send
   std::int64_t achieved = 0;   // nscc: bytes acknowledged since the last adjustment
   std::uint32_t timeouts = 0;  // in a row

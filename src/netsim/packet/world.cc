@@ -142,7 +142,7 @@ const std::int64_t* PacketWorld::wire_times(BitRate rate) {
   if (!table) {
     table = std::make_unique<std::int64_t[]>(largest_wire_ + 1);
     for (std::uint32_t bytes = 0; bytes <= largest_wire_; ++bytes) {
-      table[bytes] = serialisation_time(Bytes(bytes), rate).count();
+      table[bytes] = serialization_time(Bytes(bytes), rate).count();
     }
   }
   return table.get();

@@ -213,11 +213,11 @@ class TopologyFileReader {
       ++offsets[cable.b + 1];
     }
     for (std::size_t i = 1; i < offsets.size(); ++i) offsets[i] += offsets[i - 1];
-    std::vector<std::uint32_t> neighbours(2 * cables_.size());
+    std::vector<std::uint32_t> neighbors(2 * cables_.size());
     std::vector<std::uint32_t> next(offsets.begin(), offsets.end() - 1);
     for (const Cable& cable : cables_) {
-      neighbours[next[cable.a]++] = cable.b;
-      neighbours[next[cable.b]++] = cable.a;
+      neighbors[next[cable.a]++] = cable.b;
+      neighbors[next[cable.b]++] = cable.a;
     }
     constexpr std::uint8_t kUnknown = UINT8_MAX;
     std::vector<std::uint8_t> tier(roles_.size(), kUnknown);
@@ -229,7 +229,7 @@ class TopologyFileReader {
     }
     for (std::size_t i = 0; i < seen.size(); ++i) {
       for (std::uint32_t at = offsets[seen[i]]; at < offsets[seen[i] + 1]; ++at) {
-        const std::uint32_t other = neighbours[at];
+        const std::uint32_t other = neighbors[at];
         if (tier[other] != kUnknown) continue;
         tier[other] = static_cast<std::uint8_t>(std::min(tier[seen[i]] + 1, 254));
         seen.push_back(other);

@@ -18,7 +18,7 @@ constexpr std::uint32_t ip(std::uint32_t a, std::uint32_t b, std::uint32_t c, st
   return (a << 24U) | (b << 16U) | (c << 8U) | d;
 }
 
-// Check values of the catalogue of parametrised CRC algorithms (CRC-32/ISO-HDLC, CRC-16/IBM-3740).
+// Check values of the catalog of parametrised CRC algorithms (CRC-32/ISO-HDLC, CRC-16/IBM-3740).
 TEST(FlowHash, CrcsGiveTheirPublishedCheckValues) {
   EXPECT_EQ(crc32_ieee(bytes_of("123456789")), 0xCBF43926U);
   EXPECT_EQ(crc16_ccitt(bytes_of("123456789")), 0x29B1U);

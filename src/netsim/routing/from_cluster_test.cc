@@ -187,7 +187,7 @@ TEST(NetworkFromCluster, PlanesGiveAGpuTwoLinks) {
 }
 
 // Half of the ports cabled: two GPUs to a NIC, which stands between them and the leaf.
-TEST(NetworkFromCluster, GpusWithoutAPortShareANeighbours) {
+TEST(NetworkFromCluster, GpusWithoutAPortShareANeighbors) {
   const auto loaded = cluster_of("hgx-h100", 4, ", links: {backend: 4}", "");
   ASSERT_TRUE(loaded->cluster) << problems_of(*loaded);
   const Network network = network_or_fail(*loaded->cluster, model::FabricKind::backend, false);

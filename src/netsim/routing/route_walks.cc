@@ -36,7 +36,7 @@ std::vector<RouteTables::Parent> RouteTables::parents_of(const Attachment& attac
   std::vector<std::pair<SwitchIndex, Position>> links;
   for (const SwitchIndex s : attachment.switches) {
     for (Position p = graph_.ups_begin(s); p < graph_.ups_end(s); ++p) {
-      if (working(graph_.link(p))) links.emplace_back(graph_.neighbour(p), graph_.reverse(p));
+      if (working(graph_.link(p))) links.emplace_back(graph_.neighbor(p), graph_.reverse(p));
     }
   }
   std::sort(links.begin(), links.end());
@@ -92,7 +92,7 @@ void RouteTables::walk_level(Table& table) const {
     if (distance == kNoWay) break;
     const Position end = up_down_ ? graph_.ups_end(from) : graph_.downs_end(from);
     for (Position p = graph_.ups_begin(from); p < end; ++p) {
-      const SwitchIndex to = graph_.neighbour(p);
+      const SwitchIndex to = graph_.neighbor(p);
       if (table.distance(to) == 0 && working(graph_.link(p))) reach(graph_.reverse(p), to, distance, reached);
     }
   }
@@ -126,7 +126,7 @@ void RouteTables::reach(Position down, SwitchIndex at, std::uint16_t distance,
 RouteTables::Entry RouteTables::ways_down(const Table& table, SwitchIndex at, std::uint16_t distance) const {
   std::vector<Position> positions;
   for (Position p = graph_.downs_begin(at); p < graph_.downs_end(at); ++p) {
-    if (working(graph_.link(p)) && table.distance(graph_.neighbour(p)) + 1 == distance) positions.push_back(p);
+    if (working(graph_.link(p)) && table.distance(graph_.neighbor(p)) + 1 == distance) positions.push_back(p);
   }
   return entry_of(positions, distance);
 }
@@ -156,7 +156,7 @@ bool RouteTables::settle_climb(Table& table, SwitchIndex at, std::vector<SwitchI
   positions.reserve(graph_.ups_end(at) - graph_.ups_begin(at));
   for (Position p = graph_.ups_begin(at); p < graph_.ups_end(at); ++p) {
     if (!working(graph_.link(p))) continue;
-    const SwitchIndex above = graph_.neighbour(p);
+    const SwitchIndex above = graph_.neighbor(p);
     const std::uint16_t distance = table.distance(above);
     if (distance == 0) waiting.push_back(above);
     if (distance == kNoWay || distance > nearest) continue;

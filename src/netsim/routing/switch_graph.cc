@@ -64,7 +64,7 @@ void SwitchGraph::lay_out() {
         if (to == kNoSwitch || to == from || goes_up(from, to) != up) continue;
         position_of[model::index_of(link)] = static_cast<Position>(links_.size());
         links_.push_back(link);
-        neighbours_.push_back(to);
+        neighbors_.push_back(to);
       }
       if (up) downs_.push_back(static_cast<Position>(links_.size()));
     }

@@ -34,7 +34,7 @@ class SwitchGraph {
   [[nodiscard]] Position ups_end(SwitchIndex s) const { return downs_[s]; }
   [[nodiscard]] Position downs_begin(SwitchIndex s) const { return downs_[s]; }
   [[nodiscard]] Position downs_end(SwitchIndex s) const { return offsets_[s + 1]; }
-  [[nodiscard]] SwitchIndex neighbour(Position p) const { return neighbours_[p]; }
+  [[nodiscard]] SwitchIndex neighbor(Position p) const { return neighbors_[p]; }
   [[nodiscard]] LinkId link(Position p) const { return links_[p]; }
   // Where the other direction of the same cable stands.
   [[nodiscard]] Position reverse(Position p) const { return reverses_[p]; }
@@ -59,7 +59,7 @@ class SwitchGraph {
   std::vector<std::uint32_t> depth_;  // by switch: hops to the root within its tier
   std::vector<Position> offsets_;
   std::vector<Position> downs_;
-  std::vector<SwitchIndex> neighbours_;
+  std::vector<SwitchIndex> neighbors_;
   std::vector<LinkId> links_;
   std::vector<Position> reverses_;
   std::array<std::uint32_t, 256> most_ups_{};

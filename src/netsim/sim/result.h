@@ -25,7 +25,7 @@ struct LinkStats {
   double mean_queue = 0;      // bytes, over the run; 0 where the engine does not see queues
 };
 
-// A switch (or NIC) stopped a neighbour, or let it go on.
+// A switch (or NIC) stopped a neighbor, or let it go on.
 struct PauseRecord {
   SimTime at;
   LinkId stopped = model::kNone<LinkId>;  // the link whose sender was stopped; its receiver decided
@@ -46,7 +46,7 @@ struct SeriesPoint {
 
 struct SimTotals {
   std::uint64_t events = 0;
-  std::uint64_t data_hops = 0;     // data packets serialised on a link
+  std::uint64_t data_hops = 0;     // data packets serialized on a link
   std::uint64_t control_hops = 0;  // ACK, NACK, CNP, pull, pause
   std::uint64_t data_packets = 0;  // first transmissions
   std::uint64_t retransmitted = 0;

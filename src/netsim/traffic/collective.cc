@@ -179,7 +179,7 @@ std::vector<TransferId> add_pairwise(CollectivePlan& plan, const CollectiveShape
   return last;
 }
 
-std::vector<TransferId> add_neighbours(CollectivePlan& plan, const CollectiveShape& shape) {
+std::vector<TransferId> add_neighbors(CollectivePlan& plan, const CollectiveShape& shape) {
   std::vector<TransferId> ends;
   for (std::uint32_t r = 0; r < plan.size(); ++r) {
     ends.push_back(plan.first_send(r, (r + 1) % plan.size(), shape.bytes));
@@ -236,7 +236,7 @@ std::vector<TransferId> add_collective(TransferGraph& graph, std::span<const Nod
   if (ranks.size() < 2) return {after.begin(), after.end()};
   CollectivePlan plan(graph, ranks, shape, after);
   if (shape.operation == Collective::all_to_all) return add_pairwise(plan, shape);
-  if (shape.operation == Collective::send_recv) return add_neighbours(plan, shape);
+  if (shape.operation == Collective::send_recv) return add_neighbors(plan, shape);
   const Algorithm algorithm = algorithm_used(shape, ranks.size());
   if (algorithm == Algorithm::tree) return add_trees(plan, shape);
   if (algorithm == Algorithm::hierarchical) return add_hierarchical(plan, shape);

@@ -18,7 +18,7 @@ using fixtures::make;
 using fixtures::Replay;
 using fixtures::shape_of;
 
-TEST(AllToAll, PairwiseStepsInLockstepOfNeighbours) {
+TEST(AllToAll, PairwiseStepsInLockstepOfNeighbors) {
   const Made made = make(6, shape_of(Collective::all_to_all));
   ASSERT_EQ(made.graph.size(), 30U);
   std::set<std::pair<NodeId, NodeId>> pairs;

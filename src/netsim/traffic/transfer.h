@@ -22,7 +22,7 @@ struct Transfer {
   Bytes bytes;               // of each round; payload
   SimTime start;             // not before; of the first round
   std::uint32_t rounds = 1;  // how often it is sent
-  // Its round s+1 may start when round s of this transfer (often a neighbour's, or itself) has ended. Rounds of one
+  // Its round s+1 may start when round s of this transfer (often a neighbor's, or itself) has ended. Rounds of one
   // transfer use one connection in order: one that may start while the last is still being sent waits behind it.
   TransferId round_after = model::kNone<TransferId>;
   ClassIndex traffic_class = 0;

@@ -36,8 +36,8 @@ SimTime longest_pause(const SimResult& result) {
 }
 
 Bound::Reason reason_of(const SimResult& result, const Bound& bound) {
-  if (bound.utilisation >= kBusy) return Bound::Reason::links;
-  if (bound.utilisation + bound.scale_up >= kBusyTogether) return Bound::Reason::phases;
+  if (bound.utilization >= kBusy) return Bound::Reason::links;
+  if (bound.utilization + bound.scale_up >= kBusyTogether) return Bound::Reason::phases;
   if (result.end.count() > 0 && longest_pause(result) > result.end / 3) return Bound::Reason::pauses;
   if (result.totals.timeouts > 0) return Bound::Reason::losses;
   return result.totals.notifications > 0 ? Bound::Reason::control : Bound::Reason::latency;
@@ -103,14 +103,14 @@ class Diagnosis {
 
   void storm() {
     for (const PauseStorm& storm : in_.options.pause_storms) {
-      const std::string end =
-          result_.totals.watchdog_trips > 0
-              ? fmt::format("the PFC watchdog stopped it after {}", format_fine_time(in_.options.switches.watchdog_detection))
-          : in_.options.switches.watchdog == Watchdog::off
-              ? std::string("a PFC watchdog (--watchdog drop) would stop it")
-              : std::string("the PFC watchdog did not trigger within the run");
-      say("{} sends pause frames from {} on (--storm); {}", network_.name_of(storm.endpoint), format_fine_time(storm.from),
-          end);
+      const std::string end = result_.totals.watchdog_trips > 0
+                                  ? fmt::format("the PFC watchdog stopped it after {}",
+                                                format_fine_time(in_.options.switches.watchdog_detection))
+                              : in_.options.switches.watchdog == Watchdog::off
+                                  ? std::string("a PFC watchdog (--watchdog drop) would stop it")
+                                  : std::string("the PFC watchdog did not trigger within the run");
+      say("{} sends pause frames from {} on (--storm); {}", network_.name_of(storm.endpoint),
+          format_fine_time(storm.from), end);
     }
   }
 
@@ -118,7 +118,8 @@ class Diagnosis {
     for (const LinkEvent& event : in_.options.link_events) {
       if (event.kind != LinkEvent::Kind::down || event.at >= result_.end) continue;
       say("{} fails at {}: its ends reroute {} later, the rest of the fabric after another {}", link_name(event.link),
-          format_fine_time(event.at), format_fine_time(in_.routing.detection), format_fine_time(in_.routing.propagation));
+          format_fine_time(event.at), format_fine_time(in_.routing.detection),
+          format_fine_time(in_.routing.propagation));
     }
   }
 
@@ -128,7 +129,7 @@ class Diagnosis {
     if (is_between_switches(bound_.kind)) return fabric_bound();
     if (is_scale_up(bound_.kind)) {
       say("bounded by NVLink ({} at {}): the fabric between the hosts is not the limit", link_name(bound_.link),
-          format_short_percent(bound_.utilisation));
+          format_short_percent(bound_.utilization));
       return;
     }
     nic_bound();
@@ -137,7 +138,7 @@ class Diagnosis {
   // Nothing was full: why did it take so long?
   void idle_links() {
     const std::string busiest =
-        fmt::format("{} at most {}", to_text(bound_.kind), format_short_percent(bound_.utilisation));
+        fmt::format("{} at most {}", to_text(bound_.kind), format_short_percent(bound_.utilization));
     switch (bound_.reason) {
       case Bound::Reason::links:
       case Bound::Reason::pauses:  // said by pauses()
@@ -167,29 +168,29 @@ class Diagnosis {
             busiest);
         break;
     }
-    if (is_between_switches(bound_.kind) && bound_.utilisation >= 0.1) uneven_links();
+    if (is_between_switches(bound_.kind) && bound_.utilization >= 0.1) uneven_links();
   }
 
   void nic_bound() {
     const ClassLoad load = load_of(bound_.kind);
-    const bool all_busy = load.mean_utilisation > 0.75 * load.max_utilisation;
+    const bool all_busy = load.mean_utilization > 0.75 * load.max_utilization;
     if (!all_busy && bound_.kind == LinkClass::nic_receive) {
       const std::uint64_t senders = senders_to(network_.link(bound_.link).to);
       say("incast: bounded by the receiver {} ({} busy, {}); fewer senders at a time or more receivers would "
           "shorten it",
-          network_.name_of(network_.link(bound_.link).to), format_short_percent(bound_.utilisation),
+          network_.name_of(network_.link(bound_.link).to), format_short_percent(bound_.utilization),
           grouped_plural(senders, "sender", "senders"));
       return;
     }
     say("bounded by the NICs ({} at {}, mean {}): the switches keep up; faster or more NICs would shorten it",
-        link_name(bound_.link), format_short_percent(bound_.utilisation), format_short_percent(load.mean_utilisation));
+        link_name(bound_.link), format_short_percent(bound_.utilization), format_short_percent(load.mean_utilization));
   }
 
   void fabric_bound() {
     if (uneven_links()) return;
     say("bounded by the {} ({} at {}): they are evenly loaded, so only more of them (less oversubscription) or less "
         "traffic across them would shorten it",
-        to_text(bound_.kind), link_name(bound_.link), format_short_percent(bound_.utilisation));
+        to_text(bound_.kind), link_name(bound_.link), format_short_percent(bound_.utilization));
   }
 
   // Whether the hottest link has more than its share; says so.
@@ -198,9 +199,9 @@ class Diagnosis {
     double mean = 0;
     for (const LinkId link : siblings) mean += share(link);
     mean /= static_cast<double>(std::max<std::size_t>(siblings.size(), 1));
-    if (siblings.size() < 2 || mean <= 0 || bound_.utilisation <= kUneven * mean) return false;
+    if (siblings.size() < 2 || mean <= 0 || bound_.utilization <= kUneven * mean) return false;
     say("{} is the {}: {} busy where the {} of {} have a mean of {}{}", link_name(bound_.link),
-        bound_.reason == Bound::Reason::links ? "bottleneck" : "hottest link", format_short_percent(bound_.utilisation),
+        bound_.reason == Bound::Reason::links ? "bottleneck" : "hottest link", format_short_percent(bound_.utilization),
         to_text(bound_.kind), network_.name_of(network_.link(bound_.link).from), format_short_percent(mean), remedy());
     return true;
   }
@@ -289,7 +290,7 @@ class Diagnosis {
   }
 
   [[nodiscard]] double share(LinkId link) const {
-    return utilisation(network_.link(link), result_.links[model::index_of(link)], result_.end);
+    return utilization(network_.link(link), result_.links[model::index_of(link)], result_.end);
   }
   [[nodiscard]] std::string link_name(LinkId link) const { return network_.link_name(link); }
   [[nodiscard]] ClassLoad load_of(LinkClass kind) const {
@@ -321,13 +322,13 @@ Bound bound_of(const Network& network, const SimResult& result) {
   double scale_up = 0;
   for (const ClassLoad& load : class_loads(network, result)) {
     if (load.used == 0) continue;
-    if (is_scale_up(load.kind)) scale_up = std::max(scale_up, load.max_utilisation);
+    if (is_scale_up(load.kind)) scale_up = std::max(scale_up, load.max_utilization);
     // Within a hundredth, a link nearer to the middle of the fabric says more than the NIC that feeds it.
-    const bool nearer = is_between_switches(load.kind) && load.max_utilisation > bound.utilisation - 0.01;
-    if (bound.link != model::kNone<LinkId> && load.max_utilisation <= bound.utilisation && !nearer) continue;
+    const bool nearer = is_between_switches(load.kind) && load.max_utilization > bound.utilization - 0.01;
+    if (bound.link != model::kNone<LinkId> && load.max_utilization <= bound.utilization && !nearer) continue;
     bound.kind = load.kind;
     bound.link = load.hottest;
-    bound.utilisation = load.max_utilisation;
+    bound.utilization = load.max_utilization;
   }
   if (!is_scale_up(bound.kind)) bound.scale_up = scale_up;
   bound.reason = reason_of(result, bound);
@@ -338,7 +339,7 @@ Bound bound_of(const Network& network, const TransferGraph& transfers, const Sim
                const SimResult& result) {
   Bound bound = bound_of(network, result);
   const double hosts = host_share(transfers, options, result);
-  if (hosts < kAtLimit && (hosts < kBusy || bound.utilisation >= kBusy)) return bound;
+  if (hosts < kAtLimit && (hosts < kBusy || bound.utilization >= kBusy)) return bound;
   bound.reason = Bound::Reason::hosts;
   for (const TrafficClassOptions& c : options.classes) {
     bound.host_limit = std::max(bound.host_limit, c.transport.host_limit);
@@ -348,7 +349,7 @@ Bound bound_of(const Network& network, const TransferGraph& transfers, const Sim
 
 std::string to_text(const Bound& bound) {
   if (bound.link == model::kNone<LinkId>) return "nothing was sent";
-  std::string busiest = fmt::format("{} at {}", to_text(bound.kind), format_short_percent(bound.utilisation));
+  std::string busiest = fmt::format("{} at {}", to_text(bound.kind), format_short_percent(bound.utilization));
   switch (bound.reason) {
     case Bound::Reason::links:
       break;

@@ -25,8 +25,8 @@ struct Bound {
   Reason reason = Reason::latency;
   LinkClass kind = LinkClass::nic_send;
   LinkId link = model::kNone<LinkId>;
-  double utilisation = 0;
-  double scale_up = 0;    // utilisation of the busiest NVLink, where `kind` is another
+  double utilization = 0;
+  double scale_up = 0;    // utilization of the busiest NVLink, where `kind` is another
   BitRate host_limit{0};  // of a connection, where hosts are the reason
 };
 [[nodiscard]] Bound bound_of(const Network& network, const SimResult& result);

@@ -1,4 +1,4 @@
-// A small fabric as a diagram: switches by tier, a line for each direction of each cable in the colour of its load.
+// A small fabric as a diagram: switches by tier, a line for each direction of each cable in the color of its load.
 // Large ones have no diagram: thousands of lines show nothing.
 #pragma once
 

@@ -38,7 +38,7 @@ struct Layer {
 constexpr Layer kLayers[] = {
     {LinkClass::spine_up, LinkClass::core_down, "spine", "core"},
     {LinkClass::leaf_up, LinkClass::spine_down, "leaf", "spine"},
-    {LinkClass::lateral, LinkClass::lateral, "switch", "neighbour"},
+    {LinkClass::lateral, LinkClass::lateral, "switch", "neighbor"},
     {LinkClass::nic_send, LinkClass::nic_receive, "leaf", "host port"},
     {LinkClass::scale_up_send, LinkClass::scale_up_receive, "NVLink switch", "GPU"},
 };
@@ -69,18 +69,18 @@ class MatrixMaker {
   MatrixMaker(const Network& network, const SimResult& result) : network_(network), result_(result) {}
 
   Matrix make(const Layer& layer) {
-    neighbours_.clear();
+    neighbors_.clear();
     column_nodes_.clear();
     placed_row_ = UINT32_MAX;
     for (std::size_t i = 0; i < network_.links().size(); ++i) {
       const auto id = static_cast<LinkId>(i);
       if (class_of(network_, id) != layer.first) continue;
       const auto [row, column] = ends_of(id);
-      neighbours_[row].insert(column);
+      neighbors_[row].insert(column);
       column_nodes_.insert(column);
     }
     Matrix matrix;
-    if (neighbours_.empty()) return matrix;
+    if (neighbors_.empty()) return matrix;
     label(matrix, layer);
     for (std::size_t i = 0; i < network_.links().size(); ++i) {
       const auto id = static_cast<LinkId>(i);
@@ -113,21 +113,21 @@ class MatrixMaker {
     return {from, to};
   }
 
-  // Columns have names when most rows have most of them; else they are the first, second, ... neighbour of a row.
+  // Columns have names when most rows have most of them; else they are the first, second, ... neighbor of a row.
   void label(Matrix& matrix, const Layer& layer) {
     std::size_t pairs = 0;
     std::size_t longest = 0;
-    for (const auto& [row, others] : neighbours_) {
+    for (const auto& [row, others] : neighbors_) {
       pairs += others.size();
       longest = std::max(longest, others.size());
     }
     const bool hosts = layer.first == LinkClass::nic_send || layer.first == LinkClass::scale_up_send;
-    matrix.named_columns = !hosts && pairs * 2 >= neighbours_.size() * column_nodes_.size();
+    matrix.named_columns = !hosts && pairs * 2 >= neighbors_.size() * column_nodes_.size();
     const std::size_t columns = matrix.named_columns ? column_nodes_.size() : longest;
-    matrix.rows_each = static_cast<std::uint32_t>((neighbours_.size() + kMaxCells - 1) / kMaxCells);
+    matrix.rows_each = static_cast<std::uint32_t>((neighbors_.size() + kMaxCells - 1) / kMaxCells);
     matrix.columns_each = static_cast<std::uint32_t>((columns + kMaxCells - 1) / kMaxCells);
     std::size_t number = 0;
-    for (const auto& [row, others] : neighbours_) {
+    for (const auto& [row, others] : neighbors_) {
       row_number_[row] = static_cast<std::uint32_t>(number);
       if (number++ % matrix.rows_each != 0) continue;
       matrix.rows.push_back(network_.name_of(static_cast<NodeId>(row)));
@@ -149,13 +149,13 @@ class MatrixMaker {
 
   void add(const Matrix& matrix, std::vector<HeatCell>& cells, LinkId id) {
     const auto [row, column] = ends_of(id);
-    const auto others = neighbours_.find(row);
-    if (others == neighbours_.end()) return;
+    const auto others = neighbors_.find(row);
+    if (others == neighbors_.end()) return;
     const std::size_t place = matrix.named_columns ? column_number_[column] : place_among(row, others->second, column);
     HeatCell& cell = cells[row_number_[row] / matrix.rows_each * matrix.columns.size() + place / matrix.columns_each];
     const std::size_t index = model::index_of(id);
     const LinkStats stats = index < result_.links.size() ? result_.links[index] : LinkStats{};
-    const double share = utilisation(network_.link(id), stats, result_.end);
+    const double share = utilization(network_.link(id), stats, result_.end);
     if (cell.links++ == 0 || share > cell.share) {
       cell.hottest = id;
       cell.share = share;
@@ -176,7 +176,7 @@ class MatrixMaker {
 
   const Network& network_;
   const SimResult& result_;
-  std::map<std::uint32_t, std::set<std::uint32_t>> neighbours_;  // row node: column nodes
+  std::map<std::uint32_t, std::set<std::uint32_t>> neighbors_;  // row node: column nodes
   std::set<std::uint32_t> column_nodes_;
   std::map<std::uint32_t, std::uint32_t> row_number_;
   std::map<std::uint32_t, std::uint32_t> column_number_;

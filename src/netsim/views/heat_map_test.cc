@@ -25,7 +25,7 @@ SimResult loaded(const Network& network) {
   return result;
 }
 
-TEST(HeatPartsTest, ColoursGoFromPaleToDark) {
+TEST(HeatPartsTest, ColorsGoFromPaleToDark) {
   EXPECT_EQ(heat_color(0), "#ffffcc");
   EXPECT_EQ(heat_color(1), "#6e0020");
   EXPECT_EQ(heat_color(7), heat_color(1));

@@ -18,11 +18,11 @@ void add(ClassLoad& load, LinkId id, const LinkStats& stats, double share) {
   ++load.links;
   if (stats.bytes.count() > 0) {
     ++load.used;
-    load.mean_utilisation += share;  // divided once all are in
+    load.mean_utilization += share;  // divided once all are in
   }
-  if (load.hottest == model::kNone<LinkId> || share > load.max_utilisation) {
+  if (load.hottest == model::kNone<LinkId> || share > load.max_utilization) {
     load.hottest = id;
-    load.max_utilisation = share;
+    load.max_utilization = share;
   }
   load.max_queue = std::max(load.max_queue, stats.max_queue);
   load.paused += stats.paused;
@@ -67,7 +67,7 @@ std::string_view to_text(LinkClass kind) {
   return "?";
 }
 
-double utilisation(const Link& link, const LinkStats& stats, SimTime end) {
+double utilization(const Link& link, const LinkStats& stats, SimTime end) {
   if (end.count() <= 0 || end == kNever) return 0;
   const double possible = static_cast<double>(link.rate.count()) * static_cast<double>(end.count()) / 1e12;
   return static_cast<double>(stats.bytes.count()) * 8 / possible;
@@ -81,12 +81,12 @@ std::vector<ClassLoad> class_loads(const Network& network, const SimResult& resu
     const LinkClass kind = class_of(network, id);
     ClassLoad& load = all[static_cast<std::size_t>(kind)];
     load.kind = kind;
-    add(load, id, result.links[i], utilisation(network.link(id), result.links[i], result.end));
+    add(load, id, result.links[i], utilization(network.link(id), result.links[i], result.end));
   }
   std::vector<ClassLoad> present;
   for (ClassLoad& load : all) {
     if (load.links == 0) continue;
-    if (load.used > 0) load.mean_utilisation /= load.used;
+    if (load.used > 0) load.mean_utilization /= load.used;
     present.push_back(load);
   }
   return present;

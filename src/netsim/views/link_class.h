@@ -26,14 +26,14 @@ enum class LinkClass : std::uint8_t {
 [[nodiscard]] std::string_view to_text(LinkClass kind);  // "leaf uplinks"
 
 // Bits sent over bits that could have been sent by `end`; 0 for a run of no length.
-[[nodiscard]] double utilisation(const Link& link, const LinkStats& stats, SimTime end);
+[[nodiscard]] double utilization(const Link& link, const LinkStats& stats, SimTime end);
 
 struct ClassLoad {
   LinkClass kind = LinkClass::nic_send;
   std::uint32_t links = 0;
   std::uint32_t used = 0;       // that carried anything
-  double mean_utilisation = 0;  // of those
-  double max_utilisation = 0;
+  double mean_utilization = 0;  // of those
+  double max_utilization = 0;
   LinkId hottest = model::kNone<LinkId>;
   Bytes max_queue;
   SimTime paused;  // summed over the links

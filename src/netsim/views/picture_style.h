@@ -18,7 +18,7 @@ inline constexpr std::string_view kPictureIdle = "#eef0f2";
 inline constexpr std::string_view kPicturePaused =
     "#0072b2";  // Okabe and Ito's blue, far from every color of the heat scale
 
-// From pale yellow over orange to dark red, by lightness too, so that it reads in grey. `share` is cut to 0..1.
+// From pale yellow over orange to dark red, by lightness too, so that it reads in gray. `share` is cut to 0..1.
 [[nodiscard]] std::string heat_color(double share);
 // Text color that is readable on it.
 [[nodiscard]] std::string_view heat_ink(double share);

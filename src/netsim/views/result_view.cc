@@ -120,20 +120,20 @@ TableSection classes_table(const ResultContext& context, const SimResult& result
                    right_column("dropped", "Dropped"),     wide_column("pauses", "Pauses")};
   for (const ClassLoad& load : class_loads(context.network, result)) {
     table.rows.push_back({Cell(to_text(load.kind)), count_cell(load.links), count_cell(load.used),
-                          percent_cell(load.mean_utilisation), percent_cell(load.max_utilisation),
+                          percent_cell(load.mean_utilization), percent_cell(load.max_utilization),
                           size_cell(load.max_queue), count_cell(load.marked), microseconds_cell(load.paused),
                           count_cell(load.dropped), count_cell(load.pauses)});
   }
   return table;
 }
 
-// By utilisation, then pauses, then id.
+// By utilization, then pauses, then id.
 std::vector<LinkId> hottest_links(const ResultContext& context, const SimResult& result) {
   std::vector<LinkId> links;
   std::vector<double> shares(result.links.size());
   for (std::size_t i = 0; i < result.links.size(); ++i) {
     const auto id = static_cast<LinkId>(i);
-    shares[i] = utilisation(context.network.link(id), result.links[i], result.end);
+    shares[i] = utilization(context.network.link(id), result.links[i], result.end);
     if (result.links[i].bytes.count() > 0 || result.links[i].pauses > 0) links.push_back(id);
   }
   const std::size_t kept = std::min(context.hottest, links.size());
@@ -170,7 +170,7 @@ TableSection hottest_table(const ResultContext& context, const SimResult& result
     const Link& link = context.network.link(id);
     const bool counted = model::index_of(id) < context.connections.size();
     table.rows.push_back({context.network.link_name(id), Cell(link.rate.count(), to_text(link.rate)),
-                          percent_cell(utilisation(link, stats, result.end)), size_cell(stats.max_queue),
+                          percent_cell(utilization(link, stats, result.end)), size_cell(stats.max_queue),
                           count_cell(stats.marked), count_cell(stats.pauses), microseconds_cell(stats.paused),
                           count_cell(stats.dropped), size_cell(stats.bytes), count_cell(stats.packets),
                           Cell(std::round(stats.mean_queue)),

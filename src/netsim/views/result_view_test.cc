@@ -96,8 +96,8 @@ TEST_F(ViewTest, ClassesOfLinks) {
   EXPECT_EQ(loads[2].kind, LinkClass::leaf_up);
   EXPECT_EQ(loads[2].links, 4U);
   EXPECT_EQ(loads[2].used, 2U);
-  EXPECT_DOUBLE_EQ(loads[2].mean_utilisation, 0.75);
-  EXPECT_DOUBLE_EQ(loads[2].max_utilisation, 1.0);
+  EXPECT_DOUBLE_EQ(loads[2].mean_utilization, 0.75);
+  EXPECT_DOUBLE_EQ(loads[2].max_utilization, 1.0);
   EXPECT_EQ(loads[2].hottest, static_cast<LinkId>(10));
   EXPECT_EQ(siblings_of(network_, static_cast<LinkId>(8)),
             (std::vector{static_cast<LinkId>(8), static_cast<LinkId>(10)}));

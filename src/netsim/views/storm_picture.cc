@@ -68,10 +68,10 @@ class StormPainter {
       links.insert(model::index_of(branch.link));
       paused += branch.paused;
     }
-    std::string text =
-        fmt::format("{} paused {} from {}, {} of pause in total, over a run of {}",
-                    grouped_plural(links.size(), "link", "links"), grouped_plural(tree_.stops, "time", "times"),
-                    grouped_plural(tree_.roots.size(), "cause", "causes"), format_fine_time(paused), format_fine_time(end_));
+    std::string text = fmt::format(
+        "{} paused {} from {}, {} of pause in total, over a run of {}", grouped_plural(links.size(), "link", "links"),
+        grouped_plural(tree_.stops, "time", "times"), grouped_plural(tree_.roots.size(), "cause", "causes"),
+        format_fine_time(paused), format_fine_time(end_));
     if (tree_.not_kept > 0) text += fmt::format("; {} later pauses were not recorded", group_digits(tree_.not_kept));
     return text;
   }

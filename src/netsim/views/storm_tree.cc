@@ -32,7 +32,7 @@ class StormReader {
 
   StormTree finish() && {
     while (!active_.empty()) resume(active_.begin()->first, std::max(end_, active_.begin()->second.from));
-    summarise();
+    summarize();
     sort();
     return std::move(tree_);
   }
@@ -122,7 +122,7 @@ class StormReader {
     return known->second;
   }
 
-  void summarise() {
+  void summarize() {
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // root, link
     for (StormBranch& branch : tree_.branches) {
       std::sort(branch.spans.begin(), branch.spans.end(), [](const StormSpan& a, const StormSpan& b) {

@@ -39,7 +39,7 @@ struct StormRoot {
   SimTime paused;           // over all its branches
   std::uint32_t links = 0;  // distinct links stopped because of it
   std::uint32_t stops = 0;
-  std::uint32_t deepest = 0;  // hops the storm reached: 1 when only direct neighbours were stopped
+  std::uint32_t deepest = 0;  // hops the storm reached: 1 when only direct neighbors were stopped
 };
 
 struct StormTree {

@@ -480,7 +480,7 @@ TEST(AuditPolicyTest, ComesFromTheClusterFile) {
   EXPECT_TRUE(policy.jump_only);
 }
 
-TEST(AuditIdentity, TheCatalogueModelIsHeldAgainstWhatTheMachineSays) {
+TEST(AuditIdentity, TheCatalogModelIsHeldAgainstWhatTheMachineSays) {
   const std::unique_ptr<model::Loaded> loaded =
       model::load_cluster_text("c.yaml",
                                "weft: 1\nname: c\nprofile: converged\npools:\n"

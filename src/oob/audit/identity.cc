@@ -42,7 +42,7 @@ bool is_same_maker(std::string_view plan, std::string_view told_name) {
   return is_hpe(a) && is_hpe(b);
 }
 
-// Catalogue names say more than a BMC does ("DGX H100 system"): the words with a digit in them must be there.
+// Catalog names say more than a BMC does ("DGX H100 system"): the words with a digit in them must be there.
 bool is_same_model(std::string_view plan, std::string_view told_name) {
   const std::string whole = squeezed(told_name);
   const std::string planned = squeezed(plan);

@@ -26,7 +26,7 @@ struct SharedIdentity {
 // Values that makers leave in place of one ("To be filled by O.E.M.", zeros) do not count.
 [[nodiscard]] std::vector<SharedIdentity> shared_identities(const Identities& identities);
 
-// How the machine differs from the catalogue's model of it, or "". A generic model is held against no name.
+// How the machine differs from the catalog's model of it, or "". A generic model is held against no name.
 [[nodiscard]] std::string model_mismatch(const model::Cluster& cluster, const Target& target,
                                          const BmcIdentity& identity);
 

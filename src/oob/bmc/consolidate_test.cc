@@ -52,7 +52,7 @@ TEST(Consolidate, WhoCouldNotBeAskedIsNamedOnceForEachReason) {
                 {{0, silent}, {1, silent}, {3, {ErrorCode::refused, "login\x1b[31m refused", {}}}});
   const std::string text = write(document, {});
   EXPECT_THAT(text, testing::HasSubstr("train[001-002]"));
-  EXPECT_THAT(text, testing::HasSubstr("login?[31m refused"));  // a BMC cannot colour the terminal
+  EXPECT_THAT(text, testing::HasSubstr("login?[31m refused"));  // a BMC cannot color the terminal
 }
 
 TEST(Consolidate, LongTextsOfBmcsAreCut) {

@@ -31,7 +31,7 @@ struct Target {
   std::string fabric;      // of a switch: "backend", ...; empty for others
   bool spine = false;      // of a switch: above the leaves
   bool control = false;    // a server of the control plane (scheduler, etcd, jump host): row H5 starts it first
-  std::string model;       // catalogue name
+  std::string model;       // catalog name
   Power power;             // maximum draw
   Power rating;            // what a PDU can carry; nothing for others
   std::vector<int> feeds;  // power feeds of the site that its supplies hang on, each once, ascending
@@ -42,7 +42,7 @@ struct Target {
 };
 inline constexpr std::uint32_t kNoTarget = 0xFFFFFFFFU;
 
-// What a power feed can carry for hours: the sum of its PDUs' ratings, which the catalogue states at 80 percent of the
+// What a power feed can carry for hours: the sum of its PDUs' ratings, which the catalog states at 80 percent of the
 // breaker's already.
 struct FeedBudget {
   int feed = 0;

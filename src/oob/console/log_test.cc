@@ -147,7 +147,7 @@ TEST_F(ConsoleLogTest, Rotates) {
   EXPECT_LE(first, 20);
 }
 
-TEST(ConsoleMatcherTest, FindsPromptsAcrossReadsAndColours) {
+TEST(ConsoleMatcherTest, FindsPromptsAcrossReadsAndColors) {
   Result<ConsoleMatcher> matcher = ConsoleMatcher::make("login: *$");
   ASSERT_TRUE(matcher.ok());
   EXPECT_FALSE(matcher->feed("last login: Monday\r\n"));

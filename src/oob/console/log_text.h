@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxConsoleLine = 4096;  // bytes
 enum class LineMark : char {
   line = '|',
   goes_on = '+',  // the line before had not ended
-  note = '#'    // not from the console: who came, who left, what was lost
+  note = '#'      // not from the console: who came, who left, what was lost
 };
 [[nodiscard]] std::string log_line(std::int64_t wall_ms, LineMark mark, std::string_view text);
 

@@ -181,7 +181,7 @@ Result<std::unique_ptr<CredentialStore>> open_environment(const std::string& var
   return std::unique_ptr<CredentialStore>(std::make_unique<FixedCredentials>(name, std::move(credential)));
 }
 
-// Uniform in [0, bound): bytes that would favour the low ones are drawn again.
+// Uniform in [0, bound): bytes that would favor the low ones are drawn again.
 std::size_t draw(std::size_t bound) {
   const unsigned limit = 256U - 256U % static_cast<unsigned>(bound);
   for (;;) {
@@ -212,7 +212,7 @@ Secret new_password(std::size_t length) {
   static constexpr std::string_view kClasses[] = {"ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnpqrstuvwxyz", "23456789"};
   static const std::string all = fmt::format("{}{}{}", kClasses[0], kClasses[1], kClasses[2]);
   std::string text;
-  // Drawn whole until each class is there (nine times in ten at once): forcing one in would favour some texts.
+  // Drawn whole until each class is there (nine times in ten at once): forcing one in would favor some texts.
   do {
     text.clear();
     for (std::size_t i = 0; i < length; ++i) text += all[draw(all.size())];

@@ -34,7 +34,7 @@ struct SensorLimits {
 
 // One sensor of one server model on all machines that have it.
 struct SensorSeries {
-  std::string model;  // catalogue name: fans of different machines do not compare
+  std::string model;  // catalog name: fans of different machines do not compare
   std::string name;
   std::string kind;
   std::string unit;

@@ -16,7 +16,7 @@
 namespace weft::oob {
 
 struct PlanLimits {
-  // Of a rating that may be drawn. The catalogue's ratings are what a PDU carries for hours: 80 % of its overcurrent
+  // Of a rating that may be drawn. The catalog's ratings are what a PDU carries for hours: 80 % of its overcurrent
   // device already (NEC 210.20(A) and 215.3, the factor of 125 % turned round).
   int percent = 100;
   std::uint32_t starts = 64;              // devices that start at the same time on one feed

@@ -275,7 +275,7 @@ std::vector<std::uint32_t> all_sources(const Fleet& fleet, const std::vector<std
 }
 
 // Everything on the feeds of devices that found no room.
-std::vector<std::uint32_t> neighbours(const Fleet& fleet, const PowerPlan& plan, const PowerStates& states) {
+std::vector<std::uint32_t> neighbors(const Fleet& fleet, const PowerPlan& plan, const PowerStates& states) {
   std::set<int> feeds;
   for (const PlanRefusal& refusal : plan.refused) {
     if (refusal.problem != PlanProblem::budget) continue;
@@ -344,7 +344,7 @@ Result<PowerPlan> prepare_power(const Fleet& fleet, const PowerRequest& request)
   look_at(fleet, all_sources(fleet, request.targets), states);
   plan = plan_power(fleet.inventory, request.verb, request.targets, states, request.limits);
   if (!plan.ok()) return plan;
-  const std::vector<std::uint32_t> others = neighbours(fleet, *plan, states);
+  const std::vector<std::uint32_t> others = neighbors(fleet, *plan, states);
   if (others.empty() || fleet.clock.stopped()) return plan;
   look_at(fleet, others, states);
   return plan_power(fleet.inventory, request.verb, request.targets, states, request.limits);

@@ -251,7 +251,7 @@ Status FleetRescueHands::install_config(const std::string& host, const std::stri
 
 bool FleetRescueHands::same_config(const std::string& host, const std::string& a, const std::string& b) {
   const Result<SwitchDevice> device = switch_named(host);
-  return device.ok() ? normalised(*device->system, a) == normalised(*device->system, b) : a == b;
+  return device.ok() ? normalized(*device->system, a) == normalized(*device->system, b) : a == b;
 }
 
 }  // namespace weft::oob

@@ -105,8 +105,8 @@ DriftResult compare_configs(const SwitchDevice& device, std::string_view running
   const SwitchSystem& system = *device.system;
   if (good) {
     // Compared as they are, shown with secrets hidden: a changed password is a drift that shows two equal lines.
-    const std::string before = normalised(system, *good);
-    const std::string after = normalised(system, running);
+    const std::string before = normalized(system, *good);
+    const std::string after = normalized(system, running);
     const TextDiff diff = unified_diff(before, after, device.name + " good", device.name + " running");
     result.removed = diff.removed;
     result.added = diff.added;

@@ -59,7 +59,7 @@ class Restorer {
                          now.error().message);
     former_ = std::move(now->text);
     result_.former = now->kept.version.sha256;
-    const TextDiff diff = unified_diff(normalised(*device_.system, former_), normalised(*device_.system, wanted_),
+    const TextDiff diff = unified_diff(normalized(*device_.system, former_), normalized(*device_.system, wanted_),
                                        device_.name + " running", device_.name + " " + short_name(result_.wanted));
     result_.diff = masked(diff.text);
     if (diff.empty()) {
@@ -123,7 +123,7 @@ class Restorer {
   }
 
   [[nodiscard]] bool matches(const std::string& running, const std::string& wanted) const {
-    return normalised(*device_.system, running) == normalised(*device_.system, wanted);
+    return normalized(*device_.system, running) == normalized(*device_.system, wanted);
   }
 
   // Until the switch shows `wanted`, shows something else and stays with it, or time is over.
@@ -138,7 +138,7 @@ class Restorer {
       const bool told = running.ok() && plausible_config(*device_.system, *running, std::nullopt).ok();
       if (told) {
         if (matches(*running, wanted)) return Look::same;
-        const std::string text = normalised(*device_.system, *running);
+        const std::string text = normalized(*device_.system, *running);
         same_answers = text == answer ? same_answers + 1 : 1;
         answer = text;
         last_seen_ = *running;
@@ -216,10 +216,10 @@ RestoreResult look_at(SwitchFleet& fleet, const SwitchDevice& device, const Open
     result.message = "the outcome is unknown: " + now.error().message;
     return result;
   }
-  const std::string running = normalised(*device.system, now->text);
+  const std::string running = normalized(*device.system, now->text);
   const auto runs = [&](const std::string& version) {
     const Result<std::string> text = fleet.store.read(open.device, version);
-    return text.ok() && normalised(*device.system, *text) == running;
+    return text.ok() && normalized(*device.system, *text) == running;
   };
   if (runs(open.wanted)) {
     result.state = RestoreState::done;
@@ -259,7 +259,7 @@ RestoreResult plan_restore(SwitchFleet& fleet, const SwitchDevice& device, const
   if (!wanted.ok()) return fail(wanted.error().text());
   const Result<std::string> running = fetch_config(fleet.transport, device, fleet.command_limit);
   if (!running.ok()) return fail(running.error().message);
-  const TextDiff diff = unified_diff(normalised(*device.system, *running), normalised(*device.system, *wanted),
+  const TextDiff diff = unified_diff(normalized(*device.system, *running), normalized(*device.system, *wanted),
                                      device.name + " running", device.name + " " + short_name(result.wanted));
   result.diff = masked(diff.text);
   result.message = diff.empty() ? "it runs already" : fmt::format("{} lines go, {} come", diff.removed, diff.added);

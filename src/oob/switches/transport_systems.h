@@ -31,7 +31,7 @@ enum class ConfigShape : std::uint8_t {
 };
 
 struct SwitchSystem {
-  std::string_view name{};  // as in the catalogue
+  std::string_view name{};  // as in the catalog
   std::string_view title{};
   ConfigShape shape = ConfigShape::lines;
   std::string_view fetch{};

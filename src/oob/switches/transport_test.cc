@@ -105,7 +105,7 @@ TEST(ConfigText, ClocksAreNoise) {
   const std::string b = "!Command: show running-config\n!Time: Mon Nov 16 03:00:00 2026\n\nhostname leaf1  \n";
   EXPECT_EQ(without_noise(nxos, a), without_noise(nxos, b));
   EXPECT_NE(without_noise(nxos, a), without_noise(nxos, "hostname leaf2\n"));
-  EXPECT_EQ(normalised(nxos, "ntp clock-period 17179977\n! a remark\nhostname x\n"), "hostname x\n");
+  EXPECT_EQ(normalized(nxos, "ntp clock-period 17179977\n! a remark\nhostname x\n"), "hostname x\n");
 }
 
 TEST(ConfigText, CertificatesAreVersionsButNoDrift) {
@@ -115,8 +115,8 @@ TEST(ConfigText, CertificatesAreVersionsButNoDrift) {
   const std::string b =
       "hostname x\ncrypto pki certificate chain T\n certificate self-signed 01\n  3082 0202\n  quit\nend\n";
   EXPECT_NE(without_noise(eos, a), without_noise(eos, b));
-  EXPECT_EQ(normalised(eos, a), normalised(eos, b));
-  EXPECT_EQ(normalised(eos, "a\n-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\nb\n"), "a\nb\n");
+  EXPECT_EQ(normalized(eos, a), normalized(eos, b));
+  EXPECT_EQ(normalized(eos, "a\n-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\nb\n"), "a\nb\n");
 }
 
 TEST(ConfigText, StatementsStandInTheirBlocks) {

@@ -57,7 +57,7 @@ class CertificateFilter {
   std::string_view end_;
 };
 
-std::string normalised_lines(const SwitchSystem& system, std::string_view text) {
+std::string normalized_lines(const SwitchSystem& system, std::string_view text) {
   std::string out;
   CertificateFilter certificates;
   for_each_line(text, [&](std::string_view line) {
@@ -192,7 +192,7 @@ std::vector<std::string> line_statements(const SwitchSystem& system, std::string
   };
   std::vector<Level> stack;
   std::vector<std::string> out;
-  for_each_line(normalised_lines(system, text), [&](std::string_view line) {
+  for_each_line(normalized_lines(system, text), [&](std::string_view line) {
     const std::string words = one_blank_between(trim(line, kLineSpaces));
     if (words == "end" || words == "exit") return;
     const std::size_t indent = line.find_first_not_of(" \t");
@@ -210,7 +210,7 @@ std::vector<std::string> line_statements(const SwitchSystem& system, std::string
 std::vector<std::string> brace_statements(const SwitchSystem& system, std::string_view text) {
   std::vector<std::string> stack;
   std::vector<std::string> out;
-  for_each_line(normalised_lines(system, text), [&](std::string_view line) {
+  for_each_line(normalized_lines(system, text), [&](std::string_view line) {
     std::string words = one_blank_between(trim(line, kLineSpaces));
     if (words == "}") {
       if (!stack.empty()) stack.pop_back();
@@ -277,7 +277,7 @@ std::string without_noise(const SwitchSystem& system, std::string_view text) {
     // The same database may be printed in another order.
     if (const auto statements = json_statements(text)) return joined_lines(*statements);
   }
-  if (system.shape == ConfigShape::nvue) return normalised(system, text);
+  if (system.shape == ConfigShape::nvue) return normalized(system, text);
   std::string out;
   for_each_line(text, [&](std::string_view line) {
     if (is_noise(system, line) || trim(line, kLineSpaces).empty()) return;
@@ -287,10 +287,10 @@ std::string without_noise(const SwitchSystem& system, std::string_view text) {
   return out;
 }
 
-std::string normalised(const SwitchSystem& system, std::string_view text) {
+std::string normalized(const SwitchSystem& system, std::string_view text) {
   if (system.shape == ConfigShape::json || system.shape == ConfigShape::nvue)
     return joined_lines(statements_of(system, text));
-  return normalised_lines(system, text);
+  return normalized_lines(system, text);
 }
 
 std::vector<std::string> statements_of(const SwitchSystem& system, std::string_view text) {

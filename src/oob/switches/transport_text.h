@@ -18,7 +18,7 @@ namespace weft::oob {
 
 // What is compared for drift: without noise, comments, blank lines and certificates (which a switch renews by itself).
 // JSON and NVUE become one line a value, sorted, so that order means nothing.
-[[nodiscard]] std::string normalised(const SwitchSystem& system, std::string_view text);
+[[nodiscard]] std::string normalized(const SwitchSystem& system, std::string_view text);
 
 // The statements of a configuration, each with the blocks it stands in before it ("interface Ethernet1/1 / mtu 9216"),
 // sorted, each once. The same for what a switch tells and for what `weft render` writes, so that one can be looked for

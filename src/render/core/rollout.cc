@@ -15,7 +15,7 @@ struct Dialect {
   std::string_view target;
   std::string_view drain;
   std::string_view restore;
-  std::string_view sessions;  // shows whether its neighbours are back
+  std::string_view sessions;  // shows whether its neighbors are back
 };
 
 // Traffic shift away (SONiC), maintenance mode (NX-OS graceful insertion and removal, EOS, Cumulus Linux 5).
@@ -67,7 +67,7 @@ void drain_hosts(const RenderPlan& plan, const std::string& hosts, std::string_v
   }
 }
 
-std::size_t designed_neighbours(const model::Cluster& cluster, model::DeviceId device) {
+std::size_t designed_neighbors(const model::Cluster& cluster, model::DeviceId device) {
   std::size_t count = 0;
   for (const model::PortId id : cluster.ports_of(device)) {
     const model::CableRole role = cluster.cable(cluster.cable_of(id)).role;
@@ -81,13 +81,13 @@ void plan_switch(const RenderPlan& plan, model::DeviceId device, std::string_vie
   const Dialect* dialect = dialect_of(target);
   if (dialect == nullptr || step.risk != Risk::traffic) return;
   const model::Tier tier = cluster.group_of(device).tier;
-  const std::size_t neighbours = designed_neighbours(cluster, device);
+  const std::size_t neighbors = designed_neighbors(cluster, device);
   RolloutStep hosts;
   if (tier == model::Tier::leaf) drain_hosts(plan, dependent_hosts(cluster, device), cluster.name_of(device), hosts);
   step.before = hosts.before;
-  if (neighbours > 0) step.before.emplace_back(dialect->drain);
-  if (neighbours > 0) {
-    step.after.push_back(fmt::format("{}: {} sessions up", dialect->sessions, neighbours));
+  if (neighbors > 0) step.before.emplace_back(dialect->drain);
+  if (neighbors > 0) {
+    step.after.push_back(fmt::format("{}: {} sessions up", dialect->sessions, neighbors));
     step.after.emplace_back(dialect->restore);
   }
   step.after.insert(step.after.end(), hosts.after.begin(), hosts.after.end());

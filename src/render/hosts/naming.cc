@@ -1,4 +1,4 @@
-// Names of interfaces follow cables. The design knows no MAC addresses, so a program on each host asks its neighbours
+// Names of interfaces follow cables. The design knows no MAC addresses, so a program on each host asks its neighbors
 // (LLDP, or the subnet manager's view) where each port is plugged in, looks that up in its pool's wiring table, and
 // writes udev rules by MAC or GUID.
 #include <fmt/format.h>

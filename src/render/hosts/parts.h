@@ -34,7 +34,7 @@ inline constexpr std::string_view kHostPrograms = "/usr/local/sbin";
 [[nodiscard]] std::vector<model::DeviceId> host_relays(const RenderInput& input);
 
 // The switch end of a server's port in the spelling of the switch's system, first as configured, then other names that
-// it may show to neighbours (SONiC's alias).
+// it may show to neighbors (SONiC's alias).
 [[nodiscard]] std::vector<std::string> host_switch_port_names(const model::Cluster& cluster, model::PortId switch_port);
 
 // --- files of a pool and of its servers; each adds what applies

@@ -18,8 +18,8 @@ std::vector<std::string> rails_of_pool(const PoolPlan& pool) {
   return names;
 }
 
-// Entries of the neighbour table before it is swept: a host may talk to every other on each of its networks.
-std::int64_t neighbours(const model::Cluster& cluster) {
+// Entries of the neighbor table before it is swept: a host may talk to every other on each of its networks.
+std::int64_t neighbors(const model::Cluster& cluster) {
   std::int64_t servers = 0;
   for (const model::DeviceGroup& group : cluster.groups()) {
     if (group.kind == model::DeviceKind::server) servers += group.count;
@@ -90,8 +90,8 @@ void transport(const RenderInput& input, LineFile& file) {
   file.setting("net.ipv4.tcp_wmem", fmt::format("4096 65536 {}", kSocketBuffer));
   file.setting("net.core.netdev_max_backlog", "250000").setting("net.core.somaxconn", "4096");
   file.setting("net.ipv4.tcp_mtu_probing", "1");
-  const std::int64_t entries = neighbours(input.cluster);
-  file.comment("Neighbours: more than all hosts of the cluster.");
+  const std::int64_t entries = neighbors(input.cluster);
+  file.comment("Neighbors: more than all hosts of the cluster.");
   for (const std::string_view family : {"ipv4", "ipv6"}) {
     file.setting(fmt::format("net.{}.neigh.default.gc_thresh1", family), std::to_string(entries / 4));
     file.setting(fmt::format("net.{}.neigh.default.gc_thresh2", family), std::to_string(entries / 2));

@@ -35,7 +35,7 @@ std::vector<model::SubnetId> subnets_on(const NodeFolder& host, model::FabricKin
   return subnets;
 }
 
-// Neighbours with the same key joined; nothing where two of them differ in their subnets on the fabric.
+// Neighbors with the same key joined; nothing where two of them differ in their subnets on the fabric.
 template <class KeyOf>
 std::vector<NodeFolder> joined(const std::vector<NodeFolder>& hosts, model::FabricKind fabric, const KeyOf& key_of) {
   std::vector<NodeFolder> folders;
@@ -50,7 +50,7 @@ std::vector<NodeFolder> joined(const std::vector<NodeFolder>& hosts, model::Fabr
   return folders;
 }
 
-// Neighbours with the same storage subnets, numbered as those are: "sto-train-u001".
+// Neighbors with the same storage subnets, numbered as those are: "sto-train-u001".
 std::vector<NodeFolder> storage_slices(const std::vector<NodeFolder>& hosts) {
   std::size_t slice = 0;
   return joined(hosts, model::FabricKind::storage, [&](std::size_t i) {

@@ -106,7 +106,7 @@ Value gateway_namespace() {
 }
 
 constexpr std::string_view kBgpNotes =
-    "BGP from the nodes labelled weft/fabric=frontend to both frontend leaves, and the pool of service addresses.\n"
+    "BGP from the nodes labeled weft/fabric=frontend to both frontend leaves, and the pool of service addresses.\n"
     "Cilium's resources have no BFD: a session ends 9 s after its leaf falls silent, or at once when the link does;\n"
     "BFD of the leaves guards their own uplinks. The MD5 password is read from the Secret frontend-bgp (key password)\n"
     "in kube-system, which the secret store provides: the leaves hold the same.";

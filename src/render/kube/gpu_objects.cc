@@ -54,7 +54,7 @@ struct Metric {
   std::string_view help;  // without commas: the file has three columns
 };
 constexpr auto kMetrics = std::to_array<Metric>({
-    {"DCGM_FI_DEV_GPU_UTIL", "gauge", "GPU utilisation (%)"},
+    {"DCGM_FI_DEV_GPU_UTIL", "gauge", "GPU utilization (%)"},
     {"DCGM_FI_DEV_FB_USED", "gauge", "Frame buffer memory used (MiB)"},
     {"DCGM_FI_DEV_FB_FREE", "gauge", "Frame buffer memory free (MiB)"},
     {"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "counter", "Data over all NVLink lanes (kB)"},

@@ -180,14 +180,14 @@ Value pod_of(const RenderInput& input, const model::ServiceSpec& service, const 
   return pod;
 }
 
-Value labelled(std::string_view api, std::string_view kind, const model::ServiceSpec& service) {
+Value labeled(std::string_view api, std::string_view kind, const model::ServiceSpec& service) {
   Value out = object(api, kind, name_of(service), space_of(service));
   out["metadata"]["labels"].set(kServiceLabel, name_of(service));
   return out;
 }
 
 Value deployment(const RenderInput& input, const model::ServiceSpec& service, const PoolPlan& pool) {
-  Value out = labelled("apps/v1", "Deployment", service);
+  Value out = labeled("apps/v1", "Deployment", service);
   Value rolling = Value::map({{"maxSurge", 1}, {"maxUnavailable", service.min_replicas.value > 1 ? 1 : 0}});
   // No `replicas`: the scaler owns it, and a value here would undo its work at every apply.
   out["spec"] = Value::map({
@@ -208,7 +208,7 @@ Value service_object(const model::ServiceSpec& service, std::size_t number) {
                            {"appProtocol", "http"},
                            {"port", service.port.value},
                            {"targetPort", "http"}});
-  Value out = labelled("v1", "Service", service);
+  Value out = labeled("v1", "Service", service);
   out["spec"] = Value::map({{"type", outside == 0 ? "ClusterIP" : "NodePort"}});
   if (outside != 0) {
     port.set("nodePort", outside);
@@ -220,11 +220,11 @@ Value service_object(const model::ServiceSpec& service, std::size_t number) {
 }
 
 Value account(const model::ServiceSpec& service) {
-  return labelled("v1", "ServiceAccount", service).set("automountServiceAccountToken", false);
+  return labeled("v1", "ServiceAccount", service).set("automountServiceAccountToken", false);
 }
 
-// GPU utilisation as DCGM reports it: percent of a whole GPU; of a MIG instance the share of time its engine is active,
-// 0 to 1, since the utilisation counter does not know instances. AMD's exporter gives percent.
+// GPU utilization as DCGM reports it: percent of a whole GPU; of a MIG instance the share of time its engine is active,
+// 0 to 1, since the utilization counter does not know instances. AMD's exporter gives percent.
 constexpr std::string_view kAmdActivity = "gpu_gfx_activity";
 std::string_view metric_of(const model::ServiceSpec& service, const PoolPlan& pool) {
   if (!kube_services::is_nvidia(pool)) return kAmdActivity;
@@ -240,7 +240,7 @@ Value scaling(std::int64_t window, std::int64_t pods, std::int64_t period) {
 Value scaler(const model::ServiceSpec& service, const PoolPlan& pool) {
   const std::int64_t percent = service.target_percent.value;
   const std::string target = service.mig.has_value() ? fmt::format("{}m", percent * 10) : std::to_string(percent);
-  Value out = labelled("autoscaling/v2", "HorizontalPodAutoscaler", service);
+  Value out = labeled("autoscaling/v2", "HorizontalPodAutoscaler", service);
   Value metric = Value::map(
       {{"type", "Pods"},
        {"pods", Value::map({{"metric", Value::map({{"name", metric_of(service, pool)}})},
@@ -257,7 +257,7 @@ Value scaler(const model::ServiceSpec& service, const PoolPlan& pool) {
 }
 
 Value budget(const model::ServiceSpec& service) {
-  Value out = labelled("policy/v1", "PodDisruptionBudget", service);
+  Value out = labeled("policy/v1", "PodDisruptionBudget", service);
   out["spec"] = Value::map({{"minAvailable", service.min_available.value},
                             {"unhealthyPodEvictionPolicy", "AlwaysAllow"},
                             {"selector", Value::map({{"matchLabels", kube_services::service_labels(service)}})}});
@@ -265,7 +265,7 @@ Value budget(const model::ServiceSpec& service) {
 }
 
 Value monitor(const model::ServiceSpec& service) {
-  Value out = labelled("monitoring.coreos.com/v1", "ServiceMonitor", service);
+  Value out = labeled("monitoring.coreos.com/v1", "ServiceMonitor", service);
   out["spec"] = Value::map(
       {{"selector", Value::map({{"matchLabels", kube_services::service_labels(service)}})},
        {"endpoints", Value::list({Value::map({{"port", "http"}, {"path", "/metrics"}, {"interval", "15s"}})})}});
@@ -330,7 +330,7 @@ bool applies_kube_inference(const RenderInput& input) {
 void render_kube_inference(const RenderInput& input, FileSink& sink) {
   add_manifest(input, sink,
                {.path = std::string(kFolder) + "10-metrics.yaml",
-                .what = "Rules of prometheus-adapter: GPU utilisation of pods, for the scalers of the services.",
+                .what = "Rules of prometheus-adapter: GPU utilization of pods, for the scalers of the services.",
                 .consumer = "prometheus-adapter",
                 .documents = {adapter_config(input)},
                 .risk = Risk::reload,

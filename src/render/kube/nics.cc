@@ -195,7 +195,7 @@ std::string pci_vendor(const model::NicModel& nic) {
 
 std::string nic_type(const model::NicModel& nic) {
   if (pci_vendor(nic) != "15b3") return {};
-  // pci-ids.ucw.cz, vendor 15b3; by how the catalogue's id begins, the longer first.
+  // pci-ids.ucw.cz, vendor 15b3; by how the catalog's id begins, the longer first.
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTypes = {{{"connectx-6-dx", "101d"},
                                                                                            {"connectx-6-lx", "101f"},
                                                                                            {"connectx-6", "101b"},

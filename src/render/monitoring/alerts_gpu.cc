@@ -10,7 +10,7 @@ constexpr std::string_view kSource =
     "Metrics: github.com/NVIDIA/dcgm-exporter, etc/default-counters.csv; those it leaves out by default are in\n"
     "exporters/dcgm-counters.csv. NVLINK_BANDWIDTH_TOTAL is a rate in MB/s, whatever its type says (NVIDIA/DCGM #221,\n"
     "KempnerInstitute/kempnerpulse #11). XID_ERRORS keeps its last value for ever (dcgm-exporter #500): only a change\n"
-    "counts. Power and NVLink peaks are the catalogue's, per pool (recording.yml).";
+    "counts. Power and NVLink peaks are the catalog's, per pool (recording.yml).";
 
 // XIDs that a program's own mistake raises: 13 and 31 bad access, 43 stopped processing, 45 torn down, 94 contained
 // (docs.nvidia.com/deploy/xid-errors).
@@ -146,7 +146,7 @@ class GpuAlerts {
          .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} is too hot",
          .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} is at {{ $value | printf \"%.0f\" }} C.",
          .action =
-             "Fans and inlet temperature in the BMC; neighbours in the rack; cooling distribution. Drain the server "
+             "Fans and inlet temperature in the BMC; neighbors in the rack; cooling distribution. Drain the server "
              "when it does not fall within the hour."},
         "DCGM_FI_DEV_GPU_TEMP", "91+0x60", "64+0x60", "30m", "91");
     add({.name = "GpuMemoryHot",

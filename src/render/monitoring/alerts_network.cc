@@ -171,7 +171,7 @@ void add_watchdog(const Watch& watch, const std::vector<FabricWatch>& fabrics, s
                  .summary = "{{ $labels.instance }}: a PFC watchdog ended a pause storm on the {{ $labels.fabric }}",
                  .description =
                      "{{ $labels.instance }} {{ $labels.ifName }}{{ $labels.device }}: the watchdog stopped "
-                     "honouring pauses; packets of the lossless class are dropped until it restores the queue.",
+                     "honoring pauses; packets of the lossless class are dropped until it restores the queue.",
                  .action = "As PfcPauseStorm: the watchdog treats the symptom. Repeated within minutes: shut the port.",
                  .cases = {fires({{at_switch, "0+1x60"}}, "12m", told), fires({{host, "0+1x60"}}, "12m", port),
                            silent({{at_switch, "3+0x60"}, {host, "3+0x60"}}, "12m")}});

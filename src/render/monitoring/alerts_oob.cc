@@ -11,7 +11,7 @@ constexpr std::string_view kSource =
     "or\n"
     "ipmi_exporter (prometheus-community, docs/metrics.md), snmp_exporter, blackbox_exporter. Power strips: "
     "PowerNet-MIB,\n"
-    "rPDU2DeviceStatusPower in hundredths of a kilowatt. Ratings: the catalogue, recording.yml.";
+    "rPDU2DeviceStatusPower in hundredths of a kilowatt. Ratings: the catalog, recording.yml.";
 
 void add_managers(std::vector<Alert>& out) {
   const Labels labels = {{"fabric", "oob"}, {"instance", "train001"}, {"job", "bmc"}, {"rack", "r1"}};

@@ -47,7 +47,7 @@ void add_sessions(const Watch& watch, std::vector<Alert>& out) {
                  .summary = "{{ $labels.instance }}: fewer sessions than it was built with",
                  .description = "{{ $labels.instance }} on the {{ $labels.fabric }} has {{ $value | printf \"%.0f\" }} "
                                 "sessions; its share of the fabric is gone for every host below it.",
-                 .action = "show bgp summary on the switch; the neighbour that is missing and its cable in weft show "
+                 .action = "show bgp summary on the switch; the neighbor that is missing and its cable in weft show "
                            "cables. A link that is up without a session: ASN, address family, BFD timers (weft check "
                            "--config).",
                  .cases = {fires(std::move(missing), "12m", told, fmt::format("{}", designed - 1)),

@@ -68,7 +68,7 @@ Dashboard overview_dashboard(const Watch& watch) {
   out.add(alarm("Critical alerts", "count(ALERTS{alertstate=\"firing\",severity=\"critical\"}) or vector(0)"));
   out.add(alarm("Servers down", "count(up{job=\"node\"} == 0) or vector(0)"));
   out.add(number("GPUs", "count(DCGM_FI_DEV_GPU_TEMP)", "short"));
-  out.add(limited(number("GPU utilisation", "avg(DCGM_FI_DEV_GPU_UTIL)", "percent"), kGpuBusyPercent, true));
+  out.add(limited(number("GPU utilization", "avg(DCGM_FI_DEV_GPU_UTIL)", "percent"), kGpuBusyPercent, true));
   out.add(number("Power of GPUs", "sum(DCGM_FI_DEV_POWER_USAGE)", "watt"));
   out.add(alarm("Ports down", "count(node_infiniband_state_id{fabric=~\"backend|storage\"} != 4) or vector(0)"));
   out.row("Alerts");
@@ -105,7 +105,7 @@ Dashboard gpu_dashboard(const Watch& watch) {
   const std::string legend = "{{instance}} {{gpu}}";
   out.row("Use");
   out.add(
-      limited(lines("Utilisation", "percent", {{gpu_metric("DCGM_FI_DEV_GPU_UTIL"), legend}}), kGpuBusyPercent, true));
+      limited(lines("Utilization", "percent", {{gpu_metric("DCGM_FI_DEV_GPU_UTIL"), legend}}), kGpuBusyPercent, true));
   out.add(limited(lines("Memory used", "percent",
                         {{fmt::format("100 * {} / ({} + {})", gpu_metric("DCGM_FI_DEV_FB_USED"),
                                       gpu_metric("DCGM_FI_DEV_FB_USED"), gpu_metric("DCGM_FI_DEV_FB_FREE")),
@@ -171,7 +171,7 @@ Dashboard jobs_dashboard(const Watch& watch) {
         1));
   }
   out.row("What bounds the jobs");
-  out.add(limited(lines("GPU utilisation by pool", "percent", {{"avg by (pool) (DCGM_FI_DEV_GPU_UTIL)", "{{pool}}"}}),
+  out.add(limited(lines("GPU utilization by pool", "percent", {{"avg by (pool) (DCGM_FI_DEV_GPU_UTIL)", "{{pool}}"}}),
                   kGpuBusyPercent, true));
   out.add(
       lines("Use of ports by fabric", "percentunit", {{"avg by (fabric) (weft:port_receive:ratio)", "{{fabric}}"}}));

@@ -22,7 +22,7 @@ std::string at(std::string_view what, std::string_view profile = kGlobal) {
 void add_mapping(Commands& commands, const model::QosSpec& qos, const ClassPlan& classes) {
   const bool by_dscp = qos.trust.value == model::TrustMode::dscp;
   commands.set_at(at("mapping"), {"trust", by_dscp ? "l3" : "l2"});
-  // Every code is said: by default Cumulus would put eight neighbouring DSCPs into the lossless class.
+  // Every code is said: by default Cumulus would put eight neighboring DSCPs into the lossless class.
   for (int code = 0; code < (by_dscp ? kDscpCount : kClassCount); ++code) {
     const int data = by_dscp ? classes.dscp : classes.priority;
     const int cnp = by_dscp ? classes.cnp_dscp : classes.cnp_priority;

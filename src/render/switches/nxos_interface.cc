@@ -55,7 +55,7 @@ void edge_lines(CliWriter& out) {
 }
 
 // Unicast Routing Configuration Guide, "Configuring Advanced BGP", interface peering via IPv6 link-local. use-bia: two
-// links to one neighbour must not share a link-local address.
+// links to one neighbor must not share a link-local address.
 void routed_lines(CliWriter& out, const CliSwitch& input, const SwitchPort& port) {
   out.line({"vrf", "member", input.plan.vrf});
   out.line({"no", "ip", "redirects"});

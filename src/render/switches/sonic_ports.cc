@@ -131,7 +131,7 @@ void add_metadata(Tables& tables) {
   }
   if (plan.routes()) {
     local.put("default_bgp_status", "up");
-    // The management framework's tables: neighbours by interface, VRFs, peer groups (frrcfgd instead of bgpcfgd).
+    // The management framework's tables: neighbors by interface, VRFs, peer groups (frrcfgd instead of bgpcfgd).
     local.put("docker_routing_config_mode", "unified");
     local.put("frr_mgmt_framework_config", "true");
   }

@@ -20,10 +20,10 @@ std::string speed_name(BitRate speed) { return fmt::format("{}G", speed.count() 
 std::string wred_name(BitRate speed) { return fmt::format("{}_{}", kMap, speed_name(speed)); }
 std::string cnp_name(BitRate speed) { return fmt::format("cnp_{}", speed_name(speed)); }
 
-std::int64_t metres_up(Length length) { return std::max<std::int64_t>(1, (length.count() + 999) / 1000); }
+std::int64_t meters_up(Length length) { return std::max<std::int64_t>(1, (length.count() + 999) / 1000); }
 
 std::string profile_name(const SwitchPort& port) {
-  return fmt::format("pg_lossless_{}_{}m_profile", port.speed.count() / 1'000'000, metres_up(port.cable));
+  return fmt::format("pg_lossless_{}_{}m_profile", port.speed.count() / 1'000'000, meters_up(port.cable));
 }
 
 std::string joined(const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, ",")); }
@@ -102,11 +102,11 @@ void add_schedulers(Tables& tables, const ClassPlan& classes, const std::vector<
     const model::EcnThresholds thresholds = model::ecn_thresholds(qos, speed);
     Value row = Value::map();
     row.put("ecn", "ecn_all");
-    for (const std::string_view colour : {"green", "yellow", "red"}) {
-      row.put(fmt::format("wred_{}_enable", colour), "true");
-      row.put(fmt::format("{}_min_threshold", colour), text(thresholds.min.count()));
-      row.put(fmt::format("{}_max_threshold", colour), text(thresholds.max.count()));
-      row.put(fmt::format("{}_drop_probability", colour), text(qos.ecn_percent.value));
+    for (const std::string_view color : {"green", "yellow", "red"}) {
+      row.put(fmt::format("wred_{}_enable", color), "true");
+      row.put(fmt::format("{}_min_threshold", color), text(thresholds.min.count()));
+      row.put(fmt::format("{}_max_threshold", color), text(thresholds.max.count()));
+      row.put(fmt::format("{}_drop_probability", color), text(qos.ecn_percent.value));
     }
     tables.root["WRED_PROFILE"].put(wred_name(speed), std::move(row));
   }
@@ -199,7 +199,7 @@ Reserved add_lossless_profiles(Tables& tables, const ClassPlan& classes, Value& 
     const auto [at, added] = made.try_emplace(profile_name(port));
     if (added) {
       at->second =
-          model::pfc_headroom(*asic, port.speed, metres(metres_up(port.cable)), plan.mtu, static_cast<int>(port.lanes));
+          model::pfc_headroom(*asic, port.speed, meters(meters_up(port.cable)), plan.mtu, static_cast<int>(port.lanes));
       Value row = profile("ingress_lossless_pool", at->second.size, 0);
       row.put("xon", text(at->second.xon.count()));
       row.put("xoff", text(at->second.xoff.count()));
@@ -245,7 +245,7 @@ void add_buffer_rows(Tables& tables, const ClassPlan& classes) {
     for (const QueueRange& range : ranges) {
       put(queues, name, range.numbers, range.lossless ? "egress_lossless_profile" : "egress_lossy_profile");
     }
-    lengths.put(name, fmt::format("{}m", metres_up(port.cable)));
+    lengths.put(name, fmt::format("{}m", meters_up(port.cable)));
   }
   tables.root.put("BUFFER_PG", std::move(groups));
   tables.root.put("BUFFER_QUEUE", std::move(queues));

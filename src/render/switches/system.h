@@ -12,7 +12,7 @@ namespace weft::render {
 // The fabric's part of the file; none for the out-of-band network, which has a spec of its own.
 [[nodiscard]] const model::FabricSpec* switch_fabric(const model::Cluster& cluster, model::FabricKind kind);
 
-// The name as in the catalogue ("sonic", "nxos", "eos", "cumulus", "junos"); "" for what is no switch. InfiniBand
+// The name as in the catalog ("sonic", "nxos", "eos", "cumulus", "junos"); "" for what is no switch. InfiniBand
 // switches answer too ("mlnx-os").
 [[nodiscard]] std::string_view system_of(const model::Cluster& cluster, const model::DeviceGroup& group);
 [[nodiscard]] std::string_view system_of(const model::Cluster& cluster, model::DeviceId device);

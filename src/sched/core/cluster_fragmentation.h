@@ -1,7 +1,7 @@
 // One score for how broken up the idle GPUs are, over all levels at once: parts of GPUs, GPUs of partly used servers,
 // servers of NVLink domains, racks, leaf groups and pods that are too small for the gangs that are wanted.
 //
-// It generalises FGD's measure (Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with
+// It generalizes FGD's measure (Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with
 // Fragmentation Gradient Descent", USENIX ATC 2023) from tasks to gangs. For each kind of job m with share p_m of the
 // demand, the idle GPUs that cannot serve it are its fragments:
 //   F = sum_m p_m * fragments_m / idle.

@@ -14,7 +14,7 @@
 namespace weft::sched {
 
 struct Placement {
-  std::vector<Slot> slots;  // one a task, in rank order: neighbours in the list are neighbours in the fabric
+  std::vector<Slot> slots;  // one a task, in rank order: neighbors in the list are neighbors in the fabric
   [[nodiscard]] bool empty() const { return slots.empty(); }
 };
 

@@ -17,7 +17,7 @@ constexpr double kLostShare = 0.01;   // of the GPU-hours used
 constexpr double kBroken = 0.5;       // of what is idle
 constexpr double kReasonShare = 0.3;  // of the GPU-hours waited
 constexpr double kUnfair = 0.5;       // Jain's index of two tenants of which one has nothing
-constexpr double kTail = 0.03;        // of utilisation lost in the time after the last submission
+constexpr double kTail = 0.03;        // of utilization lost in the time after the last submission
 
 class Findings {
  public:
@@ -117,10 +117,10 @@ class Findings {
   }
 
   void rest() {
-    say(who([](const ReplayMetrics& m) { return m.utilisation_arriving - m.utilisation > kTail; },
+    say(who([](const ReplayMetrics& m) { return m.utilization_arriving - m.utilization > kTail; },
             [](const ReplayMetrics& m) {
-              return fmt::format("{} instead of {}", format_percent(m.utilisation, 0),
-                                 format_percent(m.utilisation_arriving, 0));
+              return fmt::format("{} instead of {}", format_percent(m.utilization, 0),
+                                 format_percent(m.utilization_arriving, 0));
             }),
         "utilization over the whole replay and while jobs arrive: the last jobs run on an emptying machine. Compare "
         "policies by the latter.");

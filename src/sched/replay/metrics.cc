@@ -77,8 +77,8 @@ void measure_samples(const ReplayResult& result, ReplayMetrics& metrics) {
 }
 
 void measure_sums(const ReplayResult& result, ReplayMetrics& metrics) {
-  metrics.utilisation = share(result.sums.used_gpu_seconds, result.sums.up_gpu_seconds);
-  metrics.utilisation_arriving = share(result.arriving.used_gpu_seconds, result.arriving.up_gpu_seconds);
+  metrics.utilization = share(result.sums.used_gpu_seconds, result.sums.up_gpu_seconds);
+  metrics.utilization_arriving = share(result.arriving.used_gpu_seconds, result.arriving.up_gpu_seconds);
   metrics.makespan = seconds_of(result.end - result.begin);
   metrics.used_gpu_hours = result.sums.used_gpu_seconds / 3600;
   metrics.waiting_share = share(result.sums.waiting_seconds, metrics.makespan);

@@ -1,4 +1,4 @@
-// What a replay came to: utilisation, waits, slowdown, what preemption cost, what backfill used, how broken up the idle
+// What a replay came to: utilization, waits, slowdown, what preemption cost, what backfill used, how broken up the idle
 // part was, how fair it went, and why jobs waited. Figures only; how they are shown is in replay_view and replay_page.
 #pragma once
 
@@ -44,8 +44,8 @@ struct ReasonFigures {
 
 struct ReplayMetrics {
   std::string policy;
-  double utilisation = 0;           // of the GPUs that were up, from the first submission to the last end
-  double utilisation_arriving = 0;  // to the last submission
+  double utilization = 0;           // of the GPUs that were up, from the first submission to the last end
+  double utilization_arriving = 0;  // to the last submission
   double makespan = 0;              // seconds
   double used_gpu_hours = 0;
   WaitFigures all;

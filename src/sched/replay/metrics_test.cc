@@ -36,7 +36,7 @@ TEST(ReplayMetrics, ClassesOfSize) {
 }
 
 // One server of 8 GPUs. A holds it for 100 s; B (4 GPUs, 50 s) and C (1 GPU, 20 s) wait for it.
-// Utilisation: (8*100 + 4*50 + 1*20) / (8 * 150). Waits: 0, 100, 100. Slowdowns: 1, 150/50, 120/20.
+// Utilization: (8*100 + 4*50 + 1*20) / (8 * 150). Waits: 0, 100, 100. Slowdowns: 1, 150/50, 120/20.
 TEST(ReplayMetrics, FiguresOfThreeJobs) {
   PlainMachine plain;
   const std::vector<Job> jobs = {job_of(1, 8, 100, "x"), job_of(1, 4, 50, "y"), job_of(1, 1, 20, "y")};
@@ -44,7 +44,7 @@ TEST(ReplayMetrics, FiguresOfThreeJobs) {
   options.policy.preemption = false;
   const ReplayResult result = replay(std::make_shared<const Machine>(plain_machine(plain)), jobs, options);
   const ReplayMetrics metrics = measure("p", jobs, result);
-  EXPECT_DOUBLE_EQ(metrics.utilisation, 1020.0 / 1200.0);
+  EXPECT_DOUBLE_EQ(metrics.utilization, 1020.0 / 1200.0);
   EXPECT_DOUBLE_EQ(metrics.makespan, 150);
   EXPECT_DOUBLE_EQ(metrics.all.mean, 200.0 / 3);
   EXPECT_DOUBLE_EQ(metrics.all.median, 100);

@@ -16,7 +16,7 @@ using picture::Point;
 using picture::real;
 using picture::Svg;
 
-// Okabe and Ito's palette, told apart with any colour vision; yellow left out, too pale for a line on white.
+// Okabe and Ito's palette, told apart with any color vision; yellow left out, too pale for a line on white.
 constexpr std::array<std::string_view, 7> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                      "#56b4e9", "#e69f00", "#3a3a3a"};
 constexpr std::array<std::string_view, 7> kDashes = {"", "6 3", "2 2", "8 3 2 3", "", "6 3", "2 2"};
@@ -90,8 +90,8 @@ class Frame {
       svg_.text({along, area_.bottom() + 19}, name, {11.5, kSoft, Anchor::middle, false, 0});
     }
     svg_.line({area_.x, area_.bottom()}, {area_.right(), area_.bottom()}, {"none", kSoft, 1, 1, "", 0});
-    svg_.text({area_.centre().x, area_.bottom() + 38}, x_.title, {12, kSoft, Anchor::middle, false, 0});
-    svg_.text({box.x + 14, area_.centre().y}, y_.title, {12, kSoft, Anchor::middle, false, -90});
+    svg_.text({area_.center().x, area_.bottom() + 38}, x_.title, {12, kSoft, Anchor::middle, false, 0});
+    svg_.text({box.x + 14, area_.center().y}, y_.title, {12, kSoft, Anchor::middle, false, -90});
   }
 
   [[nodiscard]] const Box& area() const { return area_; }
@@ -171,7 +171,7 @@ Axis wait_axis(const ReplayReport& report, std::string title) {
 
 }  // namespace
 
-void draw_utilisation(Svg& svg, const Box& box, const ReplayReport& report) {
+void draw_utilization(Svg& svg, const Box& box, const ReplayReport& report) {
   Axis y = linear_axis(100, "GPUs in use (% of those up)", 5);
   Frame frame(svg, box, "Utilization", time_axis(report), std::move(y), report);
   over_time(frame, report, [](const Sample& sample) {
@@ -250,7 +250,7 @@ std::string replay_picture(const ReplayReport& report) {
   constexpr double kMargin = 20;
   Svg svg;
   double y = kMargin;
-  for (const auto draw : {draw_utilisation, draw_waiting}) {
+  for (const auto draw : {draw_utilization, draw_waiting}) {
     draw(svg, {kMargin, y, kWidth, kHeight}, report);
     y += kHeight + kMargin;
   }

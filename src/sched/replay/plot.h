@@ -1,5 +1,5 @@
 // Plots of replays as SVG: lines over time, a cumulative distribution over a logarithmic axis, bars by class. Axes have
-// names and units, every line is named at its legend by colour and dash.
+// names and units, every line is named at its legend by color and dash.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace weft::sched {
 
 // Each draws into `svg` inside `box`, title included.
-void draw_utilisation(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
+void draw_utilization(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
 void draw_waiting(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
 void draw_wait_distribution(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);
 void draw_wait_by_size(picture::Svg& svg, const picture::Box& box, const ReplayReport& report);

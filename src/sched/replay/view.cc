@@ -51,9 +51,9 @@ double as_double(std::uint64_t count) { return static_cast<double>(count); }
 std::vector<Measure> measures() {
   using M = ReplayMetrics;
   return {
-      {"utilisation", "Utilization", Unit::share, 1, [](const M& m) { return m.utilisation; }},
+      {"utilisation", "Utilization", Unit::share, 1, [](const M& m) { return m.utilization; }},
       {"utilisation_arriving", "  while jobs arrive", Unit::share, 1,
-       [](const M& m) { return m.utilisation_arriving; }},
+       [](const M& m) { return m.utilization_arriving; }},
       {"makespan_s", "Makespan", Unit::time, -1, [](const M& m) { return m.makespan; }},
       {"wait_mean_s", "Wait, mean", Unit::time, -1, [](const M& m) { return m.all.mean; }},
       {"wait_median_s", "  median", Unit::time, -1, [](const M& m) { return m.all.median; }},

@@ -158,7 +158,7 @@ struct AccountingColumns {
 // Fills in the job of the row; false where the row is left out, which is counted.
 bool set_accounting(const TraceTable& table, const AccountingColumns& at, Job& job, TraceBuilder& builder);
 
-// The shape of a MIG profile by its name, from the GPUs of the catalogue that have it: those among `models` (GPU ids
+// The shape of a MIG profile by its name, from the GPUs of the catalog that have it: those among `models` (GPU ids
 // with | between) where one is, else all. They must agree. The error's `where` is a hint.
 [[nodiscard]] Result<MigShape> mig_named(std::string_view profile, std::string_view models);
 

@@ -125,8 +125,8 @@ TEST(WeftTrace, TimesOnTheCalendar) {
 }
 
 TEST(WeftTrace, UnknownColumnsAreErrorsWithAGuess) {
-  const TraceRead csv = read_trace("name,gpsu,colour\nx,8,red\n");
-  EXPECT_THAT(csv.errors(), ElementsAre("1:6 unknown column `gpsu`", "1:11 unknown column `colour`"));
+  const TraceRead csv = read_trace("name,gpsu,color\nx,8,red\n");
+  EXPECT_THAT(csv.errors(), ElementsAre("1:6 unknown column `gpsu`", "1:11 unknown column `color`"));
   EXPECT_EQ(csv.hints()[0], "did you mean `gpus`?");
   const TraceRead json = read_trace("\n{\"name\": \"x\", \"gpsu\": 8}\n");
   EXPECT_THAT(json.errors(), ElementsAre("2:15 unknown key `gpsu`"));

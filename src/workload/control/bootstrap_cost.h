@@ -8,7 +8,7 @@ namespace weft::workload {
 
 // Seconds.
 struct CommunicatorCost {
-  double root = 0;         // every rank reports to the bootstrap root and is told its neighbour, one after another
+  double root = 0;         // every rank reports to the bootstrap root and is told its neighbor, one after another
   double rounds = 0;       // all-gathers around the bootstrap ring, n - 1 rounds each
   double topology = 0;     // detection in the server, search of graphs
   double tables = 0;       // loops over all pairs of ranks on the CPU

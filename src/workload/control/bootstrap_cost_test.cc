@@ -14,7 +14,7 @@ double init_seconds(std::uint32_t ranks, std::uint32_t ranks_per_root = 0) {
   return kFirstCommunicator + communicator_cost(ranks, connections.queue_pairs, ranks_per_root).total();
 }
 
-// Meta, FT-HSDP (arXiv 2602.00277): NCCL's initialisation takes 17 s on 16K GPUs, about 30 s on 22K, 100 s on 64K and
+// Meta, FT-HSDP (arXiv 2602.00277): NCCL's initialization takes 17 s on 16K GPUs, about 30 s on 22K, 100 s on 64K and
 // 200 s on 98K. Our parts are from elsewhere; the sum is within 30 % of each.
 TEST(BootstrapCost, GrowsAsPublished) {
   struct Row {

@@ -67,7 +67,7 @@ struct Between {
   std::size_t high = 0;
   double share = 0;  // of high
 };
-// Neighbours on a logarithmic axis; outside of it the nearest end.
+// Neighbors on a logarithmic axis; outside of it the nearest end.
 Between place(std::span<const double> axis, double value) {
   if (value <= axis.front()) return {0, 0, 0};
   if (value >= axis.back()) return {axis.size() - 1, axis.size() - 1, 0};

@@ -37,7 +37,7 @@ struct AttentionShape {
 // All times in seconds.
 class GpuRates {
  public:
-  // An error for a GPU whose catalogue entry lacks the rate of the precision.
+  // An error for a GPU whose catalog entry lacks the rate of the precision.
   [[nodiscard]] static Result<GpuRates> of(const model::GpuModel& gpu);
 
   [[nodiscard]] double product(const Product& shape, model::Precision precision) const;

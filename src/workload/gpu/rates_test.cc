@@ -16,9 +16,9 @@ class GpuRatesTest : public ::testing::Test {
   GpuRatesTest() : catalog_(model::Catalog::built_in(sources_, diagnostics_)) {}
   GpuRates rates(const char* gpu) const {
     const model::GpuModel* model = catalog_.gpu(gpu);
-    CHECK(model != nullptr, "the catalogue has the GPU");
+    CHECK(model != nullptr, "the catalog has the GPU");
     const Result<GpuRates> result = GpuRates::of(*model);
-    CHECK(result.ok(), "the catalogue has its rates");
+    CHECK(result.ok(), "the catalog has its rates");
     return result.value();
   }
   Sources sources_;

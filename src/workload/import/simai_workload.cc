@@ -241,7 +241,7 @@ class Builder {
     workload.pipeline = {static_cast<std::uint32_t>(header.stages), static_cast<std::uint32_t>(header.chunks),
                          static_cast<std::uint32_t>(header.micro_batches), Bytes(header.message), tensor * data};
     all_ = graph_.add_class("all ranks", workload.gpus);
-    // Tensor ranks are neighbours, then experts, then data, then stages: the order of Megatron-LM's groups and of
+    // Tensor ranks are neighbors, then experts, then data, then stages: the order of Megatron-LM's groups and of
     // SimAI's. Indexed by Range.
     groups_ = {add_group("tensor", tensor, 1, options), add_group("data", data, tensor, options),
                add_group("expert", expert, tensor, options),

@@ -174,7 +174,7 @@ class PageWriter {
     tile(format_number(life_.tokens_per_second), "tokens/s",
          life_.gpus > 0 ? format_number(life_.tokens_per_second / life_.gpus) + " per GPU" : std::string());
     tile(format_percent(life_.mfu), "MFU", fmt::format("{:.0f} TFLOP/s per GPU", life_.tflops_per_gpu));
-    tile(format_percent(life_.gpu_utilisation), "GPU utilization", "checkpoints included");
+    tile(format_percent(life_.gpu_utilization), "GPU utilization", "checkpoints included");
     tile(format_percent(life_.backend_dark), "of a step the backend is dark", "it carries nothing");
     tile(format_time(life_.run_time), "the run",
          fmt::format("{} of it for checkpoints", format_percent(life_.checkpoint_overhead)));
@@ -204,7 +204,7 @@ class PageWriter {
   // A part that has nothing to show gets no heading.
   void section(std::string_view id, std::string_view title, const std::string& content) {
     if (content.empty()) return;
-    add("<section id=\"{0}\" aria-labelledby=\"h-{0}\">\n<h2 id=\"h-{0}\">{1}</h2>\n", id, title);
+    add("<section id=\"{0}\" aria-labeledby=\"h-{0}\">\n<h2 id=\"h-{0}\">{1}</h2>\n", id, title);
     out_ += content;
     out_ += "</section>\n";
   }

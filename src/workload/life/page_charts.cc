@@ -1,4 +1,4 @@
-// Bars and the histogram of the page. Every colour has a number or a name beside it.
+// Bars and the histogram of the page. Every color has a number or a name beside it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -193,7 +193,7 @@ std::string step_bar(const StepParts& parts) {
 }
 
 std::string memory_bar(const MemoryUse& memory) {
-  // Colours of the step's parts, picked for contrast between neighbours.
+  // Colors of the step's parts, picked for contrast between neighbors.
   static constexpr std::array<std::size_t, 5> kColors = {0, 1, 8, 2, 7};
   std::vector<Segment> segments;
   const Bytes whole = std::max(memory.capacity, memory.total);

@@ -34,7 +34,7 @@ class StatesPicture {
 
   std::string draw() {
     add("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Five states on five networks\">"
-        "<svg class=\"pic states\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"st-t st-d\">"
+        "<svg class=\"pic states\" viewBox=\"0 0 {} {}\" role=\"img\" aria-labeledby=\"st-t st-d\">"
         "<title id=\"st-t\">Use of each network in the five states</title><desc id=\"st-d\">{}</desc>\n"
         "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect class=\"d0\" width=\"6\" height=\"6\"/>"

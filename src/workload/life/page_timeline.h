@@ -32,10 +32,10 @@ struct DrawnTimeline {
   std::size_t spans = 0;           // of the iteration, before thinning
   std::size_t drawn = 0;           // after it
   std::size_t left_out = 0;        // tracks beyond the limit
-  std::int64_t resolution_ns = 0;  // below which neighbours are merged; 0: none are
+  std::int64_t resolution_ns = 0;  // below which neighbors are merged; 0: none are
 };
 
-// Neighbours become one as long as that one is no longer than a resolution, which doubles until at most `most` are
+// Neighbors become one as long as that one is no longer than a resolution, which doubles until at most `most` are
 // left.
 [[nodiscard]] DrawnTimeline drawn_timeline(const Timeline& timeline, std::size_t most, std::size_t most_tracks);
 

@@ -277,7 +277,7 @@ void Life::figures() {
   // Kernels of the slowest stage against its share of the model's.
   const double extra = seconds_of(life_.parts.recompute) / std::max(1e-12, seconds_of(life_.parts.compute));
   life_.hfu = life_.mfu * (1 + extra);
-  life_.gpu_utilisation =
+  life_.gpu_utilization =
       (seconds_of(life_.parts.compute) + seconds_of(life_.parts.recompute) + seconds_of(life_.parts.optimizer)) / whole;
 }
 

@@ -75,7 +75,7 @@ Result<WorkloadMachine> workload_machine(const model::Cluster& cluster) {
   const auto fail = [&](std::string message) { return Error{ErrorCode::invalid_input, std::move(message), {}}; };
   if (server == nullptr) return fail(fmt::format("cluster `{}` has no GPU", cluster.name()));
   const model::GpuModel* const gpu = cluster.catalog().gpu(server->gpu.value);
-  CHECK(gpu != nullptr, "a server's GPU is in the catalogue");
+  CHECK(gpu != nullptr, "a server's GPU is in the catalog");
   machine.server = server->name.value;
   machine.nccl = machine_of(cluster, *server);
   machine.gpu = server->gpu.value;

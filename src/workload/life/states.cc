@@ -117,8 +117,8 @@ class Iteration {
     const SimTime whole = state(3).duration + state(4).duration + state(5).duration;
     const SimTime busy = rate > 0 ? std::min(whole, time_from(bytes / rate)) : SimTime(0);
     // Prefetch spreads the reads over the iteration; they are shown where their data is used.
-    const double capacity = plan.utilisation > 0 ? rate / plan.utilisation : rate;
-    use(3, medium, bytes, capacity, std::min(busy, state(3).duration), plan.utilisation);
+    const double capacity = plan.utilization > 0 ? rate / plan.utilization : rate;
+    use(3, medium, bytes, capacity, std::min(busy, state(3).duration), plan.utilization);
     event(3, "read of samples", plan.protocol, medium, SimTime(0), std::max(busy, parts_.reads.step_time), bytes,
           fmt::format("volume {}, prefetched during the step{}", plan.volume,
                       plan.limits.empty() ? "" : "; bottleneck: " + plan.limits.front().what));
@@ -182,9 +182,9 @@ class Iteration {
     const double steps = static_cast<double>(parts_.checkpoint_steps);
     const double rate = static_cast<double>(plan.available.per_second.count());
     const double bytes = static_cast<double>(plan.size.count());
-    const double capacity = plan.utilisation > 0 ? rate / plan.utilisation : rate;
+    const double capacity = plan.utilization > 0 ? rate / plan.utilization : rate;
     // Of one step's share; the write itself takes longer than the state where it is asynchronous.
-    use(5, medium, bytes / steps, capacity, time_from(seconds_of(plan.write_time) / steps), plan.utilisation);
+    use(5, medium, bytes / steps, capacity, time_from(seconds_of(plan.write_time) / steps), plan.utilization);
     const SimTime at = life_.parts.optimizer;
     const double gib = bytes / static_cast<double>(std::int64_t{1} << 30);
     event(5, "checkpoint: copy to host memory", "PCIe DMA", Medium::host, at, plan.copy_time, bytes,

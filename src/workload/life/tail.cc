@@ -10,7 +10,7 @@
 namespace weft::workload {
 namespace {
 
-// A GPU's clock moves from step to step by about a third of what GPUs differ by (temperature, neighbours' power). Our
+// A GPU's clock moves from step to step by about a third of what GPUs differ by (temperature, neighbors' power). Our
 // estimate: no measurement of it was at hand.
 constexpr double kStepSpread = kGpuSpread / 3;
 

@@ -117,7 +117,7 @@ void Adviser::say_what_bounds() {
         ": {} GPUs need {:.1f} GB/s, but {} deliver {:.1f} GB/s, so GPU utilization is {:.0f} %", life_.gpus,
         static_cast<double>(parts_.reads.step_bytes.count()) / std::max(1e-9, seconds_of(parts_.step.parts.step)) / 1e9,
         parts_.reads.limits.front().what, static_cast<double>(parts_.reads.available.per_second.count()) / 1e9,
-        100 * life_.gpu_utilisation);
+        100 * life_.gpu_utilization);
   }
 }
 

@@ -15,7 +15,7 @@ NcclConnections nccl_connections(const NcclMachine& machine, const NcclGroup& gr
   NcclConnections connections;
   const std::uint32_t local = std::max(1U, std::min(group.node_ranks, group.ranks));
   const std::uint32_t nodes = std::max(1U, group.ranks / local);
-  // Neighbours of the ring inside the server; NVLink needs no queue pairs.
+  // Neighbors of the ring inside the server; NVLink needs no queue pairs.
   const std::uint32_t inside = std::min(local - 1, 2U);
   if (nodes == 1) {
     connections.peers = inside;
@@ -27,7 +27,7 @@ NcclConnections nccl_connections(const NcclMachine& machine, const NcclGroup& gr
   const std::uint32_t in_first = (channels + 1) / 2;  // channels in which the rank's server is inside the tree
   const std::uint32_t trees = in_first * interior + (channels - in_first);
   connections.queue_pairs = channels * 2 + 2 * trees;
-  // Ring neighbours and tree neighbours are different servers once there are enough of them.
+  // Ring neighbors and tree neighbors are different servers once there are enough of them.
   connections.peers = inside + std::min(nodes - 1, 2 + interior + 1);
   return connections;
 }

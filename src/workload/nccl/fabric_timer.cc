@@ -37,7 +37,7 @@ double FabricTimer::closed_form(netsim::Collective operation, const OpGroup& gro
   const std::uint64_t reach = std::uint64_t{group.stride} * group.ranks;
   if (group.node_ranks >= group.ranks || reach <= unit_ranks_) return 1;
   const bool all_cross = operation == netsim::Collective::all_to_all || operation == netsim::Collective::send_recv;
-  const bool far = group.stride >= unit_ranks_;  // each neighbour in the ring is in another unit
+  const bool far = group.stride >= unit_ranks_;  // each neighbor in the ring is in another unit
   return all_cross || far ? oversubscription_ : 1;
 }
 

@@ -74,7 +74,7 @@ Sent sent(const NcclCase& c, NcclAlgorithm algorithm) {
     case NcclAlgorithm::ring:
       break;
   }
-  // Of every g hops of a ring (or of neighbours in pairs) one leaves the node.
+  // Of every g hops of a ring (or of neighbors in pairs) one leaves the node.
   if (c.nodes < 2) return {all, 0};
   return {all * (g - 1) / g, all / g};
 }

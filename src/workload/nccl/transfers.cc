@@ -47,7 +47,7 @@ class Layout {
     return netsim::add_collective(graph_, ranks_, shape_, after_);
   }
 
-  // In each node a ring of neighbours that move what the switch would; all-gather and reduce-scatter the whole buffer.
+  // In each node a ring of neighbors that move what the switch would; all-gather and reduce-scatter the whole buffer.
   std::vector<TransferId> nvls() {
     const bool both = shape_.operation == Collective::all_reduce;
     const Bytes each = both ? shape_.bytes + divide_up(shape_.bytes, per_node_) : shape_.bytes;

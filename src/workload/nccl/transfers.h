@@ -3,7 +3,7 @@
 // the wire.
 //
 // Approximated: what a GPU does to bytes takes no time, and the protocol none of the wire (LL sends twice the bytes,
-// LL128 1/15 more: they are added). NVLink SHARP sends from every GPU to its neighbour what it would send to the switch
+// LL128 1/15 more: they are added). NVLink SHARP sends from every GPU to its neighbor what it would send to the switch
 // (bytes x (1 + 1/g), in one direction each), which is as long on the GPU's links; the switch's own work is not seen.
 // NVLS tree is that, and along every rail a double tree over the nodes with 1/g of the bytes; both at once, as their
 // chunks are in a pipeline. PAT goes in log2(n) rounds: round k sends 2^k parts (at most what is left) to the rank

@@ -124,8 +124,8 @@ TEST(NcclTransfers, PairsGoOverNvlinkAndNics) {
   // 16 GPUs of 4 servers: three quarters leave, to three servers.
   const Wires more = run(4, 4, NcclAlgorithm::pairs, Collective::all_to_all, kSize);
   EXPECT_NEAR(more.seconds, kSize * 0.75 / kNic, 0.02 * kSize / kNic);
-  const Wires neighbours = run(2, 4, NcclAlgorithm::pairs, Collective::send_recv, kSize);
-  EXPECT_NEAR(neighbours.seconds, kSize / kNic, 0.02 * kSize / kNic);
+  const Wires neighbors = run(2, 4, NcclAlgorithm::pairs, Collective::send_recv, kSize);
+  EXPECT_NEAR(neighbors.seconds, kSize / kNic, 0.02 * kSize / kNic);
 }
 
 TEST(NcclTransfers, AgreesWithTheModelOfTheRing) {

@@ -167,7 +167,7 @@ struct LifeResult {
   double tflops_per_gpu = 0;
   double mfu = 0;              // against the dense peak of the precision
   double hfu = 0;              // with recomputation counted
-  double gpu_utilisation = 0;  // share of the time that the GPU computes, checkpoints included
+  double gpu_utilization = 0;  // share of the time that the GPU computes, checkpoints included
   double backend_dark = 0;     // share of an iteration in which the backend carries nothing
   MemoryUse memory;
   std::vector<CommunicationRow> communication;

@@ -278,7 +278,7 @@ inline LifeResult life(std::uint32_t servers = 2, std::uint32_t layers = 40) {
   result.tflops_per_gpu = 539;
   result.mfu = 0.545;
   result.hfu = 0.579;
-  result.gpu_utilisation = 0.681;
+  result.gpu_utilization = 0.681;
   result.backend_dark = 0.64;
   const auto gb = [](double n) { return Bytes(static_cast<std::int64_t>(n * 1e9)); };
   result.memory = {gb(80), gb(4.41), gb(8.83), gb(3.31), gb(41.2), gb(5.6), gb(63.35), 0};

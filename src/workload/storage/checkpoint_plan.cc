@@ -49,7 +49,7 @@ const model::GpuModel* gpu_of(const model::Cluster& cluster, model::DeviceId hos
 // rate x size / largest.
 double of_all(const Writers& writers, double rank_rate) { return rank_rate * writers.size / writers.largest; }
 
-// Between GPU memory and the wire: one process a rank serialises (or cuFile moves pages straight), and a host's memory
+// Between GPU memory and the wire: one process a rank serializes (or cuFile moves pages straight), and a host's memory
 // takes three passes (copy in, copy to the client's buffers, NIC).
 void add_host_limits(const model::Cluster& cluster, const Writers& writers, bool write, Limits& limits) {
   if (writers.gpudirect) {
@@ -197,7 +197,7 @@ class Planner {
     const double part = path.gateways ? 1.0
                                       : static_cast<double>(writers.hosts.size()) /
                                             static_cast<double>(std::max<std::size_t>(1, path.clients.size()));
-    plan.utilisation = path.local ? 0.0 : std::min(1.0, rate / (path.client_links * part));
+    plan.utilization = path.local ? 0.0 : std::min(1.0, rate / (path.client_links * part));
     // Links are as fast the other way round.
     const double back = limits_of(cluster_, path, writers, false, *fabric).least();
     plan.load_time = sim_time(read_latency(path) + writers.size / back + (path.opens > 0 ? files / path.opens : 0.0));

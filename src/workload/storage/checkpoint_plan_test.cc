@@ -19,9 +19,9 @@ CheckpointPlan plan_or_fail(const Lab& lab, Bytes size, std::uint64_t writers, c
 double rate(const CheckpointPlan& plan) { return static_cast<double>(plan.available.per_second.count()); }
 double seconds(SimTime time) { return static_cast<double>(time.count()) / 1e12; }
 
-// MLPerf Storage's 70B checkpoint: 912 GB of 64 ranks. Each process serialises 1.4 GB/s, 64 of them 89.6 GB/s; drives
+// MLPerf Storage's 70B checkpoint: 912 GB of 64 ranks. Each process serializes 1.4 GB/s, 64 of them 89.6 GB/s; drives
 // write 160 GB/s.
-TEST(CheckpointPlan, RanksSerialise) {
+TEST(CheckpointPlan, RanksSerialize) {
   const Lab lab = make_lab(LabOptions{}, "  checkpoint: {}\n");
   const CheckpointPlan plan = plan_or_fail(lab, gigabytes(912), 64);
   EXPECT_TRUE(plan.any);
@@ -66,7 +66,7 @@ TEST(CheckpointPlan, RankZero) {
   EXPECT_DOUBLE_EQ(rate(plan), 1.4e9);
   EXPECT_EQ(plan.limits.front().remedy, "training.checkpoint.layout: sharded");
   EXPECT_EQ(plan.files, 2U);
-  EXPECT_NEAR(plan.utilisation, 1.4 / 50, 1e-9);
+  EXPECT_NEAR(plan.utilization, 1.4 / 50, 1e-9);
   const Lab direct = make_lab(LabOptions{}, "  checkpoint: {layout: rank0, gpudirect: true}\n");
   EXPECT_DOUBLE_EQ(rate(plan_or_fail(direct, gigabytes(105), 1)), 50e9) << "two links of 200G";
 }
@@ -102,7 +102,7 @@ TEST(CheckpointPlan, TakesDrivesFromReads) {
 }
 
 // BLOOM-176B: 2.3 TB in 40 s from 384 processes (48 servers), which is 57.5 GB/s of a file system. With a system that
-// writes so much, the plan takes that time; all ranks could serialise 538 GB/s.
+// writes so much, the plan takes that time; all ranks could serialize 538 GB/s.
 TEST(CheckpointPlan, Bloom) {
   std::string cluster = lab_cluster(LabOptions{.storage_more = "    write: 57.5GB/s\n"});
   cluster.replace(cluster.find("count: 16, unit: 16"), 19, "count: 48, unit: 16");

@@ -35,7 +35,7 @@ struct ReadPlan {
   SimTime step_time;            // that reading (and decoding) one step's samples takes at `available`
   SimTime latency;              // of one read, unloaded
   std::vector<IoLimit> limits;  // slowest first
-  double utilisation = 0;       // of the fabric's job-facing links while reading at `available`
+  double utilization = 0;       // of the fabric's job-facing links while reading at `available`
 };
 
 struct CheckpointPlan {
@@ -53,7 +53,7 @@ struct CheckpointPlan {
   SimTime stall;        // that training waits: all of it, or the copy where asynchronous
   SimTime load_time;    // a restart reads it back in this time
   std::vector<IoLimit> limits;
-  double utilisation = 0;
+  double utilization = 0;
   bool shares_reads = false;  // written to the system, or over the links, that samples are read from
   double read_share = 1;      // of the read rate that is left while a checkpoint is written
 };

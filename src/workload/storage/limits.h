@@ -25,7 +25,7 @@ inline constexpr double kSocketMemory = 250e9;
 // cache cannot be faster.
 inline constexpr double kCoreCopy = 6.5e9;
 
-// One process that serialises tensors: torch.save 1.4 GB/s to memory, torch.load 1.3 GB/s, measured on the same server.
+// One process that serializes tensors: torch.save 1.4 GB/s to memory, torch.load 1.3 GB/s, measured on the same server.
 inline constexpr double kSaveStream = 1.4e9;
 inline constexpr double kLoadStream = 1.3e9;
 

@@ -189,7 +189,7 @@ Status choose_fabric(const model::Cluster& cluster, const std::vector<model::Dev
       cluster.name()};
 }
 
-// Drives of GPU servers are not rated in the catalogue. 3.84 TB each, as DGX H100 has them (its user guide), PCIe 4 x4:
+// Drives of GPU servers are not rated in the catalog. 3.84 TB each, as DGX H100 has them (its user guide), PCIe 4 x4:
 // 6.8 GB/s read, 4.0 GB/s written (Samsung PM9A3 data sheet, 3.84 TB).
 constexpr double kDriveBytes = 3.84e12;
 constexpr double kDriveRead = 6.8e9;

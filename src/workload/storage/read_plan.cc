@@ -212,7 +212,7 @@ Result<ReadPlan> plan_reads(const model::Cluster& cluster, const model::JobSpec&
   plan.latency = sim_time(latency);
   plan.step_time = sim_time(latency + bytes / available);
   plan.limits = limits.finish();
-  plan.utilisation = path.local ? 0.0 : std::min(1.0, available / path.client_links);
+  plan.utilization = path.local ? 0.0 : std::min(1.0, available / path.client_links);
   return plan;
 }
 

@@ -43,15 +43,15 @@ TEST(ReadPlan, DrivesBoundLargeSamples) {
   EXPECT_EQ(plan.limits.front().remedy, "pools.flash.count: 5") << "links carry a quarter more";
   EXPECT_DOUBLE_EQ(limit(plan, "storage links of pool `flash`"), 400e9);
   EXPECT_DOUBLE_EQ(limit(plan, "storage links of pool `train`"), 400e9);
-  EXPECT_NEAR(plan.utilisation, 0.8, 1e-9);
+  EXPECT_NEAR(plan.utilization, 0.8, 1e-9);
   EXPECT_NEAR(seconds(plan.step_time), 448 * 146'600'628.0 / 320e9 + 90e-6, 1e-9);
   // 64 GPUs ask for 3.18 GB/s each (203 GB/s): they are busy all the time, and with a third of the servers they are
   // not: 107 GB/s of 203 make 52 %.
   EXPECT_NEAR(448 * 146'600'628.0 / 0.323 / 64 / 1e9, 3.18, 0.005);
-  EXPECT_EQ(accelerator_utilisation(Duration(323'000'000), Duration(plan.step_time.count() / 1000)), 1);
+  EXPECT_EQ(accelerator_utilization(Duration(323'000'000), Duration(plan.step_time.count() / 1000)), 1);
   const Lab small = make_lab(LabOptions{.storage_more = "    read: 106.67GB/s\n"}, "  data: {file_samples: 1}\n");
   const ReadPlan less = plan_or_fail(small, 64 * 7, Bytes(146'600'628));
-  EXPECT_NEAR(accelerator_utilisation(Duration(323'000'000), Duration(less.step_time.count() / 1000)), 0.5245, 0.001);
+  EXPECT_NEAR(accelerator_utilization(Duration(323'000'000), Duration(less.step_time.count() / 1000)), 0.5245, 0.001);
   EXPECT_NE(less.limits.front().what.find("stated rate"), std::string::npos);
 }
 
@@ -177,7 +177,7 @@ TEST(ReadPlan, LocalDrives) {
   const ReadPlan plan = plan_or_fail(lab, 448, Bytes(146'600'628), StorageOptions{});
   EXPECT_NEAR(rate(plan), 8 * 8 * 6.8e9, 1);
   EXPECT_EQ(plan.protocol, "NVMe (local drives)");
-  EXPECT_EQ(plan.utilisation, 0);
+  EXPECT_EQ(plan.utilization, 0);
 }
 
 // GPU servers that are kept off the storage fabric read through head nodes: three with 2 x 200G.

@@ -64,7 +64,7 @@ Losses losses_of(Duration interval, Duration write, Duration restart, Duration m
   return losses;
 }
 
-double accelerator_utilisation(Duration compute, Duration read) {
+double accelerator_utilization(Duration compute, Duration read) {
   const double longer = std::max(ns(compute), ns(read));
   return longer > 0 ? ns(compute) / longer : 1.0;
 }

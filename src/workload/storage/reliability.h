@@ -33,7 +33,7 @@ struct Losses {  // shares of the time
 [[nodiscard]] Losses losses_of(Duration interval, Duration write, Duration restart, Duration mtbf);
 
 // Iterations that compute `compute` each and wait for samples that take `read`, loaded ahead: MLPerf Storage's
-// accelerator utilisation.
-[[nodiscard]] double accelerator_utilisation(Duration compute, Duration read);
+// accelerator utilization.
+[[nodiscard]] double accelerator_utilization(Duration compute, Duration read);
 
 }  // namespace weft::workload

@@ -78,10 +78,10 @@ TEST(Reliability, BloomCheckpointOverhead) {
   EXPECT_NEAR(100 * losses_of(hours(3), seconds(40), Duration(0), hours(1e5)).checkpoints, 0.37, 0.005);
 }
 
-// MLPerf Storage: unet3d computes 0.323 s; at 90 % utilisation a batch may take 0.359 s to read.
-TEST(Reliability, AcceleratorUtilisation) {
-  EXPECT_NEAR(accelerator_utilisation(seconds(0.323), seconds(0.323 / 0.9)), 0.9, 1e-6);
-  EXPECT_EQ(accelerator_utilisation(seconds(0.323), seconds(0.1)), 1);
+// MLPerf Storage: unet3d computes 0.323 s; at 90 % utilization a batch may take 0.359 s to read.
+TEST(Reliability, AcceleratorUtilization) {
+  EXPECT_NEAR(accelerator_utilization(seconds(0.323), seconds(0.323 / 0.9)), 0.9, 1e-6);
+  EXPECT_EQ(accelerator_utilization(seconds(0.323), seconds(0.1)), 1);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ std::vector<double> figures_of(const LifeResult& life) {
           life.gpus > 0 ? life.tokens_per_second / life.gpus : 0,
           life.tflops_per_gpu,
           life.hfu * 100,
-          life.gpu_utilisation * 100,
+          life.gpu_utilization * 100,
           share_of(life.memory.total, life.memory.capacity) * 100,
           static_cast<double>(life.gpus),
           seconds(life.tail.p99),

@@ -214,7 +214,7 @@ void Layers::core_attention_forward() {
   if (plan_.context < 2) {
     walk_.run(kernel);
   } else if (plan_.context_exchange == model::ContextExchange::ring) {
-    // One block of keys and values from the neighbour in each step, beside the attention to the block before.
+    // One block of keys and values from the neighbor in each step, beside the attention to the block before.
     Call call{"context exchange", netsim::Collective::send_recv, stream_context, plan_.context_group(), bytes};
     call.bytes *= d(plan_.context) - 1;
     walk_.beside(call, 0, false, {kernel});

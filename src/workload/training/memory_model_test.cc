@@ -14,7 +14,7 @@ using ::testing::Not;
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
 // Korthikanti et al., arXiv 2205.05198: models of table 3, activation memory of figure 7 in GiB of the first stage,
-// without any optimisation and with sequence parallelism and selective recomputation.
+// without any optimization and with sequence parallelism and selective recomputation.
 struct Published {
   const char* model;
   std::int64_t pipeline;
@@ -62,7 +62,7 @@ TEST(MemoryModel, ActivationsAreThoseOfThePaper) {
 TEST(MemoryModel, FullRecomputationKeepsTheInputsAlone) {
   TrainingPlan plan = plan_of(kPublished[1]);
   plan.recompute = model::Recompute::full;
-  // 2 s b h bytes a layer; 8.71 % of no optimisation (figure 7 has it without the layer being computed).
+  // 2 s b h bytes a layer; 8.71 % of no optimization (figure 7 has it without the layer being computed).
   EXPECT_NEAR(layer_activations(plan, false), 2.0 * 2048 * 12288, 1);
 }
 

@@ -162,7 +162,7 @@ class PublishedMachine {
   explicit PublishedMachine(const std::string& gpu) : catalog_(model::Catalog::built_in(sources_, diagnostics_)) {
     const std::vector<std::string> words = published_steps::split(gpu, ' ');
     const model::GpuModel* model = catalog_.gpu(words.front());
-    CHECK(model != nullptr, "the catalogue has the GPU of every published table");
+    CHECK(model != nullptr, "the catalog has the GPU of every published table");
     gpu_ = *model;
     if (words.size() > 1) {
       const double rate = std::stod(words[1].substr(words[1].find('=') + 1)) * 1e12;
@@ -181,7 +181,7 @@ class PublishedMachine {
   [[nodiscard]] StepTimes play(const TrainingPlan& plan) const {
     NcclTimer timer(nccl_);
     const Result<GpuRates> rates = GpuRates::of(gpu_);
-    CHECK(rates.ok(), "the catalogue has the rates of the GPU");
+    CHECK(rates.ok(), "the catalog has the rates of the GPU");
     return play_step(plan, rates.value(), timer);
   }
   [[nodiscard]] double seconds(const TrainingPlan& plan) const {
