@@ -8,6 +8,9 @@
 # Modules that read, check and write files and talk to devices: the release build compiles them at -O1, which takes three
 # quarters of the time of -O2. The others compute.
 set(WEFT_LIGHT_MODULES design config render hostprobe check oob bmcsim cli)
+# Modules that compute from the compiled cluster and neither parse bytes from outside nor start threads: `make test` runs
+# their unit tests in the release build alone, `make test-all` under the sanitizers too.
+set(WEFT_PLAIN_MODULES design check cli)
 
 weft_module(base)
 weft_module(model base)

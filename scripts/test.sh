@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts/test.sh [all]: everything a change must pass; with `all` the long versions too (the whole tree under clang-tidy
-# and ThreadSanitizer, large random searches, long fuzzing: hours). Stops at the first stage that fails, and shows its
+# and the sanitizers, large random searches, long fuzzing: hours). Stops at the first stage that fails, and shows its
 # log; the logs stay in build/logs. Quick stages come first. FUZZ_RUNS (2000) is the number of inputs for each fuzz
 # target. V=1 shows all output.
 set -euo pipefail
@@ -112,7 +112,10 @@ facts+=("$(find tests/fuzz -maxdepth 1 -name '*_fuzz.cc' | wc -l) fuzz targets, 
 
 if [[ ${1:-} == all ]]; then
   stage "clang-tidy all" make lint-all
+  stage "benchmarks build" scripts/build.sh release all
   stage "long tests" scripts/long-tests.sh
+  stage "asan-all build" scripts/build.sh asan-all
+  run_tests asan-all
   stage "tsan-all build" scripts/build.sh tsan-all
   run_tests tsan-all tsan_ctest
   unset FUZZ_RUNS FUZZ_SEED

@@ -47,7 +47,7 @@ std::string progress_text(const std::string& label, const netsim::SimProgress& p
   const auto filled = static_cast<std::size_t>(part * kBar);
   std::string text =
       fmt::format("{} [{}{}] {:3.0f} %  {} simulated", label, std::string(filled, '#'), std::string(kBar - filled, '.'),
-                  std::floor(part * 100), netsim::format_fine_time(progress.now));
+                  std::floor(part * 100), format_fine_time(progress.now));
   if (seconds > 0) {
     const double rate = static_cast<double>(progress.events) / seconds;
     text +=

@@ -100,8 +100,8 @@ std::optional<Exit> read_request(Context& context, OptionReader& reader, const S
   largest.bytes = request.most;
   const std::uint64_t transfers = transfer_count(largest, request.ranks.size());
   if (transfers <= netsim::kMaxTransfers) return std::nullopt;
-  return context.usage_error(fmt::format("{} transfers exceed the maximum of {}", netsim::group_digits(transfers),
-                                         netsim::group_digits(netsim::kMaxTransfers)),
+  return context.usage_error(fmt::format("{} transfers exceed the maximum of {}", group_digits(transfers),
+                                         group_digits(netsim::kMaxTransfers)),
                              {"use fewer ranks, or --algorithm ring or hierarchical"});
 }
 

@@ -120,9 +120,9 @@ class TrafficMaker {
   std::string all_to_all() {
     const std::uint64_t pairs = netsim::all_to_all_count(ranks_.size());
     if (pairs > netsim::kMaxTransfers) {
-      reader_.fail(fmt::format("{} pairs exceed the maximum of {}", netsim::group_digits(pairs),
-                               netsim::group_digits(netsim::kMaxTransfers)),
-                   "select fewer endpoints with --ranks or --hosts");
+      reader_.fail(
+          fmt::format("{} pairs exceed the maximum of {}", group_digits(pairs), group_digits(netsim::kMaxTransfers)),
+          "select fewer endpoints with --ranks or --hosts");
       return {};
     }
     const std::int64_t in_flight = reader_.integer("in-flight", 0, 1'000'000).value_or(16);
@@ -197,7 +197,7 @@ class TrafficMaker {
     }
     netsim::add_background(graph_, input_.network, ranks_, load, until, shape_);
     return fmt::format("background of {} at {} load for {}", to_text(shape_.bytes), format_short_percent(load),
-                       netsim::format_fine_time(until));
+                       format_fine_time(until));
   }
 
   [[nodiscard]] Result<std::vector<NodeId>> net_endpoints(const std::string& text) const {

@@ -68,8 +68,8 @@ class Explanation {
   [[nodiscard]] std::string opening() const {
     const double ratio = fast_.life.tokens_per_second / slow_.life.tokens_per_second;
     const std::string times = fmt::format("{} takes {} instead of {}", same_step_ ? "a step" : "a million tokens",
-                                          netsim::format_fine_time(scaled(fast_.life.parts.step, fast_factor_)),
-                                          netsim::format_fine_time(scaled(slow_.life.parts.step, slow_factor_)));
+                                          format_fine_time(scaled(fast_.life.parts.step, fast_factor_)),
+                                          format_fine_time(scaled(slow_.life.parts.step, slow_factor_)));
     return fmt::format("{} is {:.2f} times as fast as {} ({} tokens/s against {}): {}.", fast_.name, ratio, slow_.name,
                        format_number(fast_.life.tokens_per_second), format_number(slow_.life.tokens_per_second), times);
   }
@@ -150,7 +150,7 @@ class Explanation {
     if (f.gpus != s.gpus && f.gpus > 0 && s.gpus > 0) {
       const double each = (f.tokens_per_second / f.gpus) / (s.tokens_per_second / s.gpus);
       out += fmt::format("It has {} GPUs instead of {}; the throughput per GPU is {:.2f} times as high.",
-                         netsim::group_digits(f.gpus), netsim::group_digits(s.gpus), each);
+                         group_digits(f.gpus), group_digits(s.gpus), each);
     }
     if (f.model != s.model) out += fmt::format(" The models differ ({} and {}).", f.model, s.model);
     return out;

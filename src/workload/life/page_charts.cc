@@ -101,8 +101,8 @@ class Histogram {
         "p99 "
         "{}, "
         "slowest {}\">\n",
-        kWidth, kHeight, group_digits(tail_.times.size()), netsim::format_fine_time(tail_.p50),
-        netsim::format_fine_time(tail_.p99), netsim::format_fine_time(tail_.max));
+        kWidth, kHeight, group_digits(tail_.times.size()), format_fine_time(tail_.p50), format_fine_time(tail_.p99),
+        format_fine_time(tail_.max));
     vertical_axis();
     bars();
     horizontal_axis();
@@ -169,7 +169,7 @@ class Histogram {
     const bool right = x > kWidth * 0.75;
     add("<path class=\"peak\" d=\"M{0:.1f} {1}V{2}\"/><text class=\"s b\" x=\"{3:.1f}\" y=\"{4}\" "
         "text-anchor=\"{5}\">{6} {7}</text>\n",
-        x, y, kBase, right ? x - 5 : x + 5, y, right ? "end" : "start", name, netsim::format_fine_time(time));
+        x, y, kBase, right ? x - 5 : x + 5, y, right ? "end" : "start", name, format_fine_time(time));
   }
 
   const Tail& tail_;
@@ -230,7 +230,7 @@ std::string change_bars(const Verdict& verdict) {
         "<li><span>{}<br><code>{}</code></span><div class=\"track\"><i class=\"k8\" style=\"width:{:.1f}%\"></i></div>"
         "<b>{}</b><small>step {}</small></li>\n",
         escaped(change.what), escaped(change.how), width, escaped(format_signed_percent(change.gain)),
-        netsim::format_fine_time(change.step));
+        format_fine_time(change.step));
   }
   return out + "</ul>\n";
 }

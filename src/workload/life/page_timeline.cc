@@ -175,8 +175,7 @@ std::string notes_of(const DrawnTimeline& drawn) {
     out += fmt::format(
         "<p class=\"note\">The iteration has {} spans; {} are drawn: adjacent spans that together take less than {} "
         "are merged. The Perfetto trace has all of them.</p>\n",
-        netsim::group_digits(drawn.spans), netsim::group_digits(drawn.drawn),
-        format_time(SimTime(drawn.resolution_ns * 1000)));
+        group_digits(drawn.spans), group_digits(drawn.drawn), format_time(SimTime(drawn.resolution_ns * 1000)));
   }
   if (drawn.left_out > 0) {
     out += fmt::format("<p class=\"note\">{} further tracks are not drawn; the Perfetto trace has them.</p>\n",

@@ -47,7 +47,7 @@ Cell moment_cell(SimTime since_submit) {
 Cell fine_seconds_cell(SimTime time) {
   if (time == netsim::kNever) return {};
   // Beyond a minute or two the fourth digit says nothing, and minutes read better.
-  return {seconds(time), seconds(time) < 100 ? netsim::format_fine_time(time) : format_time(time)};
+  return {seconds(time), seconds(time) < 100 ? format_fine_time(time) : format_time(time)};
 }
 
 Cell bytes_cell(Bytes bytes) { return {bytes.count(), format_bytes(bytes)}; }
