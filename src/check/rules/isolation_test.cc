@@ -123,11 +123,12 @@ TEST(IsolationRules, EachExampleTriggersItsRuleAlone) {
 TEST(IsolationRules, PathsAreShown) {
   int seen = 0;
   for (const Rule& rule : isolation_rules()) {
-    const bool proven = rule.run == fabrics_exchange_routes || rule.run == bmcs_open ||
-                        rule.run == oob_routed_to_frontend || rule.run == data_fabric_linked_to_site ||
-                        rule.run == forwarding_hosts || rule.run == forwarding_pods ||
-                        rule.run == routes_between_fabrics || rule.run == vrf_leaks || rule.run == foreign_addresses ||
-                        rule.run == bgp_between_fabrics || rule.run == management_in_data_vrf;
+    const bool proven = rule.run == check_route_exchange || rule.run == check_bmc_access ||
+                        rule.run == check_oob_route_to_frontend || rule.run == check_data_fabric_external_links ||
+                        rule.run == check_host_forwarding || rule.run == check_pod_forwarding ||
+                        rule.run == check_static_routes_between_fabrics || rule.run == check_vrf_route_imports ||
+                        rule.run == check_interface_vrf || rule.run == check_bgp_between_fabrics ||
+                        rule.run == check_management_vrf;
     if (!proven) continue;
     ++seen;
     const ExampleSet bad(rule.example, true);
