@@ -108,9 +108,10 @@ def all_texts(root):
 def find(texts, rules, root):
     """Problems found, and the number of texts read."""
     found, count = [], 0
+    any_rule = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in rules), re.IGNORECASE)
     for path, line, text in texts:
         count += 1
-        for pattern, instead in rules:
+        for pattern, instead in rules if any_rule.search(text) else ():
             match = pattern.search(text)
             if match:
                 found.append(f"{path.relative_to(root)}:{line}: \"{match.group(0)}\": {instead}")
