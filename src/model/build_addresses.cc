@@ -60,12 +60,12 @@ class BlockPlan {
       const std::uint64_t limit = i + 1 < blocks_.size() ? blocks_[i + 1].start : size_;
       if (block.start + block.count <= limit) continue;
       const std::string reason = i + 1 < blocks_.size()
-                                     ? fmt::format("runs into the {} of `{}`", unit, blocks_[i + 1].owner)
-                                     : fmt::format("runs out of {}", space);
+                                     ? fmt::format("overlaps the {} of `{}`", unit, blocks_[i + 1].owner)
+                                     : fmt::format("exceeds {}", space);
       diagnostics.error(block.place,
                         fmt::format("`{}` needs {} {} from number {} of {} and {}", block.owner, block.count, unit,
                                     block.start, space, reason),
-                        "a larger subnet, or an `address_offset` for one of the pools");
+                        "use a larger subnet, or set `address_offset` for one of the pools");
     }
   }
 
@@ -141,7 +141,7 @@ void ClusterBuilder::assign_rail_addresses(FabricKind kind) {
         diagnostics_.error(fabric.subnets.place.known() ? fabric.subnets.place : fabric.place,
                            fmt::format("{} is too small for a unit of {} hosts on the {} fabric", to_text(space), hosts,
                                        to_text(kind)),
-                           "larger `subnets`, or a smaller `unit`");
+                           "use larger `subnets` or a smaller `unit`");
         return;
       }
       BlockPlan plan(slices, 5);
@@ -414,7 +414,7 @@ void ClusterBuilder::apply_address_overrides() {
       auto hosts = expand_hosts(change.hosts.value);
       if (!hosts.ok()) continue;
       if (hosts->size() != 1) {
-        diagnostics_.error(change.addresses.place, "addresses are given host by host", "one override for each host");
+        diagnostics_.error(change.addresses.place, "addresses must be set per host", "write one override per host");
         continue;
       }
       for (const auto& [name, address] : change.addresses.value) {

@@ -106,8 +106,8 @@ void ClusterBuilder::attach_small_servers(FabricKind kind, std::vector<FabricMem
     }
     if (!fits) {
       diagnostics_.error(fabric_spec(kind).place.known() ? fabric_spec(kind).place : spec_.place,
-                         fmt::format("the leaves of the {} fabric have no room for all servers", to_text(kind)),
-                         "set `tiers: 2`, or choose a leaf whose ports all servers can use");
+                         fmt::format("the leaves of the {} fabric have too few ports for all servers", to_text(kind)),
+                         "set `tiers: 2`, or choose a leaf with ports that all servers can use");
       return;
     }
     add_leaves(kind, shared);
@@ -186,7 +186,7 @@ void ClusterBuilder::attach_managers(FabricKind kind, std::vector<FabricMember>&
           diagnostics_.error(manager->place,
                              fmt::format("no free {} port on any {} leaf for manager `{}`", to_text(speed),
                                          to_text(kind), manager->name->text),
-                             "leave a place free in the last unit: one server fewer, or a smaller unit");
+                             "leave a port free in the last unit: remove one server, or use a smaller unit");
           return;
         }
         used[n].push_back(chosen->id);

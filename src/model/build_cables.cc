@@ -103,14 +103,14 @@ void ClusterBuilder::apply_cable_overrides() {
   for (const CableSpec& change : spec_.cables.value) {
     const auto from = by_name.find(change.from.value);
     if (from == by_name.end()) {
-      diagnostics_.error(change.from.place, fmt::format("there is no cabled port `{}`", change.from.value),
+      diagnostics_.error(change.from.place, fmt::format("no cabled port `{}`", change.from.value),
                          "write host:port, such as train001:be1; `weft show ports` lists them", change.from->size());
       continue;
     }
     const PortId a = from->second;
     Cable& cable = cluster_->cables_[index_of(port(a).cable)];
     if (cable.a != a || cable.role != CableRole::host_leaf) {
-      diagnostics_.error(change.from.place, fmt::format("`{}` is not a server's port", change.from.value), {},
+      diagnostics_.error(change.from.place, fmt::format("`{}` is not a server port", change.from.value), {},
                          change.from->size());
       continue;
     }
@@ -141,8 +141,7 @@ void ClusterBuilder::apply_cable_overrides() {
                          cluster_->group_of(target).tier == Tier::leaf &&
                          cluster_->group_of(target).fabric == cable.fabric;
     if (!is_leaf) {
-      diagnostics_.error(change.to.place,
-                         fmt::format("there is no leaf `{}` on the {} fabric", name, to_text(cable.fabric)),
+      diagnostics_.error(change.to.place, fmt::format("no leaf `{}` on the {} fabric", name, to_text(cable.fabric)),
                          "write leaf:port, such as be-train-u001-leaf1:p5/1", change.to->size());
       continue;
     }

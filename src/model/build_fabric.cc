@@ -84,7 +84,7 @@ std::vector<FabricMember> ClusterBuilder::fabric_members(FabricKind kind) {
     member.down = host_mode(kind, leaf, *member.ports, member.speed, breakout, target);
     if (member.down.cages == nullptr) {
       diagnostics_.error(fabric.leaf.place.known() ? fabric.leaf.place : pool.place,
-                         fmt::format("{} has no port that a cable joins to {} of pool `{}` (its {} ports run at {})",
+                         fmt::format("no cable connects a port of {} to {} of pool `{}` (its {} ports run at {})",
                                      fabric.leaf.value, pool.server.value, pool.name->text, text_of(port_use(kind)),
                                      to_text(member.speed.count() == 0 ? member.ports->speeds->front() : member.speed)),
                          "choose another leaf, speed, breakout or `media`");
@@ -172,7 +172,7 @@ bool ClusterBuilder::size_member(FabricKind kind, FabricMember& member, int tier
                     std::max(member.unit_size, 1U) * member.ports_per_leaf, to_text(kind), fabric.leaf.value, down,
                     to_text(member.speed),
                     tiers == 1 ? "" : fmt::format(" with {} oversubscription", to_text(member.ratio))),
-        "a smaller unit, a larger leaf, or more oversubscription");
+        "use a smaller unit, a larger leaf, or more oversubscription");
     return false;
   }
   member.units = divide_up(cluster_->groups_[member.group].count, member.unit_size);
@@ -269,12 +269,13 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
   rails_[slot] = rails;
   out.rails = rails;
   if (fabric.vlan.value + rails - 1 > 4094) {
-    diagnostics_.error(fabric.vlan.place, fmt::format("{} rails from VLAN {} run past 4094", rails, fabric.vlan.value));
+    diagnostics_.error(fabric.vlan.place,
+                       fmt::format("{} rails starting at VLAN {} exceed VLAN 4094", rails, fabric.vlan.value));
     return;
   }
   if (fabric.subnets->size() < rails) {
-    diagnostics_.error(fabric.subnets.place,
-                       fmt::format("{} rails need {} subnets, but there are {}", rails, rails, fabric.subnets->size()));
+    diagnostics_.error(fabric.subnets.place, fmt::format("{} rails need {} subnets, but {} are configured", rails,
+                                                         rails, fabric.subnets->size()));
     return;
   }
   const bool trunks = choose_trunks(kind);
@@ -284,9 +285,9 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
         fabric.uplink_speed.place.known() ? fabric.uplink_speed.place
         : fabric.leaf.place.known()       ? fabric.leaf.place
                                           : spec_.place,
-        fmt::format("no cable joins {} and {} at {}", fabric.leaf.value, fabric.spine.value,
+        fmt::format("no cable connects {} and {} at {}", fabric.leaf.value, fabric.spine.value,
                     fabric.uplink_speed.has_value() ? to_text(fabric.uplink_speed.value) : "the hosts' speed or above"),
-        "another `uplink_speed`, `spine` or `media`");
+        "change `uplink_speed`, `spine` or `media`");
     return;
   }
   out.tiers = 1;
@@ -309,8 +310,8 @@ void ClusterBuilder::build_rail_fabric(FabricKind kind) {
     }
     if (one_tier && member.units > 1) {
       diagnostics_.error(fabric.tiers.place,
-                         fmt::format("one tier of {} leaves holds {} servers, not {}", fabric.leaf.value,
-                                     member.unit_size, cluster_->groups_[member.group].count));
+                         fmt::format("a single tier of {} leaves connects at most {} servers, not {}",
+                                     fabric.leaf.value, member.unit_size, cluster_->groups_[member.group].count));
       return;
     }
     add_leaves(kind, member);

@@ -109,8 +109,9 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
     if (mode.cages == nullptr || (down.cages != nullptr && down.cages != mode.cages)) {
       diagnostics_.error(
           fabric.leaf.place.known() ? fabric.leaf.place : pool.place,
-          fmt::format("{} has no cage that a cable joins to the frontend ports of pool `{}` and that the others share",
-                      fabric.leaf.value, pool.name->text));
+          fmt::format(
+              "no cable connects {} to the frontend ports of pool `{}` with a cage mode that the other pools share",
+              fabric.leaf.value, pool.name->text));
       return size;
     }
     if (down.cages == nullptr) down = mode;
@@ -131,19 +132,20 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   plan_of(FabricKind::frontend).host_speed = down.speed;
   Trunks& trunks = trunks_[static_cast<std::size_t>(FabricKind::frontend)];
   if (!choose_trunks(FabricKind::frontend)) {
-    diagnostics_.error(fabric.uplink_speed.place.known() ? fabric.uplink_speed.place
-                       : fabric.leaf.place.known()       ? fabric.leaf.place
-                                                         : spec_.place,
-                       fmt::format("no cable joins {} and {} on the frontend", fabric.leaf.value, fabric.spine.value),
-                       "another `uplink_speed`, `spine` or `media`");
+    diagnostics_.error(
+        fabric.uplink_speed.place.known() ? fabric.uplink_speed.place
+        : fabric.leaf.place.known()       ? fabric.leaf.place
+                                          : spec_.place,
+        fmt::format("no cable connects {} and {} on the frontend", fabric.leaf.value, fabric.spine.value),
+        "change `uplink_speed`, `spine` or `media`");
     return size;
   }
   const PortMode& up = trunks.leaf_up;
   trunks.peer = peer_mode(leaf, plan_of(FabricKind::frontend).uplink_speed);
   if (trunks.peer.cages == nullptr && fabric.peer_links.value > 0) {
     diagnostics_.error(fabric.peer_links.place.known() ? fabric.peer_links.place : fabric.place,
-                       fmt::format("no cable joins two {} as a pair", fabric.leaf.value),
-                       "another `leaf`, or `peer_links: 0`");
+                       fmt::format("no cable connects two {} as a pair", fabric.leaf.value),
+                       "choose another `leaf`, or set `peer_links: 0`");
     return size;
   }
   const bool shared = up.cages == down.cages;
@@ -194,7 +196,7 @@ ClusterBuilder::FrontendSize ClusterBuilder::size_frontend(std::uint32_t oob_lea
   }
   diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place,
                      fmt::format("the frontend cannot be built from {} leaves", fabric.leaf.value),
-                     "a larger `leaf` or `spine`, more oversubscription, or fewer uplinks");
+                     "use a larger `leaf` or `spine`, more oversubscription, or fewer uplinks");
   return size;
 }
 
@@ -356,7 +358,7 @@ void ClusterBuilder::add_external(FabricKind kind, const std::vector<DeviceId>& 
   PortMode used = mode;
   if (fabric.external->speed.has_value() && fabric.external->speed.value != mode.speed) {
     diagnostics_.error(fabric.external->speed.place,
-                       fmt::format("links out of the room run at the uplink speed, {}", to_text(mode.speed)));
+                       fmt::format("external links run at the uplink speed, {}", to_text(mode.speed)));
     return;
   }
   DeviceGroup group;
@@ -368,8 +370,7 @@ void ClusterBuilder::add_external(FabricKind kind, const std::vector<DeviceId>& 
   for (std::uint32_t k = 0; k < links; ++k) {
     const std::size_t at = k % top.size();
     if (next_port[at] >= used.ports()) {
-      diagnostics_.error(fabric.external->links.place,
-                         fmt::format("no port is left for {} links out of the room", links));
+      diagnostics_.error(fabric.external->links.place, fmt::format("no free port for {} external links", links));
       return;
     }
     const PortId a = add_switch_port(top[at], kind, used, next_port[at]++);

@@ -167,7 +167,7 @@ void ClusterBuilder::lay_cables() {
         diagnostics_.error(place.known() ? place : spec_.place,
                            fmt::format("no cable from {} to {}: {}", cluster_->full_port_name(cable.a),
                                        cluster_->full_port_name(cable.b), why),
-                           oob ? "stand leaves near their servers with `site.switches: row`"
+                           oob ? "place leaves near their servers with `site.switches: row`"
                                : "allow other `media`, or change speed or switch");
       }
       if (complaints.size() > 8) return;

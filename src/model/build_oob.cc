@@ -198,7 +198,7 @@ void ClusterBuilder::size_zones() {
   if ((leaves > 1 || oob.uplink_to_frontend.value) &&
       (up.cages == nullptr || up.ports() < static_cast<std::uint32_t>(oob.uplinks.value))) {
     diagnostics_.error(oob.leaf.place.known() ? oob.leaf.place : spec_.place,
-                       fmt::format("{} has no {} uplinks that {} can take", oob.leaf.value, oob.uplinks.value,
+                       fmt::format("{} has no {} uplinks that fit a port of {}", oob.leaf.value, oob.uplinks.value,
                                    oob.uplink_to_frontend.value ? frontend.leaf.value : oob.spine.value));
   }
 }
@@ -233,7 +233,7 @@ void ClusterBuilder::add_oob_leaves() {
           row_number_[index_of(oob_leaves_.back())] = static_cast<std::uint32_t>(zone.row) * kRowStride + n;
           if (n == kRowStride) {
             diagnostics_.error(spec_.site->row_length.place.known() ? spec_.site->row_length.place : spec_.place,
-                               "a row needs more than 64 out-of-band leaves", "shorter rows: `site.row_length`");
+                               "a row needs more than 64 out-of-band leaves", "use shorter rows: `site.row_length`");
           }
         }
         zone.devices.push_back(oob_leaves_.back());
@@ -297,8 +297,8 @@ void ClusterBuilder::place_zone(Zone& zone) {
     }
     if (tries == zone.service_racks.size()) {
       diagnostics_.error(site.service_racks.place.known() ? site.service_racks.place : spec_.place,
-                         fmt::format("no service rack has {}U left for `{}`", tall, cluster_->name_of(id)),
-                         "more `site.service_racks`");
+                         fmt::format("no service rack has {}U free for `{}`", tall, cluster_->name_of(id)),
+                         "increase `site.service_racks`");
       return;
     }
     const RackId rack_id = zone.service_racks[turn % zone.service_racks.size()];
@@ -396,7 +396,8 @@ void ClusterBuilder::cable_oob_uplinks() {
     for (std::uint32_t c = 0; c < 2; ++c) {
       if (s >= down.ports()) {
         diagnostics_.error(oob.spine.place.known() ? oob.spine.place : spec_.place,
-                           "the out-of-band core has too few ports for its aggregation", "a `spine` with more ports");
+                           "the out-of-band core has too few ports for its aggregation",
+                           "choose a `spine` with more ports");
         return;
       }
       const PortId a = add_switch_port(oob_spines_[s], FabricKind::oob, down, room + c);
@@ -431,7 +432,7 @@ void ClusterBuilder::build_oob() {
       if (change.power.has_value()) rack.limit = change.power.value;
     }
     if (!found)
-      diagnostics_.error(change.name.place, fmt::format("there is no rack `{}`", change.name.value), {},
+      diagnostics_.error(change.name.place, fmt::format("unknown rack `{}`", change.name.value), {},
                          change.name->size());
   }
   for (const Zone& zone : zones_) cable_oob_endpoints(zone);

@@ -94,12 +94,13 @@ void ClusterBuilder::add_managers() {
   for (const FabricKind kind : {FabricKind::backend, FabricKind::storage, FabricKind::frontend}) {
     const FabricSpec& fabric = fabric_spec(kind);
     if (fabric.managers->size() > 2) {
-      diagnostics_.error(fabric.managers.place, "at most two groups of managers for a fabric");
+      diagnostics_.error(fabric.managers.place, "a fabric has at most two groups of managers");
       return;
     }
     for (const ManagerSpec& manager : fabric.managers.value) {
       if (kind == FabricKind::frontend) {
-        diagnostics_.error(manager.place, "managers are for backend and storage", "give frontend servers a pool");
+        diagnostics_.error(manager.place, "only backend and storage fabrics have managers",
+                           "define a pool for frontend servers");
         continue;
       }
       DeviceGroup group;
@@ -160,7 +161,7 @@ void ClusterBuilder::place_pool(std::size_t pool) {
   if (each * server.height.value > model.height.value) {
     diagnostics_.error(
         spec.per_rack.place.known() ? spec.per_rack.place : spec.place,
-        fmt::format("{} servers of {}U do not fit into a rack of {}U", each, server.height.value, model.height.value));
+        fmt::format("{} servers of {}U do not fit in a rack of {}U", each, server.height.value, model.height.value));
     return;
   }
   const auto count = static_cast<std::int64_t>((group.count + each - 1) / each);
@@ -170,7 +171,7 @@ void ClusterBuilder::place_pool(std::size_t pool) {
     if (expanded.ok()) names = std::move(*expanded);
     if (static_cast<std::int64_t>(names.size()) < count) {
       diagnostics_.error(spec.racks.place,
-                         fmt::format("`racks` names {} racks, but {} servers at {} a rack need {}", names.size(),
+                         fmt::format("`racks` lists {} racks, but {} servers at {} per rack need {}", names.size(),
                                      group.count, each, count),
                          {}, spec.racks->size());
       return;
@@ -196,7 +197,7 @@ void ClusterBuilder::place_pool(std::size_t pool) {
     if (rack.used_units + static_cast<std::uint32_t>(actual.height.value) >
         static_cast<std::uint32_t>(model.height.value)) {
       diagnostics_.error(spec.overrides.place,
-                         fmt::format("rack `{}` has no room for `{}`", rack.name, cluster_->name_of(id)));
+                         fmt::format("rack `{}` has no free space for `{}`", rack.name, cluster_->name_of(id)));
       return;
     }
     dev(id).rack = rack_of[n];
@@ -209,8 +210,8 @@ void ClusterBuilder::place_pool(std::size_t pool) {
     if (rack.power <= rack.limit) continue;
     diagnostics_.warning(spec.per_rack.place.known() ? spec.per_rack.place : spec.place,
                          fmt::format("rack `{}` draws {} of {}{}", rack.name, about(rack.power), about(rack.limit),
-                                     site.rack_power.has_value() ? "" : " that its PDUs carry with one feed lost"),
-                         "fewer servers a rack, more or larger PDUs, or `site.rack_power`");
+                                     site.rack_power.has_value() ? "" : " that its PDUs can supply with one feed lost"),
+                         "use fewer servers per rack, more or larger PDUs, or raise `site.rack_power`");
     break;
   }
 }

@@ -163,7 +163,7 @@ bool ClusterBuilder::interconnect(FabricKind kind, std::vector<FabricMember>& me
   if (!planned.ok()) {
     diagnostics_.error(fabric.place.known() ? fabric.place : spec_.place,
                        fmt::format("the {} fabric cannot be built: {}", to_text(kind), planned.error().message),
-                       "larger spines, a smaller unit, more oversubscription, or other `tiers`");
+                       "use larger spines, a smaller unit, more oversubscription, or other `tiers`");
     return false;
   }
   build_tiers(kind, with_leaves, *planned);

@@ -16,10 +16,10 @@ void check_sources(const std::vector<Item>& table, const std::set<std::string>& 
   for (const Field& field : schema.fields()) keys.push_back(field.key);
   for (const Item& item : table) {
     if (!references.contains(item.source.value)) {
-      diagnostics.error(
-          item.source.place,
-          fmt::format("`{}` names source `{}`, which `references` does not have", item.id->text, item.source.value),
-          "every fact needs a source", item.source->size());
+      diagnostics.error(item.source.place,
+                        fmt::format("`{}` refers to source `{}`, which is not listed in `references`", item.id->text,
+                                    item.source.value),
+                        "every fact needs a source", item.source->size());
     }
     for (const auto& [key, source] : item.sources.value) {
       if (!references.contains(source.value)) {
@@ -44,8 +44,8 @@ void check_mig(const GpuModel& gpu, Diagnostics& diagnostics) {
     }
     if (profile.memory.value > gpu.memory.value) {
       diagnostics.error(profile.memory.place,
-                        fmt::format("an instance of {} has more memory than the GPU ({} > {})", profile.name.value,
-                                    to_text(profile.memory.value), to_text(gpu.memory.value)));
+                        fmt::format("an instance of {} needs more memory than the GPU has ({} > {})",
+                                    profile.name.value, to_text(profile.memory.value), to_text(gpu.memory.value)));
     }
     for (const std::int64_t start : profile.starts.value) {
       if (start < 0 || start + profile.memory_slices.value > 8) {
@@ -99,7 +99,7 @@ void check_ports(const ServerModel& server, const Catalog& catalog, Diagnostics&
     }
   }
   if (oob != 1) {
-    diagnostics.error(server.place, fmt::format("server `{}` needs exactly one row of out-of-band ports, has {}",
+    diagnostics.error(server.place, fmt::format("server `{}` must have exactly one row of out-of-band ports, not {}",
                                                 server.id->text, oob));
   }
 }
@@ -108,7 +108,7 @@ void check_server(const ServerModel& server, const Catalog& catalog, Diagnostics
   if (server.gpus.value > 0) {
     const GpuModel* gpu = server.gpu.has_value() ? catalog.gpu(server.gpu.value) : nullptr;
     if (gpu == nullptr) {
-      diagnostics.error(server.gpus.place, fmt::format("server `{}` has GPUs of an unknown kind", server.id->text));
+      diagnostics.error(server.gpus.place, fmt::format("server `{}` refers to an unknown GPU model", server.id->text));
     } else if (gpu->tdp.value * server.gpus.value > server.power.value) {
       diagnostics.error(server.power.place,
                         fmt::format("{} GPUs of {} draw more than the server's {}", server.gpus.value,
@@ -148,7 +148,7 @@ void check_switch(const SwitchModel& model, Diagnostics& diagnostics) {
   // Oversubscribed boxes exist (more cages than chip); a chip that outruns its cages is a typing error.
   if (model.capacity.has_value() && static_cast<Uint128>(model.capacity->count()) > bandwidth) {
     diagnostics.error(model.capacity.place,
-                      fmt::format("switch `{}` states more capacity than its cages carry", model.id->text));
+                      fmt::format("switch `{}` states more capacity than its cages provide", model.id->text));
   }
 }
 
@@ -159,20 +159,21 @@ void check_media(const Catalog& catalog, Diagnostics& diagnostics) {
     if (fibre) fibres.insert(cable.fibre.value);
     if (fibre != cable.fibre.has_value() || fibre == cable.speed.has_value() || fibre == cable.from.has_value() ||
         fibre == cable.to.has_value()) {
-      diagnostics.error(
-          cable.place,
-          fmt::format("cable `{}`: fibre states `fibre`, all others state `speed`, `from`, `to`", cable.id->text));
+      diagnostics.error(cable.place,
+                        fmt::format("cable `{}`: a fiber needs `fibre`; all other kinds need `speed`, `from` and `to`",
+                                    cable.id->text));
     }
     if (cable.lengths->empty()) diagnostics.error(cable.lengths.place, "a cable needs at least one length");
     for (std::size_t i = 1; i < cable.lengths->size(); ++i) {
       if (cable.lengths.value[i] <= cable.lengths.value[i - 1]) {
-        diagnostics.error(cable.lengths.place, fmt::format("lengths of `{}` must ascend", cable.id->text));
+        diagnostics.error(cable.lengths.place,
+                          fmt::format("lengths of `{}` must be in ascending order", cable.id->text));
       }
     }
   }
   for (const TransceiverModel& module : catalog.transceivers()) {
     if (!fibres.contains(module.fibre.value)) {
-      diagnostics.error(module.fibre.place, fmt::format("no cable of fibre system `{}`", module.fibre.value), {},
+      diagnostics.error(module.fibre.place, fmt::format("no cable for fiber system `{}`", module.fibre.value), {},
                         module.fibre->size());
     }
     for (const Breakout& mode : module.modes.value) {

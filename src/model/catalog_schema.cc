@@ -63,11 +63,11 @@ namespace {
 template <class Item>
 SchemaBuilder<Item> item_schema(std::string_view name, std::string_view help) {
   SchemaBuilder<Item> builder(name, help);
-  builder.field("id", &Item::id, "how cluster files name it").required();
-  builder.field("name", &Item::name, "how people name it").required();
-  builder.field("vendor", &Item::vendor, "who makes it").required();
-  builder.field("source", &Item::source, "reference that covers every fact of the item").required();
-  builder.field("sources", &Item::sources, "references of single keys, where they differ from `source`");
+  builder.field("id", &Item::id, "id used in cluster files").required();
+  builder.field("name", &Item::name, "full name").required();
+  builder.field("vendor", &Item::vendor, "manufacturer").required();
+  builder.field("source", &Item::source, "reference for all values of the item").required();
+  builder.field("sources", &Item::sources, "references for individual keys, where they differ from `source`");
   return builder;
 }
 
@@ -76,12 +76,12 @@ SchemaBuilder<Item> item_schema(std::string_view name, std::string_view help) {
 template <>
 const Schema& schema_of<Reference>() {
   static const Schema schema = [] {
-    SchemaBuilder<Reference> b("reference", "Where facts come from.");
-    b.field("title", &Reference::title, "title of the document, or the rule of an estimate").required();
-    b.field("publisher", &Reference::publisher, "who published it");
-    b.field("url", &Reference::url, "where to read it");
-    b.field("date", &Reference::date, "when it was published or read");
-    b.field("estimate", &Reference::estimate, "our own estimate; the title states its rule");
+    SchemaBuilder<Reference> b("reference", "A source of catalog data.");
+    b.field("title", &Reference::title, "title of the document, or the rule used for an estimate").required();
+    b.field("publisher", &Reference::publisher, "publisher");
+    b.field("url", &Reference::url, "URL");
+    b.field("date", &Reference::date, "date of publication or access");
+    b.field("estimate", &Reference::estimate, "estimated value; the title states the rule");
     return b.build();
   }();
   return schema;
@@ -90,12 +90,12 @@ const Schema& schema_of<Reference>() {
 template <>
 const Schema& schema_of<MigProfile>() {
   static const Schema schema = [] {
-    SchemaBuilder<MigProfile> b("mig-profile", "A size of multi-instance GPU slice.");
+    SchemaBuilder<MigProfile> b("mig-profile", "A MIG (multi-instance GPU) profile.");
     b.field("name", &MigProfile::name, "profile name, such as 1g.10gb").required();
     b.field("compute", &MigProfile::compute, "compute slices").required().range(1, 7);
     b.field("memory_slices", &MigProfile::memory_slices, "memory slices it occupies").required().range(1, 8);
     b.field("memory", &MigProfile::memory, "memory of an instance").required();
-    b.field("starts", &MigProfile::starts, "memory slices where an instance may begin").required();
+    b.field("starts", &MigProfile::starts, "memory slices at which an instance may start").required();
     return b.build();
   }();
   return schema;
@@ -109,7 +109,7 @@ const Schema& schema_of<GpuModel>() {
     b.field("architecture", &GpuModel::architecture, "architecture name");
     b.field("memory", &GpuModel::memory, "device memory").required();
     b.field("memory_bandwidth", &GpuModel::memory_bandwidth, "device memory bandwidth").required();
-    b.field("dense_flops", &GpuModel::dense_flops, "peak speed by precision, without sparsity").required();
+    b.field("dense_flops", &GpuModel::dense_flops, "peak throughput by precision, without sparsity").required();
     b.field("nvlink_bandwidth", &GpuModel::nvlink_bandwidth, "GPU-to-GPU bandwidth, both directions together");
     b.field("nvlink_links", &GpuModel::nvlink_links, "GPU-to-GPU links").range(0, 64);
     b.field("pcie_generation", &GpuModel::pcie_generation, "PCIe generation").range(3, 8);
@@ -125,16 +125,17 @@ template <>
 const Schema& schema_of<NicModel>() {
   static const Schema schema = [] {
     auto b = item_schema<NicModel>("nic", "A network adapter.");
-    b.field("networks", &NicModel::networks, "what its ports speak").required();
+    b.field("networks", &NicModel::networks, "link layer of its ports").required();
     b.field("ports", &NicModel::ports, "ports").required().range(1, 8);
     b.field("form", &NicModel::form, "cage").required();
-    b.field("speeds", &NicModel::speeds, "speeds of a port").required();
-    b.field("bandwidth", &NicModel::bandwidth, "of the whole card");
-    b.field("virtual_functions", &NicModel::virtual_functions, "most virtual functions of a port").range(0, 4096);
+    b.field("speeds", &NicModel::speeds, "supported port speeds").required();
+    b.field("bandwidth", &NicModel::bandwidth, "total throughput of the card");
+    b.field("virtual_functions", &NicModel::virtual_functions, "maximum number of virtual functions per port")
+        .range(0, 4096);
     b.field("pcie_generation", &NicModel::pcie_generation, "PCIe generation").range(2, 8);
     b.field("pcie_lanes", &NicModel::pcie_lanes, "PCIe lanes").range(1, 48);
-    b.field("rdma", &NicModel::rdma, "whether it does RDMA");
-    b.field("power", &NicModel::power, "maximum draw");
+    b.field("rdma", &NicModel::rdma, "supports RDMA");
+    b.field("power", &NicModel::power, "maximum power draw");
     return b.build();
   }();
   return schema;
@@ -143,15 +144,15 @@ const Schema& schema_of<NicModel>() {
 template <>
 const Schema& schema_of<PortGroup>() {
   static const Schema schema = [] {
-    SchemaBuilder<PortGroup> b("ports", "A row of equal ports of a server.");
-    b.field("use", &PortGroup::use, "the fabric these ports are meant for").required();
-    b.field("nic", &PortGroup::nic, "adapter that carries them");
-    b.field("count", &PortGroup::count, "ports, all cages together").required().range(1, 64);
-    b.field("per_cage", &PortGroup::per_cage, "ports in one cage").range(1, 8);
+    SchemaBuilder<PortGroup> b("ports", "A group of identical server ports.");
+    b.field("use", &PortGroup::use, "fabric these ports are intended for").required();
+    b.field("nic", &PortGroup::nic, "network adapter");
+    b.field("count", &PortGroup::count, "number of ports, all cages together").required().range(1, 64);
+    b.field("per_cage", &PortGroup::per_cage, "ports per cage").range(1, 8);
     b.field("form", &PortGroup::form, "cage").required();
-    b.field("speeds", &PortGroup::speeds, "port speeds; the first is used unless the file says otherwise").required();
-    b.field("breakouts", &PortGroup::breakouts, "ways to split one cage for several planes");
-    b.field("gpus", &PortGroup::gpus, "GPU nearest to each port");
+    b.field("speeds", &PortGroup::speeds, "port speeds; the first is the default").required();
+    b.field("breakouts", &PortGroup::breakouts, "breakout modes of a cage, for several planes");
+    b.field("gpus", &PortGroup::gpus, "nearest GPU of each port");
     b.field("numa", &PortGroup::numa, "NUMA node of each port");
     return b.build();
   }();
@@ -161,29 +162,29 @@ const Schema& schema_of<PortGroup>() {
 template <>
 const Schema& schema_of<ServerModel>() {
   static const Schema schema = [] {
-    auto b = item_schema<ServerModel>("server", "A server, storage box or appliance.");
-    b.field("kind", &ServerModel::kind, "what it is for").required();
+    auto b = item_schema<ServerModel>("server", "A server, storage system or appliance.");
+    b.field("kind", &ServerModel::kind, "purpose").required();
     b.field("height", &ServerModel::height, "rack units").required().range(1, 60);
     b.field("gpu", &ServerModel::gpu, "catalog id of its GPUs");
-    b.field("gpus", &ServerModel::gpus, "how many").range(0, 64);
-    b.field("interconnect", &ServerModel::interconnect, "how its GPUs reach each other");
-    b.field("nvlink_domain", &ServerModel::nvlink_domain, "GPUs that share one NVLink fabric").range(1, 1024);
+    b.field("gpus", &ServerModel::gpus, "number of GPUs").range(0, 64);
+    b.field("interconnect", &ServerModel::interconnect, "GPU interconnect");
+    b.field("nvlink_domain", &ServerModel::nvlink_domain, "GPUs per NVLink domain").range(1, 1024);
     b.field("sockets", &ServerModel::sockets, "CPU sockets").range(1, 8);
     b.field("cores", &ServerModel::cores, "CPU cores, all sockets together").range(1, 2048);
     b.field("numa_nodes", &ServerModel::numa_nodes, "NUMA nodes").range(1, 64);
     b.field("gpu_numa", &ServerModel::gpu_numa, "NUMA node of each GPU");
     b.field("memory", &ServerModel::memory, "main memory");
-    b.field("local_nvme", &ServerModel::local_nvme, "data drives, raw");
+    b.field("local_nvme", &ServerModel::local_nvme, "raw capacity of data drives");
     b.field("psus", &ServerModel::psus, "power supplies").required().range(1, 16);
-    b.field("psus_needed", &ServerModel::psus_needed, "supplies that carry full load").required().range(1, 16);
-    b.field("power", &ServerModel::power, "maximum draw").required();
-    b.field("bmc", &ServerModel::bmc, "protocols of its management controller");
-    b.field("ports", &ServerModel::ports, "network ports by fabric").required();
+    b.field("psus_needed", &ServerModel::psus_needed, "power supplies needed at full load").required().range(1, 16);
+    b.field("power", &ServerModel::power, "maximum power draw").required();
+    b.field("bmc", &ServerModel::bmc, "protocols of its BMC");
+    b.field("ports", &ServerModel::ports, "network ports, by fabric").required();
     b.field("controllers", &ServerModel::controllers, "storage controllers").range(0, 64);
-    b.field("capacity", &ServerModel::capacity, "usable storage");
-    b.field("read", &ServerModel::read, "sequential read of the whole box");
-    b.field("write", &ServerModel::write, "sequential write of the whole box");
-    b.field("metadata_iops", &ServerModel::metadata_iops, "metadata operations a second").range(0, 1'000'000'000);
+    b.field("capacity", &ServerModel::capacity, "usable storage capacity");
+    b.field("read", &ServerModel::read, "sequential read throughput of the whole system");
+    b.field("write", &ServerModel::write, "sequential write throughput of the whole system");
+    b.field("metadata_iops", &ServerModel::metadata_iops, "metadata operations per second").range(0, 1'000'000'000);
     return b.build();
   }();
   return schema;
@@ -192,11 +193,11 @@ const Schema& schema_of<ServerModel>() {
 template <>
 const Schema& schema_of<CageGroup>() {
   static const Schema schema = [] {
-    SchemaBuilder<CageGroup> b("cages", "A row of equal cages of a switch.");
+    SchemaBuilder<CageGroup> b("cages", "A group of identical switch cages.");
     b.field("form", &CageGroup::form, "form factor").required();
     b.field("count", &CageGroup::count, "cages").required().range(1, 1024);
-    b.field("lanes", &CageGroup::lanes, "electrical lanes of a cage").required().range(1, 16);
-    b.field("breakouts", &CageGroup::breakouts, "every mode of a cage, unsplit ones too").required();
+    b.field("lanes", &CageGroup::lanes, "electrical lanes per cage").required().range(1, 16);
+    b.field("breakouts", &CageGroup::breakouts, "all breakout modes of a cage, including unsplit").required();
     return b.build();
   }();
   return schema;
@@ -206,18 +207,20 @@ template <>
 const Schema& schema_of<SwitchModel>() {
   static const Schema schema = [] {
     auto b = item_schema<SwitchModel>("switch", "A network switch.");
-    b.field("network", &SwitchModel::network, "what it switches").required();
-    b.field("asic", &SwitchModel::asic, "switching chip");
+    b.field("network", &SwitchModel::network, "link layer").required();
+    b.field("asic", &SwitchModel::asic, "switching ASIC");
     b.field("height", &SwitchModel::height, "rack units").required().range(1, 20);
-    b.field("cages", &SwitchModel::cages, "its cages").required();
-    b.field("radix", &SwitchModel::radix, "ports at `radix_speed`, as the vendor states it").required().range(1, 4096);
+    b.field("cages", &SwitchModel::cages, "cages").required();
+    b.field("radix", &SwitchModel::radix, "number of ports at `radix_speed`, as stated by the vendor")
+        .required()
+        .range(1, 4096);
     b.field("radix_speed", &SwitchModel::radix_speed, "speed at which the radix is stated").required();
     b.field("capacity", &SwitchModel::capacity, "switching capacity, one direction");
     b.field("buffer", &SwitchModel::buffer, "packet buffer");
-    b.field("power", &SwitchModel::power, "maximum draw").required();
+    b.field("power", &SwitchModel::power, "maximum power draw").required();
     b.field("psus", &SwitchModel::psus, "power supplies").range(1, 16);
     b.field("systems", &SwitchModel::systems, "network operating systems it runs");
-    b.field("lossless", &SwitchModel::lossless, "can carry a lossless class");
+    b.field("lossless", &SwitchModel::lossless, "supports a lossless class");
     b.field("management_ports", &SwitchModel::management_ports, "1G out-of-band ports").range(0, 4);
     return b.build();
   }();
@@ -228,13 +231,13 @@ template <>
 const Schema& schema_of<TransceiverModel>() {
   static const Schema schema = [] {
     auto b = item_schema<TransceiverModel>("transceiver", "A pluggable optical module.");
-    b.field("form", &TransceiverModel::form, "cage it fits").required();
-    b.field("networks", &TransceiverModel::networks, "what it carries").required();
-    b.field("modes", &TransceiverModel::modes, "cage modes it serves").required();
-    b.field("connectors", &TransceiverModel::connectors, "fibre plugs").range(1, 8);
-    b.field("fibre", &TransceiverModel::fibre, "fibre system").required();
-    b.field("reach", &TransceiverModel::reach, "longest link").required();
-    b.field("power", &TransceiverModel::power, "maximum draw");
+    b.field("form", &TransceiverModel::form, "form factor of its cage").required();
+    b.field("networks", &TransceiverModel::networks, "link layer").required();
+    b.field("modes", &TransceiverModel::modes, "supported breakout modes").required();
+    b.field("connectors", &TransceiverModel::connectors, "optical connectors").range(1, 8);
+    b.field("fibre", &TransceiverModel::fibre, "fiber system").required();
+    b.field("reach", &TransceiverModel::reach, "maximum link length").required();
+    b.field("power", &TransceiverModel::power, "maximum power draw");
     return b.build();
   }();
   return schema;
@@ -243,15 +246,15 @@ const Schema& schema_of<TransceiverModel>() {
 template <>
 const Schema& schema_of<CableModel>() {
   static const Schema schema = [] {
-    auto b = item_schema<CableModel>("cable", "A cable, active or passive, or a fibre.");
-    b.field("kind", &CableModel::kind, "what it is made of").required();
-    b.field("networks", &CableModel::networks, "what it carries").required();
-    b.field("speed", &CableModel::speed, "speed of one link; absent for fibre");
-    b.field("from", &CableModel::from, "plug at the trunk end; absent for fibre");
-    b.field("to", &CableModel::to, "plug at the other ends; absent for fibre");
-    b.field("branches", &CableModel::branches, "links from the trunk end").range(1, 8);
-    b.field("fibre", &CableModel::fibre, "fibre system, of kind fibre");
-    b.field("lengths", &CableModel::lengths, "lengths on sale, ascending").required();
+    auto b = item_schema<CableModel>("cable", "A cable (active or passive) or a fiber.");
+    b.field("kind", &CableModel::kind, "kind of cable").required();
+    b.field("networks", &CableModel::networks, "link layer").required();
+    b.field("speed", &CableModel::speed, "speed of one link; absent for fiber");
+    b.field("from", &CableModel::from, "connector at the trunk end; absent for fiber");
+    b.field("to", &CableModel::to, "connector at the other ends; absent for fiber");
+    b.field("branches", &CableModel::branches, "number of links at the trunk end").range(1, 8);
+    b.field("fibre", &CableModel::fibre, "fiber system; only for kind fibre");
+    b.field("lengths", &CableModel::lengths, "available lengths, ascending").required();
     return b.build();
   }();
   return schema;
@@ -261,7 +264,7 @@ template <>
 const Schema& schema_of<PduModel>() {
   static const Schema schema = [] {
     auto b = item_schema<PduModel>("pdu", "A rack power distribution unit.");
-    b.field("rating", &PduModel::rating, "load it carries").required();
+    b.field("rating", &PduModel::rating, "maximum load").required();
     b.field("outlets", &PduModel::outlets, "outlets").required().range(1, 96);
     b.field("management_ports", &PduModel::management_ports, "1G out-of-band ports").range(0, 2);
     return b.build();
@@ -284,14 +287,14 @@ const Schema& schema_of<RackModel>() {
 template <>
 const Schema& schema_of<CatalogFile>() {
   static const Schema schema = [] {
-    SchemaBuilder<CatalogFile> b("catalog", "Hardware that cluster files may name.");
-    b.field("references", &CatalogFile::references, "sources by id");
+    SchemaBuilder<CatalogFile> b("catalog", "Hardware that cluster files can refer to.");
+    b.field("references", &CatalogFile::references, "references, by id");
     b.field("gpus", &CatalogFile::gpus, "GPUs");
     b.field("nics", &CatalogFile::nics, "network adapters");
-    b.field("servers", &CatalogFile::servers, "servers, storage and appliances");
+    b.field("servers", &CatalogFile::servers, "servers, storage systems and appliances");
     b.field("switches", &CatalogFile::switches, "switches");
     b.field("transceivers", &CatalogFile::transceivers, "optical modules");
-    b.field("cables", &CatalogFile::cables, "cables and fibres");
+    b.field("cables", &CatalogFile::cables, "cables and fibers");
     b.field("pdus", &CatalogFile::pdus, "power distribution units");
     b.field("racks", &CatalogFile::racks, "racks");
     return b.build();

@@ -124,7 +124,7 @@ TEST(CatalogCheck, CatchesSumsThatDoNotAddUp) {
   EXPECT_THAT(with(a_switch("s", "{form: osfp, count: 64, lanes: 8, breakouts: [1x800G, 2x400G]}",
                             "radix: 128, radix_speed: 400G, capacity: 102.4T"))
                   .text(),
-              HasSubstr("more capacity than its cages carry"));
+              HasSubstr("more capacity than its cages provide"));
   EXPECT_THAT(
       with(a_switch("s", "{form: osfp, count: 64, lanes: 8, breakouts: [3x200G]}", "radix: 192, radix_speed: 200G"))
           .text(),
@@ -146,7 +146,7 @@ TEST(CatalogCheck, CatchesBadValues) {
   EXPECT_THAT(text, HasSubstr("adapter connectx-7 has no port speed 800G"));
   EXPECT_THAT(text, HasSubstr("8 ports but 2 GPUs listed"));
   EXPECT_THAT(text, HasSubstr("no GPU 9"));
-  EXPECT_THAT(text, HasSubstr("needs exactly one row of out-of-band ports, has 0"));
+  EXPECT_THAT(text, HasSubstr("must have exactly one row of out-of-band ports, not 0"));
 }
 
 TEST(CatalogCheck, WantsASourceForEveryFact) {
@@ -154,7 +154,7 @@ TEST(CatalogCheck, WantsASourceForEveryFact) {
                    "power: 1kW, radix: 1, radix_speed: 100G, cages: [{form: qsfp28, count: 1, lanes: 4, breakouts: "
                    "[1x100G]}], sources: {pwer: hearsay}}\n")
                   .text(),
-              ::testing::AllOf(HasSubstr("names source `hearsay`"), HasSubstr("did you mean `power`?")));
+              ::testing::AllOf(HasSubstr("refers to source `hearsay`"), HasSubstr("did you mean `power`?")));
 }
 
 TEST(UserCatalog, AddsItems) {

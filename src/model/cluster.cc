@@ -116,7 +116,7 @@ const ServerModel& Cluster::server_of(DeviceId id) const {
     if (found != server_overrides_.end()) return *found->second;
   }
   const ServerModel* model = group_of(id).server;
-  CHECK(model != nullptr, "server_of() of something that is no server");
+  CHECK(model != nullptr, "server_of() of a device that is not a server");
   return *model;
 }
 

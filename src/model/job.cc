@@ -101,8 +101,9 @@ class JobResolver {
 
   void name() {
     if (is_job_name(job_.name->text)) return;
-    error(job_.name.place, fmt::format("`{}` cannot be the name of a job", job_.name->text),
-          fmt::format("lower-case letters, digits and hyphens, a letter first, at most {}", kMaxJobName),
+    error(job_.name.place, fmt::format("`{}` is not a valid job name", job_.name->text),
+          fmt::format("use lower-case letters, digits and hyphens, starting with a letter, at most {} characters",
+                      kMaxJobName),
           job_.name->text.size());
   }
 
@@ -115,7 +116,7 @@ class JobResolver {
       }
     }
     if (!job_.pool.has_value()) {
-      error(job_.name.place, "the cluster has no training pool", "name one with `pool`");
+      error(job_.name.place, "the cluster has no training pool", "set `pool`");
       return;
     }
     pool_ = find(job_.pool, "pool", spec_.pools.value);
@@ -136,13 +137,13 @@ class JobResolver {
       }
     }
     if (!job_.partition.has_value()) {
-      error(job_.pool.place, fmt::format("no partition holds pool `{}`", job_.pool.value), {}, job_.pool->size());
+      error(job_.pool.place, fmt::format("no partition contains pool `{}`", job_.pool.value), {}, job_.pool->size());
       return;
     }
     partition_ = find(job_.partition, "partition", spec_.partitions.value);
     if (partition_ == nullptr || contains(partition_->pools.value, job_.pool.value)) return;
     error(job_.partition.place,
-          fmt::format("partition `{}` does not hold pool `{}`", job_.partition.value, job_.pool.value), {},
+          fmt::format("partition `{}` does not contain pool `{}`", job_.partition.value, job_.pool.value), {},
           job_.partition->size());
   }
 
@@ -170,7 +171,7 @@ class JobResolver {
     if (tenant_ == nullptr || may_use(*tenant_)) return;
     error(job_.tenant.place,
           fmt::format("tenant `{}` may not use partition `{}`", job_.tenant.value, job_.partition.value),
-          "name another partition, or add it to the tenant's `partitions`", job_.tenant->size());
+          "choose another partition, or add it to the tenant's `partitions`", job_.tenant->size());
   }
 
   void size() {
@@ -179,24 +180,24 @@ class JobResolver {
       error(job_.min_nodes.place,
             fmt::format("min_nodes ({}) is above nodes ({})", job_.min_nodes.value, job_.nodes.value));
     } else if (job_.min_nodes.value < job_.nodes.value && !spec_.workload->elastic.value) {
-      error(job_.min_nodes.place, "the cluster file says that jobs are not elastic",
+      error(job_.min_nodes.place, "elastic jobs are disabled in the cluster file",
             "leave `min_nodes` out, or set `workload.elastic: true`");
     }
     if (pool_ == nullptr || server_ == nullptr) return;
     const std::int64_t free = pool_->count.value - pool_->spares.value;
     if (job_.nodes.value > free) {
       error(job_.nodes.place,
-            fmt::format("{} servers asked for, but pool `{}` has {} and keeps {} as spares", job_.nodes.value,
+            fmt::format("{} servers requested, but pool `{}` has {} ({} reserved as spares)", job_.nodes.value,
                         job_.pool.value, pool_->count.value, pool_->spares.value),
             fmt::format("at most {}", free));
     }
     job_.gpus_per_node.derive(server_->gpus.value);
     if (job_.gpus_per_node.value > server_->gpus.value) {
-      error(job_.gpus_per_node.place, fmt::format("{} GPUs a server asked for, but `{}` has {}",
+      error(job_.gpus_per_node.place, fmt::format("{} GPUs per server requested, but `{}` has {}",
                                                   job_.gpus_per_node.value, pool_->server.value, server_->gpus.value));
     }
     if (pool_->mig.has_value() && !pool_->mig->empty()) {
-      error(job_.pool.place, fmt::format("GPUs of pool `{}` are cut into MIG instances", job_.pool.value),
+      error(job_.pool.place, fmt::format("GPUs of pool `{}` are partitioned into MIG instances", job_.pool.value),
             "collectives need whole GPUs", job_.pool->size());
     }
     quota();
@@ -206,11 +207,11 @@ class JobResolver {
     if (tenant_ == nullptr || !tenant_->quota->gpus.has_value()) return;
     const std::int64_t gpus = job_.nodes.value * job_.gpus_per_node.value;
     if (gpus <= tenant_->quota->gpus.value) return;
-    const std::string message = fmt::format("{} GPUs asked for, but tenant `{}` may hold {}", gpus, job_.tenant.value,
-                                            tenant_->quota->gpus.value);
+    const std::string message = fmt::format("{} GPUs requested, but the quota of tenant `{}` is {}", gpus,
+                                            job_.tenant.value, tenant_->quota->gpus.value);
     if (job_.training.has_value() && !job_.tenant.from_file()) {
       // What it would take can be played all the same; to be run it needs a tenant that may.
-      diagnostics_.warning(job_.nodes.place, message, "name a `tenant` with the quota to run it");
+      diagnostics_.warning(job_.nodes.place, message, "set `tenant` to one with a sufficient quota");
       return;
     }
     error(job_.nodes.place, message);
@@ -230,12 +231,12 @@ class JobResolver {
   void time() {
     constexpr std::int64_t kMinute = 60'000'000'000;  // Slurm counts time limits in minutes
     if (job_.time_limit.has_value() && job_.time_limit->count() < kMinute) {
-      error(job_.time_limit.place, "a job runs for a minute at least");
+      error(job_.time_limit.place, "the time limit of a job must be at least one minute");
     }
     if (partition_ == nullptr || !partition_->time_limit.has_value()) return;
     if (job_.time_limit.has_value() && job_.time_limit.value > partition_->time_limit.value) {
       error(job_.time_limit.place,
-            fmt::format("{} is over the limit of partition `{}`, {}", to_text(job_.time_limit.value),
+            fmt::format("{} exceeds the limit of partition `{}`, {}", to_text(job_.time_limit.value),
                         job_.partition.value, to_text(partition_->time_limit.value)));
     }
     job_.time_limit.derive(job_.time_limit.has_value() ? job_.time_limit.value : partition_->time_limit.value);
@@ -247,18 +248,18 @@ class JobResolver {
     const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\'' && c != '`' && c != '\\'; };
     if (job_.image->empty() || !std::all_of(job_.image->begin(), job_.image->end(), plain)) {
       error(job_.image.place, fmt::format("`{}` is not a container image", job_.image.value),
-            "no blanks, quotes or backslashes", job_.image->size());
+            "remove spaces, quotes and backslashes", job_.image->size());
     }
     // One that is only played needs no script, but may be rendered all the same.
     if (!job_.command.has_value() && job_.training.has_value()) job_.command.derive({"train.py"});
     if (job_.command->empty() || job_.command->front().empty()) {
-      error(job_.command.place, "torchrun needs a script to start", "`command: [train.py, --epochs, \"3\"]`");
+      error(job_.command.place, "torchrun needs a script", "`command: [train.py, --epochs, \"3\"]`");
     } else if (job_.command->front().front() == '-') {
       error(job_.command.place, fmt::format("`{}` is an option, not a script", job_.command->front()),
-            "options of torchrun come from the other keys");
+            "torchrun options are set by the other keys");
     }
     for (const std::string& word : job_.command.value) {
-      if (has_control(word)) error(job_.command.place, "the command holds control characters");
+      if (has_control(word)) error(job_.command.place, "the command contains control characters");
     }
     if (job_.resume.has_value() && !is_plain_path(job_.resume.value)) {
       error(job_.resume.place, fmt::format("`{}` is not an absolute path", job_.resume.value), {}, job_.resume->size());
@@ -273,14 +274,14 @@ class JobResolver {
     std::set<std::string_view> seen;
     for (const auto& [variable, value] : job_.environment.value) {
       if (!is_variable(variable)) {
-        error(value.place, fmt::format("`{}` is not the name of a variable", variable),
-              "letters, digits and underscores, no digit first", variable.size());
+        error(value.place, fmt::format("`{}` is not a valid variable name", variable),
+              "use letters, digits and underscores, and do not start with a digit", variable.size());
       } else if (std::find(kTorchrun.begin(), kTorchrun.end(), variable) != kTorchrun.end()) {
-        error(value.place, fmt::format("`{}` is set by torchrun for each rank", variable), {}, variable.size());
+        error(value.place, fmt::format("`{}` is set by torchrun on each rank", variable), {}, variable.size());
       } else if (!seen.insert(variable).second) {
         error(value.place, fmt::format("`{}` is set twice", variable), {}, variable.size());
       }
-      if (has_control(value.value)) error(value.place, fmt::format("`{}` holds control characters", variable));
+      if (has_control(value.value)) error(value.place, fmt::format("`{}` contains control characters", variable));
     }
   }
 
@@ -327,14 +328,14 @@ class JobResolver {
       if (!mount.path.has_value()) mount.path.derive(default_mount_path(spec_, *wanted));
       if (!is_plain_path(mount.path.value)) {
         error(mount.path.place, fmt::format("`{}` is not an absolute path", mount.path.value),
-              "no colon, comma, `.` or `..`", mount.path->size());
+              "use an absolute path without colon, comma, `.` or `..`", mount.path->size());
       } else if (!paths.insert(mount.path.value).second) {
         error(mount.path.place.known() ? mount.path.place : mount.place,
-              fmt::format("`{}` is mounted twice", mount.path.value), "give `path`", mount.path->size());
+              fmt::format("`{}` is mounted twice", mount.path.value), "set `path`", mount.path->size());
       }
       const bool read_only = wanted->read_only.value;
       if (mount.read_only.from_file() && !mount.read_only.value && read_only) {
-        error(mount.read_only.place, fmt::format("volume `{}` can only be read", mount.volume.value));
+        error(mount.read_only.place, fmt::format("volume `{}` is read-only", mount.volume.value));
       }
       mount.read_only.derive(read_only || wanted->purpose.value == VolumePurpose::dataset);
     }

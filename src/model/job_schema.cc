@@ -7,10 +7,10 @@ template <>
 const Schema& schema_of<JobMountSpec>() {
   static const Schema schema = [] {
     using R = JobMountSpec;
-    SchemaBuilder<R> b("job-mount", "A volume of the cluster that the ranks see.");
-    b.field("volume", &R::volume, "a volume of the cluster file").required();
-    b.field("path", &R::path, "where ranks see it; default: /data, /checkpoints, /scratch or /home by purpose");
-    b.field("read_only", &R::read_only, "ranks may only read; default: as the volume says, datasets are read");
+    SchemaBuilder<R> b("job-mount", "A volume mounted into the job's containers.");
+    b.field("volume", &R::volume, "name of a volume in the cluster file").required();
+    b.field("path", &R::path, "mount path; default: /data, /checkpoints, /scratch or /home, by purpose");
+    b.field("read_only", &R::read_only, "mount read-only; default: the volume's setting, true for datasets");
     return b.build();
   }();
   return schema;
@@ -20,27 +20,28 @@ template <>
 const Schema& schema_of<JobSpec>() {
   static const Schema schema = [] {
     using R = JobSpec;
-    SchemaBuilder<R> b("job", "A training job: what to run, on how many servers, with which data.");
+    SchemaBuilder<R> b("job", "A training job: command, number of servers and data.");
     b.field("job", &R::job, "version of the file format").required().range(1, 1);
     b.field("name", &R::name, "name of the job").required();
-    b.field("tenant", &R::tenant, "namespace and account; default: the first that may use the partition");
-    b.field("pool", &R::pool, "pool of servers; default: the first for training");
-    b.field("partition", &R::partition, "partition; default: the first that holds the pool");
+    b.field("tenant", &R::tenant,
+            "tenant (namespace and account); default: the first one allowed to use the partition");
+    b.field("pool", &R::pool, "pool of servers; default: the first training pool");
+    b.field("partition", &R::partition, "partition; default: the first one that contains the pool");
     b.field("nodes", &R::nodes, "servers").required().range(1, 100'000);
-    b.field("min_nodes", &R::min_nodes, "fewest servers it goes on with; default: all").range(1, 100'000);
-    b.field("gpus_per_node", &R::gpus_per_node, "GPUs of each server; default: all of them").range(1, 72);
+    b.field("min_nodes", &R::min_nodes, "minimum number of servers of an elastic job; default: all").range(1, 100'000);
+    b.field("gpus_per_node", &R::gpus_per_node, "GPUs per server; default: all").range(1, 72);
     b.field("image", &R::image, "container image; default: PyTorch from the site's registry");
     b.field("command", &R::command,
-            "script and arguments that torchrun starts on every GPU; required without a `training` section");
-    b.field("resume", &R::resume, "checkpoint to go on from: passed as --resume_from_checkpoint");
-    b.field("max_restarts", &R::max_restarts, "times the ranks are started again; default: workload.max_restarts")
+            "script and arguments that torchrun runs on every GPU; required without a `training` section");
+    b.field("resume", &R::resume, "checkpoint to resume from, passed as --resume_from_checkpoint");
+    b.field("max_restarts", &R::max_restarts, "maximum number of restarts; default: workload.max_restarts")
         .range(0, 1000);
-    b.field("time_limit", &R::time_limit, "longest time it runs; default: the partition's");
+    b.field("time_limit", &R::time_limit, "time limit; default: the partition's");
     b.field("priority", &R::priority, "priority class; default: the tenant's");
-    b.field("shared_memory", &R::shared_memory, "size of /dev/shm on each server");
-    b.field("mounts", &R::mounts, "volumes; default: every dataset and checkpoint volume");
-    b.field("environment", &R::environment, "variables beside the cluster's own");
-    b.field("training", &R::training, "what it computes, for `weft sim life`");
+    b.field("shared_memory", &R::shared_memory, "size of /dev/shm per server");
+    b.field("mounts", &R::mounts, "volumes to mount; default: all dataset and checkpoint volumes");
+    b.field("environment", &R::environment, "environment variables, in addition to the cluster's");
+    b.field("training", &R::training, "model and training parameters, for `weft sim life`");
     return b.build();
   }();
   return schema;

@@ -144,12 +144,13 @@ std::optional<MediumChoice> MediaChooser::choose(const LinkEnds& link, std::uint
   };
   const std::string between = fmt::format("{} and {} at {}", end(link.a), end(link.b), to_text(link.speed));
   if (candidates.empty()) {
-    why = fmt::format("no {} cable of kind {} joins {}", text_of(link.network), listed, between);
+    why = fmt::format("no {} cable of kind {} connects {}", text_of(link.network), listed, between);
   } else if (longest < link.reach_mm) {
     why = fmt::format("the run is {:.1f} m, but the longest {} cable between {} is {:.1f} m", link.reach_mm / 1000.0,
                       listed, between, longest / 1000.0);
   } else {
-    why = fmt::format("ports of one cage need one kind of plug, and no {} cable between {} shares it", listed, between);
+    why = fmt::format("all ports of a cage must use the same kind of connector, and no {} cable between {} does",
+                      listed, between);
   }
   return std::nullopt;
 }

@@ -141,7 +141,8 @@ TEST_F(MediaTest, SplitsAFibreOnlyWherePortsShareAPlug) {
 
 TEST_F(MediaTest, RefusesWhatOneEndCannotTake) {
   EXPECT_THAT(pick(kNic, kPlain, gigabits(200), 1000), HasSubstr("no ethernet cable")) << "the speed is another";
-  EXPECT_THAT(pick(kNic, kNic, gigabits(400), 1000, {MediumKind::dac}), HasSubstr("joins qsfp112 and qsfp112 at 400G"));
+  EXPECT_THAT(pick(kNic, kNic, gigabits(400), 1000, {MediumKind::dac}),
+              HasSubstr("connects qsfp112 and qsfp112 at 400G"));
   EXPECT_THAT(pick(kTwin, kTwin, gigabits(400), 1000, {MediumKind::dac}), HasSubstr("osfp split 2 ways"))
       << "a splitter has one trunk";
   EXPECT_THAT(pick(kNic, kPlain, gigabits(400), 1000, kAny, NetworkKind::infiniband), HasSubstr("no infiniband cable"));

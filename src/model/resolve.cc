@@ -20,7 +20,7 @@ void Resolver::site() {
   }
   if (site.row_pitch.value > meters(100) || site.cable_slack.value > meters(100)) {
     diagnostics_.error(site.row_pitch.value > meters(100) ? site.row_pitch.place : site.cable_slack.place,
-                       "more than 100m is not a distance between rows, or slack");
+                       "`row_pitch` and `cable_slack` must be at most 100 m");
   }
   site.domain.derive(spec_.name->text + ".internal");
   dns_name(site.domain);
@@ -44,7 +44,7 @@ void Resolver::pools() {
   }
   if (spec_.pools->size() > 24) {
     diagnostics_.error(spec_.pools.place, fmt::format("{} pools: at most 24 are supported", spec_.pools->size()),
-                       "give servers that share a purpose one pool, and use overrides for what differs");
+                       "use one pool for servers with the same purpose, and overrides for the differences");
     return;
   }
   unique_names(spec_.pools.value, "pool");
@@ -58,7 +58,7 @@ void Resolver::pool(PoolSpec& pool) {
     diagnostics_.error(pool.server.place,
                        fmt::format("pool `{}` is for {}, but {} has no GPUs", pool.name->text, text_of(pool.role.value),
                                    pool.server.value),
-                       "give a GPU server, or another `role`", pool.server->size());
+                       "choose a GPU server or another `role`", pool.server->size());
   }
   if (pool.role.value == PoolRole::storage && server.kind.value != ServerKind::storage) {
     diagnostics_.error(
@@ -72,7 +72,7 @@ void Resolver::pool(PoolSpec& pool) {
       diagnostics_.error(pool.hosts.place, hosts.error().message, {}, pool.hosts->size());
     } else if (static_cast<std::int64_t>(hosts->size()) < pool.count.value) {
       diagnostics_.error(pool.hosts.place,
-                         fmt::format("`hosts` names {} hosts, but `count` is {}", hosts->size(), pool.count.value), {},
+                         fmt::format("`hosts` lists {} hosts, but `count` is {}", hosts->size(), pool.count.value), {},
                          pool.hosts->size());
     }
   }
@@ -120,7 +120,7 @@ void Resolver::pool_links(PoolSpec& pool, const ServerModel& server) {
   links.oob.derive(role == PoolRole::jump ? std::min<std::int64_t>(2, has(PortUse::oob)) : 1);
   const auto check = [&](const Sourced<std::int64_t>& given, PortUse use) {
     if (given.value <= has(use)) return;
-    diagnostics_.error(given.place, fmt::format("pool `{}` asks for {} {} ports, but {} has {}", pool.name->text,
+    diagnostics_.error(given.place, fmt::format("pool `{}` needs {} {} ports, but {} has {}", pool.name->text,
                                                 given.value, text_of(use), pool.server.value, has(use)));
   };
   check(links.backend, PortUse::backend);
@@ -133,7 +133,7 @@ void Resolver::pool_mig(const PoolSpec& pool, const ServerModel& server) {
   const GpuModel* gpu = server.gpus.value > 0 ? catalog_.gpu(server.gpu.value) : nullptr;
   if (!pool.mig.has_value()) return;
   if (gpu == nullptr || !gpu->mig.has_value()) {
-    diagnostics_.error(pool.mig.place, fmt::format("{} has no GPU with MIG", pool.server.value),
+    diagnostics_.error(pool.mig.place, fmt::format("{} has no GPU that supports MIG", pool.server.value),
                        "share GPUs with `time_slices` instead");
     return;
   }
@@ -179,14 +179,14 @@ void Resolver::pool_overrides(PoolSpec& pool, const ServerModel& server) {
       if (!same) {
         diagnostics_.error(
             change.server.place,
-            fmt::format("{} has other {} ports than {}", change.server.value, text_of(use), pool.server.value),
-            "servers with other ports need a pool of their own", change.server->size());
+            fmt::format("{} has different {} ports than {}", change.server.value, text_of(use), pool.server.value),
+            "define a separate pool for servers with other ports", change.server->size());
       }
     }
     if (other.height.value > server.height.value) {
       diagnostics_.error(change.server.place,
                          fmt::format("{} is taller than {}", change.server.value, pool.server.value),
-                         "taller servers need a pool of their own", change.server->size());
+                         "define a separate pool for taller servers", change.server->size());
     }
   }
 }

@@ -11,7 +11,8 @@ void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
   if (kind == FabricKindIndex::frontend) fabric.wiring.derive(Wiring::pairs);
   if (kind == FabricKindIndex::storage) fabric.wiring.derive(Wiring::rail_optimized);
   if (kind == FabricKindIndex::frontend && fabric.wiring.value != Wiring::pairs) {
-    diagnostics_.error(fabric.wiring.place, "the frontend is wired in `pairs`", "rails are for backend and storage");
+    diagnostics_.error(fabric.wiring.place, "the frontend supports only `pairs` wiring",
+                       "rails apply only to backend and storage");
   }
   if (kind != FabricKindIndex::frontend && fabric.wiring.value == Wiring::pairs) {
     diagnostics_.error(fabric.wiring.place, "`pairs` bond two links of a server: RDMA rails are never bonded",
@@ -28,13 +29,13 @@ void Resolver::fabric(FabricSpec& fabric, FabricKindIndex kind) {
   }
   fabric.storage_oversubscription.derive(Ratio{1, 1});
   if (fabric.uplinks.from_file() && fabric.oversubscription.from_file()) {
-    diagnostics_.error(fabric.uplinks.place, "give `uplinks` or `oversubscription`, not both");
+    diagnostics_.error(fabric.uplinks.place, "set `uplinks` or `oversubscription`, not both");
   }
   fabric.media.derive({MediumKind::dac, MediumKind::aoc, MediumKind::fibre});
   fabric.storage_media.derive(fabric.media.value);
   if (fabric.media->empty() || fabric.storage_media->empty()) {
     diagnostics_.error(fabric.media->empty() ? fabric.media.place : fabric.storage_media.place,
-                       "`media` needs at least one kind of cable");
+                       "`media` must list at least one kind of cable");
   }
   fabric_switches(fabric, kind);
   fabric_addresses(fabric, kind);
@@ -73,7 +74,7 @@ void Resolver::check_system(Sourced<std::string>& system, const SwitchModel& lea
   if (!known.empty()) system.derive(known.front());
   if (!system.from_file() || std::find(known.begin(), known.end(), system.value) != known.end()) return;
   std::string hint;
-  for (const std::string& name : known) hint += (hint.empty() ? "it runs " : ", ") + name;
+  for (const std::string& name : known) hint += (hint.empty() ? "supported: " : ", ") + name;
   diagnostics_.error(system.place.known() ? system.place : place,
                      fmt::format("{} does not run `{}`", leaf.id->text, system.value), std::move(hint), system->size());
 }
@@ -110,18 +111,19 @@ void Resolver::fabric_addresses(FabricSpec& fabric, FabricKindIndex kind) {
                        "known: backend, storage, frontend, oob");
   }
   fabric.subnets.derive(std::move(subnets));
-  if (fabric.subnets->empty()) diagnostics_.error(fabric.subnets.place, "a fabric needs at least one subnet");
+  if (fabric.subnets->empty()) diagnostics_.error(fabric.subnets.place, "a fabric must have at least one subnet");
   if (kind == FabricKindIndex::frontend && fabric.subnets->size() != 1) {
-    diagnostics_.error(fabric.subnets.place, "the frontend has one subnet");
+    diagnostics_.error(fabric.subnets.place, "the frontend must have exactly one subnet");
   }
   for (const Ipv4Prefix& subnet : fabric.subnets.value) {
     if (subnet.length < 8 || subnet.length > 28) {
-      diagnostics_.error(fabric.subnets.place, fmt::format("{}: a subnet is between /8 and /28", to_text(subnet)));
+      diagnostics_.error(fabric.subnets.place,
+                         fmt::format("{}: the prefix length of a subnet must be between /8 and /28", to_text(subnet)));
     }
   }
   if (fabric.ipv6.has_value() && fabric.ipv6->length > 48) {
     diagnostics_.error(fabric.ipv6.place,
-                       fmt::format("a fabric needs a /48 or shorter, not a /{}", fabric.ipv6->length));
+                       fmt::format("the IPv6 prefix of a fabric must be /48 or shorter, not /{}", fabric.ipv6->length));
   }
   fabric.loopbacks.derive(prefix(252 + index, 0, 16));
   fabric.switch_link_subnet.derive(kind == FabricKindIndex::backend ? Ipv4Prefix{Ipv4{(100U << 24U) | (64U << 16U)}, 10}
@@ -148,12 +150,13 @@ void Resolver::fabric_qos(FabricSpec& fabric, FabricKindIndex kind) {
   }
   qos.pfc_priorities.derive({qos.priority.value});
   for (const std::int64_t priority : qos.pfc_priorities.value) {
-    if (priority < 0 || priority > 7) diagnostics_.error(qos.pfc_priorities.place, "a priority is between 0 and 7");
+    if (priority < 0 || priority > 7)
+      diagnostics_.error(qos.pfc_priorities.place, "a priority must be between 0 and 7");
   }
   if (qos.priority.value == qos.cnp_priority.value) {
     diagnostics_.error(qos.priority.from_file() ? qos.priority.place : qos.cnp_priority.place,
                        fmt::format("data and congestion notifications share priority {}", qos.priority.value),
-                       "notifications must pass when data is paused");
+                       "congestion notifications must not be paused with the data");
   }
 }
 
@@ -169,11 +172,12 @@ void Resolver::managers(FabricSpec& fabric) {
     }
     if (manager.back_to_back.value && (manager.count.value % 2 != 0 || port_count(server, PortUse::oob) < 2)) {
       diagnostics_.error(manager.back_to_back.place,
-                         "back-to-back needs an even count and a second management port on the appliance");
+                         "`back_to_back` needs an even count and a second management port on the appliance");
     }
     for (const PoolSpec& pool : spec_.pools.value) {
       if (pool.name.value == manager.name.value) {
-        diagnostics_.error(manager.name.place, fmt::format("`{}` is a pool already", manager.name->text));
+        diagnostics_.error(manager.name.place,
+                           fmt::format("the name `{}` is already used by a pool", manager.name->text));
       }
     }
   }
@@ -184,7 +188,8 @@ void Resolver::oob() {
   oob.subnet.derive(Ipv4Prefix{Ipv4{(10U << 24U) | (128U << 16U)}, 10});
   if (oob.subnet->length < 8 || oob.subnet->length > 26) {
     diagnostics_.error(oob.subnet.place,
-                       fmt::format("{}: the out-of-band subnet is between /8 and /26", to_text(oob.subnet.value)));
+                       fmt::format("{}: the prefix length of the out-of-band subnet must be between /8 and /26",
+                                   to_text(oob.subnet.value)));
   }
   for (const Sourced<std::string>* id : {&oob.leaf, &oob.spine}) {
     if (!check_switch(*id)) continue;

@@ -49,15 +49,15 @@ std::string usual_provisioner(StorageKind kind, const std::string& domain) {
 void Resolver::dns_name(const Sourced<std::string>& given) {
   if (is_dns_name(given.value)) return;
   diagnostics_.error(given.place, fmt::format("`{}` is not a DNS name", given.value),
-                     "lower-case letters, digits and hyphens, in labels of at most 63 with dots between",
+                     "use lower-case letters, digits and hyphens, in dot-separated labels of at most 63 characters",
                      given->size());
 }
 
 void Resolver::plain_reference(const Sourced<std::string>& given, const char* what) {
   const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '"' && c != '\'' && c != '`' && c != '\\'; };
   if (!given.value.empty() && std::all_of(given.value.begin(), given.value.end(), plain)) return;
-  diagnostics_.error(given.place, fmt::format("`{}` is not {}", given.value, what), "no blanks, quotes or backslashes",
-                     given->size());
+  diagnostics_.error(given.place, fmt::format("`{}` is not {}", given.value, what),
+                     "remove spaces, quotes and backslashes", given->size());
 }
 
 void Resolver::storage() {
@@ -71,7 +71,7 @@ void Resolver::storage() {
         diagnostics_.error(
             system.pool.place,
             fmt::format("pool `{}` is for {}, not for storage", system.pool.value, text_of(pool->role.value)),
-            "only a hot tier (node-local drives) runs on other pools", system.pool->size());
+            "only a hot tier (node-local drives) can run on other pools", system.pool->size());
       }
       const ServerModel* server = catalog_.server(pool->server.value);
       if (server != nullptr && pool->count.has_value()) {
@@ -87,7 +87,7 @@ void Resolver::storage() {
       }
       if (system.stripe_count.value > system.targets.value && system.targets.has_value() &&
           system.stripe_count.from_file()) {
-        diagnostics_.error(system.stripe_count.place, fmt::format("a stripe over {} targets, but there are {}",
+        diagnostics_.error(system.stripe_count.place, fmt::format("a stripe over {} targets exceeds the {} available",
                                                                   system.stripe_count.value, system.targets.value));
       }
     }
@@ -96,8 +96,8 @@ void Resolver::storage() {
         diagnostics_.error(volume.name.place, fmt::format("volume `{}` is defined twice", volume.name->text), {},
                            volume.name->text.size());
       }
-      more_than_nothing(volume.size, "a volume of no size holds nothing");
-      more_than_nothing(volume.snapshots, "snapshots need a time between them");
+      more_than_nothing(volume.size, "the size of a volume must be above 0");
+      more_than_nothing(volume.snapshots, "the snapshot interval must be above 0");
       if (!volume.replicate_to.has_value()) continue;
       bool found = false;
       for (const StorageSpec& other : spec_.storage.value)
@@ -107,7 +107,7 @@ void Resolver::storage() {
             volume.replicate_to, "storage system", spec_.storage.value,
             [](const StorageSpec& s) { return std::string_view(s.name->text); }, diagnostics_);
       } else if (volume.replicate_to.value == system.name->text) {
-        diagnostics_.error(volume.replicate_to.place, "a replica on the same system is lost with it", {},
+        diagnostics_.error(volume.replicate_to.place, "a replica must be on another storage system", {},
                            volume.replicate_to->size());
       }
     }
@@ -143,7 +143,7 @@ void Resolver::control_plane() {
   }
   if (control.etcd_members.value % 2 == 0) {
     diagnostics_.error(control.etcd_members.place,
-                       fmt::format("{} etcd members have no better quorum than {}", control.etcd_members.value,
+                       fmt::format("{} etcd members tolerate no more failures than {}", control.etcd_members.value,
                                    control.etcd_members.value - 1),
                        "use an odd number");
   }
@@ -158,9 +158,9 @@ void Resolver::scheduling() {
                        fmt::format("training and inference add up to {} percent",
                                    workload.training_percent.value + workload.inference_percent.value));
   }
-  more_than_nothing(workload.checkpoint, "a checkpoint has a size");
-  more_than_nothing(workload.checkpoint_time, "a checkpoint takes time to write");
-  more_than_nothing(workload.checkpoint_interval, "checkpoints need a time between them");
+  more_than_nothing(workload.checkpoint, "the checkpoint size must be above 0");
+  more_than_nothing(workload.checkpoint_time, "the checkpoint write time must be above 0");
+  more_than_nothing(workload.checkpoint_interval, "the checkpoint interval must be above 0");
   if (!spec_.priorities.from_file()) {
     const auto make = [](const char* name, std::int64_t value, bool preemptible) {
       PrioritySpec priority;
@@ -187,13 +187,13 @@ void Resolver::scheduling() {
   }
   unique_names(spec_.partitions.value, "partition");
   for (const PartitionSpec& partition : spec_.partitions.value) {
-    if (partition.pools->empty()) diagnostics_.error(partition.pools.place, "a partition needs at least one pool");
+    if (partition.pools->empty()) diagnostics_.error(partition.pools.place, "a partition must have at least one pool");
     for (const std::string& name : partition.pools.value) {
       Sourced<std::string> given(name);
       given.place = partition.pools.place;
       find_pool(given);
     }
-    more_than_nothing(partition.time_limit, "no job can run for no time");
+    more_than_nothing(partition.time_limit, "the time limit must be above 0");
     check_priority(partition.priority);
   }
   unique_names(spec_.tenants.value, "tenant");
@@ -231,7 +231,7 @@ void Resolver::services() {
     }
     check_priority(service.priority);
     if (service.gpus.has_value() && service.mig.has_value()) {
-      diagnostics_.error(service.mig.place, "give `gpus` or `mig`, not both");
+      diagnostics_.error(service.mig.place, "set `gpus` or `mig`, not both");
     }
     if (!service.mig.has_value()) service.gpus.derive(1);
     if (service.max_replicas.value < service.min_replicas.value) {
@@ -244,7 +244,7 @@ void Resolver::services() {
     for (const auto& [profile, count] : pool->mig.value) offered = offered || profile == service.mig.value;
     if (!offered) {
       diagnostics_.error(service.mig.place,
-                         fmt::format("pool `{}` offers no MIG profile `{}`", pool->name->text, service.mig.value),
+                         fmt::format("pool `{}` has no MIG profile `{}`", pool->name->text, service.mig.value),
                          "add it under the pool's `mig`", service.mig->size());
     }
   }
@@ -272,7 +272,7 @@ void Resolver::suppressions() {
   for (const SuppressionSpec& suppression : spec_.suppress.value) {
     if (suppression.until.has_value() && !is_date(suppression.until.value)) {
       diagnostics_.error(suppression.until.place, fmt::format("`{}` is not a date", suppression.until.value),
-                         "write 2027-03-31", suppression.until->size());
+                         "write it as YYYY-MM-DD, such as 2027-03-31", suppression.until->size());
     }
     if (suppression.reason.has_value() && suppression.reason->find_first_not_of(" \t\n") == std::string::npos) {
       diagnostics_.error(suppression.reason.place, "a suppression needs a reason");

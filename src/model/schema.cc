@@ -95,8 +95,8 @@ bool Codec<Name>::read(const YamlNode& node, Diagnostics& diagnostics, Name& out
   }
   if (!good || std::isalnum(static_cast<unsigned char>(text->front())) == 0) {
     diagnostics.error(node.place, fmt::format("`{}` is not a name", *text),
-                      "a name has letters, digits, '-', '_' and '.', starts with a letter or digit, and is at most 63 "
-                      "characters long",
+                      "a name consists of letters, digits, '-', '_' and '.', starts with a letter or digit, and has at "
+                      "most 63 characters",
                       text->size());
     return false;
   }
@@ -172,7 +172,7 @@ int read_choice(const YamlNode& node, Diagnostics& diagnostics, const std::vecto
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string_view near = nearest(*text, candidates);
   std::string hint = near.empty() ? "one of " + listed : fmt::format("did you mean `{}`?", near);
-  diagnostics.error(node.place, fmt::format("`{}` is not known here", *text), std::move(hint), text->size());
+  diagnostics.error(node.place, fmt::format("invalid value `{}`", *text), std::move(hint), text->size());
   return -1;
 }
 
@@ -198,7 +198,7 @@ void limit_range(Field& field, std::int64_t low, std::int64_t high) {
       auto parsed = parse_integer(node.scalar);
       if (parsed.ok() && (parsed.value() < low || parsed.value() > high)) {
         diagnostics.error(node.place,
-                          fmt::format("`{}` must lie between {} and {}, found {}", key, low, high, node.scalar), {},
+                          fmt::format("`{}` must be between {} and {}, found {}", key, low, high, node.scalar), {},
                           node.scalar.size());
         return;
       }
@@ -228,8 +228,8 @@ void Schema::read(const YamlNode& node, Diagnostics& diagnostics, void* record) 
     }
     seen.insert(match->key);
     if (entry.value.kind == YamlNode::Kind::null) {
-      diagnostics.error(entry.key_place, fmt::format("`{}` has no value", entry.key),
-                        "leave the key out for its default", entry.key.size());
+      diagnostics.error(entry.key_place, fmt::format("`{}` has no value", entry.key), "omit the key to use its default",
+                        entry.key.size());
       continue;
     }
     match->read(entry.value, diagnostics, record);
