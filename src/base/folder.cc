@@ -58,9 +58,9 @@ Result<FolderWriter> FolderWriter::begin(const std::string& path) {
     return Error{ErrorCode::invalid_input, "not a folder that can be written", path};
   const fs::path parent = absolute.parent_path();
   fs::create_directories(parent, failed);
-  if (failed) return Error{ErrorCode::unavailable, "cannot make its parent folder: " + failed.message(), path};
+  if (failed) return Error{ErrorCode::unavailable, "cannot create its parent folder: " + failed.message(), path};
   std::string aside = (parent / fmt::format(".{}.weft-XXXXXX", absolute.filename().string())).string();
-  if (::mkdtemp(aside.data()) == nullptr) return system_error(path, "make a folder beside it");
+  if (::mkdtemp(aside.data()) == nullptr) return system_error(path, "create a temporary folder next to it");
   if (::chmod(aside.c_str(), 0755) != 0) return system_error(path, "set its mode");
   return FolderWriter(absolute.string(), std::move(aside));
 }
@@ -81,7 +81,7 @@ Status FolderWriter::add(std::string_view relative, std::string_view content, un
     std::error_code failed;
     fs::create_directories(fs::path(aside_) / relative.substr(0, slash), failed);
     if (failed)
-      return Error{ErrorCode::unavailable, "cannot make a folder: " + failed.message(), std::string(relative)};
+      return Error{ErrorCode::unavailable, "cannot create a folder: " + failed.message(), std::string(relative)};
   }
   const std::string path = aside_ + "/" + std::string(relative);
   FileDescriptor file = open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL, mode);
@@ -97,7 +97,7 @@ Status FolderWriter::add(std::string_view relative, std::string_view content, un
 
 Status FolderWriter::commit() {
   FileDescriptor folder = open_descriptor(aside_, O_RDONLY | O_DIRECTORY);
-  if (!folder.ok()) return system_error(path_, "open what was written");
+  if (!folder.ok()) return system_error(path_, "open the written file");
   if (::syncfs(folder.get()) != 0) return system_error(path_, "write it to stable storage");
   folder.close();
   const bool replaces = fs::exists(fs::symlink_status(path_));
@@ -115,7 +115,7 @@ Status FolderWriter::commit() {
   if (::rename(aside_.c_str(), path_.c_str()) != 0) {
     const Error error = system_error(path_, "move it into place");
     if (::rename(old.c_str(), path_.c_str()) != 0)
-      return Error{error.code, error.message + "; the old one is now " + old, path_};
+      return Error{error.code, error.message + "; the previous one is now " + old, path_};
     return error;
   }
   aside_.clear();

@@ -60,21 +60,21 @@ Result<std::string> gunzip(std::string_view data, std::size_t limit) {
   text.resize(std::min(limit, std::max(kFirstChunk, data.size() * 4)) + 1);
   while (true) {
     const int state = inflater.step(data, text, used);
-    if (used > limit) return bad_stream(fmt::format("unpacks to more than {} bytes", limit));
+    if (used > limit) return bad_stream(fmt::format("decompresses to more than {} bytes", limit));
     if (state == Z_STREAM_END) {
       if (data.empty()) break;
       if (!is_gzip(data)) return bad_stream(fmt::format("{} bytes follow the end of the gzip stream", data.size()));
       inflater.next_member();
       continue;
     }
-    if (state == Z_MEM_ERROR) return Error{ErrorCode::unavailable, "no memory to unpack it", {}};
+    if (state == Z_MEM_ERROR) return Error{ErrorCode::unavailable, "not enough memory to decompress it", {}};
     if (state != Z_OK && state != Z_BUF_ERROR) {
-      return bad_stream(fmt::format("is a damaged gzip stream: {}", inflater.message()));
+      return bad_stream(fmt::format("is a corrupt gzip stream: {}", inflater.message()));
     }
     if (used == text.size()) {
       text.resize(std::min(limit, used * 2) + 1);
     } else if (data.empty()) {
-      return bad_stream("is a gzip stream that ends early");
+      return bad_stream("is a truncated gzip stream");
     }
   }
   text.resize(used);

@@ -55,22 +55,22 @@ TEST(Gzip, RefusesWhatIsNotOneWholeStream) {
   EXPECT_EQ(why_not("plain"), "is not a gzip stream");
   EXPECT_EQ(why_not(""), "is not a gzip stream");
   for (std::size_t length = 2; length < whole.size(); ++length) {
-    EXPECT_EQ(why_not(whole.substr(0, length)), "is a gzip stream that ends early") << length;
+    EXPECT_EQ(why_not(whole.substr(0, length)), "is a truncated gzip stream") << length;
   }
   EXPECT_EQ(why_not(whole + "xyz"), "3 bytes follow the end of the gzip stream");
-  EXPECT_EQ(why_not(whole + whole.substr(0, 12)), "is a gzip stream that ends early");
+  EXPECT_EQ(why_not(whole + whole.substr(0, 12)), "is a truncated gzip stream");
   std::string damaged = whole;
   damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 1);  // of the CRC
-  EXPECT_EQ(why_not(damaged), "is a damaged gzip stream: incorrect data check");
+  EXPECT_EQ(why_not(damaged), "is a corrupt gzip stream: incorrect data check");
 }
 
 TEST(Gzip, RefusesABombAtItsLimit) {
   const std::string bomb = packed(std::string(3'000'000, '\0'));
   EXPECT_LT(bomb.size(), 10'000U);
-  EXPECT_EQ(why_not(bomb, 1'000'000), "unpacks to more than 1000000 bytes");
-  EXPECT_EQ(why_not(bomb, 2'999'999), "unpacks to more than 2999999 bytes");
+  EXPECT_EQ(why_not(bomb, 1'000'000), "decompresses to more than 1000000 bytes");
+  EXPECT_EQ(why_not(bomb, 2'999'999), "decompresses to more than 2999999 bytes");
   EXPECT_EQ(gunzip(bomb, 3'000'000)->size(), 3'000'000U);
-  EXPECT_EQ(why_not(packed("x"), 0), "unpacks to more than 0 bytes");
+  EXPECT_EQ(why_not(packed("x"), 0), "decompresses to more than 0 bytes");
   EXPECT_EQ(gunzip(packed(""), 0)->size(), 0U);
 }
 
@@ -101,7 +101,7 @@ TEST(Gzip, ReadsAFileByItsFirstBytes) {
   ASSERT_TRUE(write_file(path, packed("x") + "junk").ok());
   EXPECT_EQ(read_text_file(path).error().text(), path + ": 4 bytes follow the end of the gzip stream");
   ASSERT_TRUE(write_file(path, packed(std::string(5000, 'x'))).ok());
-  EXPECT_EQ(read_text_file(path, 4999).error().text(), path + ": unpacks to more than 4999 bytes");
+  EXPECT_EQ(read_text_file(path, 4999).error().text(), path + ": decompresses to more than 4999 bytes");
   EXPECT_EQ(read_text_file(path + ".none").error().code, ErrorCode::not_found);
   std::remove(path.c_str());
 }

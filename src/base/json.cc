@@ -49,19 +49,19 @@ class JsonReader {
 
   std::optional<YamlNode> read() {
     if (text_.size() > limits_.bytes) {
-      fail(0, fmt::format("the JSON text is larger than {} bytes, the most that is read", limits_.bytes));
+      fail(0, fmt::format("the JSON text exceeds the limit of {} bytes", limits_.bytes));
       return std::nullopt;
     }
     skip_blanks();
     if (at_end()) {
-      fail(offset_, "no JSON value here: the text is empty");
+      fail(offset_, "expected a JSON value, found empty text");
       return std::nullopt;
     }
     while (!done_ && !failed_) step();
     if (failed_) return std::nullopt;
     skip_blanks();
     if (!at_end()) {
-      fail(offset_, "something follows after the end of the JSON value");
+      fail(offset_, "unexpected text after the end of the JSON value");
       return std::nullopt;
     }
     return std::move(root_);
@@ -109,14 +109,14 @@ class JsonReader {
 
   void take_key(char c) {
     if (c == '}') return fail(offset_, "a comma before `}` is not allowed", "remove the comma");
-    if (c != '"') return fail(offset_, "a key in double quotes is missing here");
+    if (c != '"') return fail(offset_, "expected a key in double quotes");
     Frame& frame = stack_.back();
     frame.key_place = here();
     frame.key.clear();
     if (!take_string(frame.key)) return;
     skip_blanks();
     if (at_end()) return fail_at_end();
-    if (text_[offset_] != ':') return fail(offset_, "a colon is missing after the key");
+    if (text_[offset_] != ':') return fail(offset_, "expected a colon after the key");
     ++offset_;
     expect_ = Expect::value;
   }
@@ -124,7 +124,7 @@ class JsonReader {
   void take_separator(char c) {
     const bool mapping = stack_.back().node.kind == YamlNode::Kind::mapping;
     if (c == (mapping ? '}' : ']')) return close();
-    if (c != ',') return fail(offset_, mapping ? "a comma or `}` is missing here" : "a comma or `]` is missing here");
+    if (c != ',') return fail(offset_, mapping ? "expected a comma or `}`" : "expected a comma or `]`");
     ++offset_;
     expect_ = mapping ? Expect::key : Expect::value;
   }
@@ -183,8 +183,8 @@ class JsonReader {
       const YamlEntry& entry = entries[order[i]];
       if (entries[order[i - 1]].key != entry.key) continue;
       any = dropped[order[i - 1]] = true;
-      diagnostics_.warning(entry.key_place, fmt::format("key {} is given twice", in_backticks(entry.key)),
-                           "the last one counts", entry.key.size() + 2);
+      diagnostics_.warning(entry.key_place, fmt::format("duplicate key {}", in_backticks(entry.key)),
+                           "the last one is used", entry.key.size() + 2);
     }
     if (!any) return;
     std::vector<YamlEntry> kept;
@@ -207,19 +207,20 @@ class JsonReader {
         continue;
       }
       const CodePoint point = decode_utf8(text_, offset_);
-      if (!point.valid) return fail_string(offset_, "this is not UTF-8");
-      if (point.value == '\n' || point.value == '\r') return fail_string(opened, "the text is not closed on its line");
-      if (point.value < 0x20) return fail_string(offset_, "a control character inside text must be written as \\u00XX");
+      if (!point.valid) return fail_string(offset_, "invalid UTF-8");
+      if (point.value == '\n' || point.value == '\r')
+        return fail_string(opened, "unterminated string: the closing quote must be on the same line");
+      if (point.value < 0x20) return fail_string(offset_, "a control character in a string must be escaped as \\u00XX");
       out.append(text_, offset_, point.size);
       offset_ += point.size;
     }
-    return fail_string(opened, "the text is not closed");
+    return fail_string(opened, "unterminated string");
   }
 
   // At a backslash.
   bool take_escape(std::string& out) {
     const std::size_t begin = offset_++;
-    if (at_end()) return fail_string(begin, "the text is not closed");
+    if (at_end()) return fail_string(begin, "unterminated string");
     constexpr std::string_view kLetters = "\"\\/bfnrt";
     constexpr std::string_view kMeaning = "\"\\/\b\f\n\r\t";
     const char c = text_[offset_++];
@@ -227,7 +228,7 @@ class JsonReader {
       out += kMeaning[found];
       return true;
     }
-    if (c != 'u') return fail_string(begin, "unknown escape: JSON knows \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
+    if (c != 'u') return fail_string(begin, "invalid escape: JSON allows \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
     std::uint32_t code = 0;
     if (!take_hex(code)) return fail_string(begin, "\\u needs four hexadecimal digits");
     if (code >= 0xDC00 && code <= 0xDFFF) return fail_string(begin, "a low surrogate without a high one before it");
@@ -278,7 +279,7 @@ class JsonReader {
       if (next_is("+-")) ++offset_;
       good = take_digits() && good;
     }
-    if (!good) return fail_string(begin, "this is no JSON number");
+    if (!good) return fail_string(begin, "invalid JSON number");
     out = text_.substr(begin, offset_ - begin);
     return true;
   }
@@ -305,9 +306,9 @@ class JsonReader {
     const char c = text_[at];
     if (c == ']' || c == '}') return fail(at, fmt::format("a value is missing before `{}`", c));
     if (c == '/') return fail(at, "JSON has no comments");
-    if (c == '\'') return fail(at, "JSON text stands in double quotes");
-    if (!word.empty()) return fail(at, fmt::format("{} is no JSON value", in_backticks(word)), {}, word.size());
-    fail(at, "a JSON value is missing here");
+    if (c == '\'') return fail(at, "JSON strings use double quotes");
+    if (!word.empty()) return fail(at, fmt::format("{} is not a JSON value", in_backticks(word)), {}, word.size());
+    fail(at, "expected a JSON value");
   }
 
   void skip_blanks() {
@@ -324,7 +325,7 @@ class JsonReader {
 
   bool count_node() {
     if (++nodes_ <= limits_.nodes) return true;
-    fail(offset_, fmt::format("more than {} values, the most that is read", limits_.nodes));
+    fail(offset_, fmt::format("more than {} values, which is the limit", limits_.nodes));
     return false;
   }
 

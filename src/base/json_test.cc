@@ -77,7 +77,7 @@ TEST(Json, LastOfEqualKeysCounts) {
   ASSERT_TRUE(parsed.root);
   ASSERT_EQ(parsed.root->entries.size(), 2U);
   EXPECT_EQ(parsed.root->find("a")->scalar, "3");
-  EXPECT_EQ(findings(parsed.diagnostics), "2:2 key `a` is given twice\n");
+  EXPECT_EQ(findings(parsed.diagnostics), "2:2 duplicate key `a`\n");
   EXPECT_FALSE(parsed.diagnostics.has_errors());
 }
 
@@ -127,7 +127,7 @@ TEST(Json, RefusesWhatIsNotJson) {
 TEST(Json, NamesThePlaceOfAnError) {
   EXPECT_EQ(findings(parse("{\n  \"a\": 1,\n}").diagnostics), "3:1 a comma before `}` is not allowed\n");
   EXPECT_EQ(findings(parse("[1,\n 2").diagnostics), "2:3 the text ends inside a list: `]` is missing\n");
-  EXPECT_EQ(findings(parse("{\"a\": yes}").diagnostics), "1:7 `yes` is no JSON value\n");
+  EXPECT_EQ(findings(parse("{\"a\": yes}").diagnostics), "1:7 `yes` is not a JSON value\n");
 }
 
 TEST(Json, HonorsLimits) {
@@ -153,7 +153,7 @@ TEST(Json, TextInAnotherFileHasItsPlace) {
   EXPECT_EQ(root->find("type")->place, place);
   EXPECT_EQ(root->find("type")->scalar, "sriov");
   EXPECT_FALSE(parse_json_text("{\"type\" 1}", place, diagnostics).has_value());
-  EXPECT_EQ(findings(diagnostics), "12:7 a colon is missing after the key (byte 9 of the JSON text)\n");
+  EXPECT_EQ(findings(diagnostics), "12:7 expected a colon after the key (byte 9 of the JSON text)\n");
 }
 
 }  // namespace

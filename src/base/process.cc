@@ -84,7 +84,7 @@ class Child {
 
   Status start() {
     if (request_.words.empty()) return Error{ErrorCode::invalid_input, "no program to run", {}};
-    if (!in_.open() || !out_.open() || !err_.open()) return failure("cannot make a pipe", errno);
+    if (!in_.open() || !out_.open() || !err_.open()) return failure("cannot create a pipe", errno);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
@@ -255,7 +255,7 @@ Result<std::vector<std::string>> split_words(std::string_view text) {
       in_word = true;
     }
   }
-  if (quote != 0) return Error{ErrorCode::invalid_input, fmt::format("a {} is not closed", quote), {}};
+  if (quote != 0) return Error{ErrorCode::invalid_input, fmt::format("unterminated {}", quote), {}};
   if (in_word) words.push_back(std::move(word));
   return words;
 }

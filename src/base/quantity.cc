@@ -353,7 +353,7 @@ Result<Ratio> parse_ratio(std::string_view text) {
   numerator /= common;
   denominator /= common;
   if (too_long || numerator > kMillion || denominator > kMillion) {
-    return bad_ratio(text, "both parts, in lowest terms, must lie between 1 and 1000000");
+    return bad_ratio(text, "both parts, in lowest terms, must be between 1 and 1000000");
   }
   return Ratio{static_cast<std::int64_t>(numerator), static_cast<std::int64_t>(denominator)};
 }

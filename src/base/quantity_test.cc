@@ -214,7 +214,7 @@ TEST(ParseRatio, SaysWhatIsWrong) {
   }
   for (const char* text : {"1000001:1", "1:1000001", "0.0000001", "99999999999999999999999999999:1"}) {
     EXPECT_EQ(error_of(parse_ratio(text)), "`" + std::string(text) +
-                                               "` is not a ratio: both parts, in lowest terms, must lie between 1 and "
+                                               "` is not a ratio: both parts, in lowest terms, must be between 1 and "
                                                "1000000");
   }
 }

@@ -253,17 +253,17 @@ Value Value::texts(std::span<const std::string> items) {
 }
 
 const Value::List& Value::items() const {
-  CHECK(is_list(), "items() of a Value that is no list");
+  CHECK(is_list(), "items() of a Value that is not a list");
   return *std::get_if<List>(&state_);
 }
 
 const Value::Map& Value::entries() const {
-  CHECK(is_map(), "entries() of a Value that is no map");
+  CHECK(is_map(), "entries() of a Value that is not a map");
   return *std::get_if<Map>(&state_);
 }
 
 const std::string& Value::text() const {
-  CHECK(is_text(), "text() of a Value that is no text");
+  CHECK(is_text(), "text() of a Value that is not text");
   return *std::get_if<std::string>(&state_);
 }
 
@@ -279,7 +279,7 @@ const Value* Value::find(std::string_view key) const {
 
 Value& Value::operator[](std::string_view key) {
   if (is_null()) state_ = Map();
-  CHECK(is_map(), "a key of a Value that is no map");
+  CHECK(is_map(), "a key of a Value that is not a map");
   Map& map = *std::get_if<Map>(&state_);
   for (Entry& entry : map) {
     if (entry.key == key) return entry.value;
@@ -300,14 +300,14 @@ Value&& Value::set(std::string_view key, Value value) && {
 
 Value& Value::put(std::string key, Value value) {
   if (is_null()) state_ = Map();
-  CHECK(is_map(), "a key of a Value that is no map");
+  CHECK(is_map(), "a key of a Value that is not a map");
   std::get_if<Map>(&state_)->push_back({std::move(key), std::move(value)});
   return *this;
 }
 
 Value& Value::add(Value value) {
   if (is_null()) state_ = List();
-  CHECK(is_list(), "an item of a Value that is no list");
+  CHECK(is_list(), "an item of a Value that is not a list");
   std::get_if<List>(&state_)->push_back(std::move(value));
   return *this;
 }

@@ -31,8 +31,8 @@ class StrictYamlReader final : public YamlReader {
 
   bool begin_document(const yaml_event_t& event) override {
     if (!seen_document_) return seen_document_ = true;
-    return fail(cursor_.advance_to(event.start_mark), "a second document starts here: a file holds one",
-                "put it into a file of its own");
+    return fail(cursor_.advance_to(event.start_mark), "a second document starts here: a file must contain only one",
+                "move it to a separate file");
   }
 
   bool end_document(const yaml_event_t& event) override {
@@ -59,7 +59,7 @@ class StrictYamlReader final : public YamlReader {
 
   bool count_node(const SourceLocation& place, bool is_key) override {
     if (is_key || ++nodes_ <= limits_.nodes) return true;
-    return fail(place, fmt::format("the file has more than {} values, the most that is read", limits_.nodes));
+    return fail(place, fmt::format("the file has more than {} values, which is the limit", limits_.nodes));
   }
 
   // Anchors and merge keys are reported where they stand; there is nothing to apply.

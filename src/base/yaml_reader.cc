@@ -22,13 +22,13 @@ bool is_yaml_null(std::string_view text) {
 std::string hint_for(const yaml_parser_t& parser, std::string_view problem, std::string_view text, FileId file) {
   if (problem == "found character that cannot start any token") {
     const char found = parser.buffer.pointer == nullptr ? '\0' : static_cast<char>(*parser.buffer.pointer);
-    if (found == '\t') return "indent with blanks, not with tabs";
+    if (found == '\t') return "indent with spaces, not with tabs";
     return "quote the text: \"...\"";
   }
   if (problem == "mapping values are not allowed in this context") {
     return "check the indentation, and quote text that contains `: `";
   }
-  if (problem == "could not find expected ':'") return "a key is followed by a colon and a blank";
+  if (problem == "could not find expected ':'") return "a key must be followed by a colon and a space";
   if (parser.context != nullptr && parser.context_mark.line < parser.problem_mark.line) {
     return fmt::format("it starts on line {}", MarkCursor(text, file).advance_to(parser.context_mark).line);
   }
@@ -74,7 +74,7 @@ void YamlReader::walk() {
     return;
   }
   if (text_.size() > limits_.bytes) {
-    fail({file_, 0, 0}, fmt::format("the file is larger than {} bytes, the most that is read", limits_.bytes));
+    fail({file_, 0, 0}, fmt::format("the file exceeds the limit of {} bytes", limits_.bytes));
     return;
   }
   bool more = begin_text();

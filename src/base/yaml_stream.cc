@@ -78,7 +78,7 @@ class StreamYamlReader final : public YamlReader {
   bool take_alias(std::string_view name, const SourceLocation& place) override {
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) {
-      return fail(place, fmt::format("alias {} stands for nothing: no complete value before it has this anchor",
+      return fail(place, fmt::format("undefined alias {}: no complete value before it has this anchor",
                                      in_backticks(fmt::format("*{}", name))));
     }
     const Anchored& value = found->second;
@@ -143,7 +143,7 @@ class StreamYamlReader final : public YamlReader {
       const std::size_t counts = last[entry.key];
       if (counts == i) continue;
       diagnostics_.warning(
-          entry.key_place, fmt::format("key {} is given twice: the last counts", in_backticks(entry.key)),
+          entry.key_place, fmt::format("duplicate key {}: the last one is used", in_backticks(entry.key)),
           fmt::format("the last one is on line {}", mapping.entries[counts].key_place.line), entry.key.size());
     }
     for (std::size_t i = 0; i < mapping.entries.size(); ++i) {
@@ -168,10 +168,8 @@ class StreamYamlReader final : public YamlReader {
     nodes_ += nodes;
     copied_ += bytes;
     if (nodes_ <= limits_.nodes && copied_ <= limits_.bytes) return true;
-    return fail(place,
-                fmt::format("with its aliases written out the file has more than {} values or {} bytes, the most "
-                            "that is read",
-                            limits_.nodes, limits_.bytes));
+    return fail(place, fmt::format("with its aliases expanded the file exceeds the limit of {} values or {} bytes",
+                                   limits_.nodes, limits_.bytes));
   }
 
   std::size_t nodes_ = 0;

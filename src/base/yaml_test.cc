@@ -184,7 +184,7 @@ TEST(Yaml, RefusesKeysThatAreNotText) {
 
 TEST(Yaml, RefusesASecondDocument) {
   EXPECT_EQ(findings_in("a: 1\n---\nb: 2\n"),
-            "2:1 a second document starts here: a file holds one [put it into a file of its own]\n");
+            "2:1 a second document starts here: a file must contain only one [move it to a separate file]\n");
   EXPECT_EQ(findings_in("a: 1\n...\nb: 2\n"), "3:1 did not find expected <document start>\n");
 }
 
@@ -219,7 +219,7 @@ TEST(Yaml, SaysWhereTheSyntaxIsBroken) {
        "2:4 mapping values are not allowed in this context [check the indentation, and quote text that contains "
        "`: `]\n"},
       {"a: 1\nb\nc: 2\n",
-       "3:1 could not find expected ':' while scanning a simple key [a key is followed by a colon and a blank]\n"},
+       "3:1 could not find expected ':' while scanning a simple key [a key must be followed by a colon and a space]\n"},
       {"\xC3\xBC: \xC3\xBC: 1\n",
        "1:7 mapping values are not allowed in this context [check the indentation, and quote text that contains "
        "`: `]\n"},
@@ -241,8 +241,8 @@ TEST(Yaml, RefusesWhatIsNotText) {
 }
 
 TEST(Yaml, HoldsItsLimits) {
-  EXPECT_EQ(findings_in("a: 1234567\n", {8, 100, 64}), "0:0 the file is larger than 8 bytes, the most that is read\n");
-  EXPECT_EQ(findings_in("[1, 2, 3]", {100, 3, 64}), "1:8 the file has more than 3 values, the most that is read\n");
+  EXPECT_EQ(findings_in("a: 1234567\n", {8, 100, 64}), "0:0 the file exceeds the limit of 8 bytes\n");
+  EXPECT_EQ(findings_in("[1, 2, 3]", {100, 3, 64}), "1:8 the file has more than 3 values, which is the limit\n");
   EXPECT_EQ(findings_in("[[[]]]", {100, 100, 2}), "1:3 nested more than 2 levels deep\n");
   EXPECT_TRUE(parse("[1, 2, 3]", {9, 4, 1}).root.has_value());
   EXPECT_EQ(findings_in("- 1\n", {100, 100, 0}), "1:1 nested more than 0 levels deep\n");
@@ -479,18 +479,17 @@ TEST(YamlStream, ResolvesAnchorsAndMergeKeys) {
 }
 
 TEST(YamlStream, RefusesAliasesOfNothing) {
-  EXPECT_EQ(stream_of("a: *x\n"), "1:4 alias `*x` stands for nothing: no complete value before it has this anchor\n");
-  EXPECT_EQ(stream_of("a: &x [*x]\n"),
-            "1:8 alias `*x` stands for nothing: no complete value before it has this anchor\n");
+  EXPECT_EQ(stream_of("a: *x\n"), "1:4 undefined alias `*x`: no complete value before it has this anchor\n");
+  EXPECT_EQ(stream_of("a: &x [*x]\n"), "1:8 undefined alias `*x`: no complete value before it has this anchor\n");
   EXPECT_EQ(stream_of("a: &x 1\n---\nb: *x\n"),
-            "{a=1}\n3:4 alias `*x` stands for nothing: no complete value before it has this anchor\n");
+            "{a=1}\n3:4 undefined alias `*x`: no complete value before it has this anchor\n");
   EXPECT_EQ(stream_of("<<: 3\n"), "1:1 merge key `<<` takes a mapping or a list of mappings\n");
   EXPECT_EQ(stream_of("? [a]\n: 1\n"), "1:3 a key must be text\n");
 }
 
 TEST(YamlStream, WarnsOfKeysGivenTwiceAndTakesTheLast) {
   EXPECT_EQ(stream_of("a: 1\nb: 2\na: 3\n"),
-            "{b=2 a=3}\n1:1 key `a` is given twice: the last counts [the last one is on line 3]\n");
+            "{b=2 a=3}\n1:1 duplicate key `a`: the last one is used [the last one is on line 3]\n");
 }
 
 TEST(YamlStream, EndsAliasBombs) {

@@ -176,7 +176,7 @@ void read_environment(const Sources& sources, FileId file, ConfigSet& set, Diagn
     if (text.starts_with("export ")) text = trim(text.substr(7), kLineSpaces);
     const auto [name, value] = host_text::assignment(text);
     if (name.empty()) {
-      diagnostics.warning(line.place, fmt::format("{} is no NAME=VALUE and is passed over", in_backticks(text)));
+      diagnostics.warning(line.place, fmt::format("ignored {}: expected NAME=VALUE", in_backticks(text)));
       continue;
     }
     add_variable(name, value, line.place, app);

@@ -92,7 +92,7 @@ class ArgumentReader {
     if (tree_ != nullptr) return read_in_tree(std::move(path), std::move(text));
     const ConfigKind kind = detect_kind(path, text);
     if (kind == ConfigKind::unknown && below_directory) {
-      note(diagnostics_, fmt::format("{} is passed over: it is no configuration that weft knows", in_backticks(path)));
+      note(diagnostics_, fmt::format("ignored {}: unsupported configuration format", in_backticks(path)));
       return;
     }
     const FileId file = sources_.add(std::move(path), std::move(text));
@@ -101,8 +101,8 @@ class ArgumentReader {
       return;
     }
     if (kind == ConfigKind::unknown) {
-      diagnostics_.error({file, 0, 0}, "this is no configuration that weft knows",
-                         "`weft help check` lists what can be read");
+      diagnostics_.error({file, 0, 0}, "unsupported configuration format",
+                         "`weft help check` lists the supported formats");
       return;
     }
     set_.files.push_back({file, kind, applies_to_, sources_.path(file)});
@@ -194,7 +194,8 @@ class ArgumentReader {
     std::error_code error;
     const fs::file_status link = fs::symlink_status(entry, error);
     if (!error && fs::is_symlink(link) && !stays_inside(entry)) {
-      note(diagnostics_, fmt::format("{} is passed over: the link leads elsewhere", in_backticks(entry.string())));
+      note(diagnostics_,
+           fmt::format("ignored {}: the link points outside the directory", in_backticks(entry.string())));
       return;
     }
     const fs::file_status status = error ? link : fs::status(entry, error);
@@ -204,7 +205,7 @@ class ArgumentReader {
       walk(entry, depth + 1);
     } else if (fs::is_regular_file(status)) {
       if (++files_ > kMaxFiles || total_ > kMaxTotal) {
-        diagnostics_.error({}, fmt::format("{}: more than {} files or {} bytes below one directory", root_.string(),
+        diagnostics_.error({}, fmt::format("{}: more than {} files or {} bytes in one directory", root_.string(),
                                            kMaxFiles, kMaxTotal));
         stopped_ = true;
         return;

@@ -99,7 +99,7 @@ class Reader {
     if (value && !node->quoted) {
       out = *value;
     } else {
-      diagnostics_.error(node->place, fmt::format("`{}` is a whole number", key));
+      diagnostics_.error(node->place, fmt::format("`{}` must be a whole number", key));
     }
   }
   void truth(const YamlNode& object, std::string_view key, bool& out) {
@@ -108,7 +108,7 @@ class Reader {
     if (node->scalar == "true" || node->scalar == "false") {
       out = node->scalar == "true";
     } else {
-      diagnostics_.error(node->place, fmt::format("`{}` is true or false", key));
+      diagnostics_.error(node->place, fmt::format("`{}` must be true or false", key));
     }
   }
   // The items of a list; nothing when it is missing or no list.
@@ -117,7 +117,7 @@ class Reader {
     const YamlNode* node = object.find(key);
     if (node == nullptr || node->kind == YamlNode::Kind::null) return kNone;
     if (node->kind == YamlNode::Kind::sequence) return node->items;
-    diagnostics_.error(node->place, fmt::format("`{}` is a list, not {}", key, describe_kind(*node)));
+    diagnostics_.error(node->place, fmt::format("`{}` must be a list, not {}", key, describe_kind(*node)));
     return kNone;
   }
   const std::vector<YamlEntry>& members(const YamlNode& object, std::string_view key) {
@@ -125,7 +125,7 @@ class Reader {
     const YamlNode* node = object.find(key);
     if (node == nullptr || node->kind == YamlNode::Kind::null) return kNone;
     if (node->kind == YamlNode::Kind::mapping) return node->entries;
-    diagnostics_.error(node->place, fmt::format("`{}` is an object, not {}", key, describe_kind(*node)));
+    diagnostics_.error(node->place, fmt::format("`{}` must be an object, not {}", key, describe_kind(*node)));
     return kNone;
   }
   void wrong(const YamlNode& node, std::string message) { diagnostics_.error(node.place, std::move(message)); }
@@ -135,7 +135,7 @@ class Reader {
     const YamlNode* node = object.find(key);
     if (node == nullptr || node->kind == YamlNode::Kind::null) return nullptr;
     if (node->kind == YamlNode::Kind::scalar) return node;
-    diagnostics_.error(node->place, fmt::format("`{}` is a single value, not {}", key, describe_kind(*node)));
+    diagnostics_.error(node->place, fmt::format("`{}` must be a single value, not {}", key, describe_kind(*node)));
     return nullptr;
   }
 
@@ -150,7 +150,7 @@ void read_address(const YamlNode& node, Reader& reader, HostInterface& interface
   const auto length =
       slash == std::string_view::npos ? std::optional<int>(32) : live_text::number_of<int>(text.substr(slash + 1));
   if (node.kind != YamlNode::Kind::scalar || !address.ok() || !length || *length < 0 || *length > 32) {
-    if (text.find(':') == std::string_view::npos) reader.wrong(node, "an address looks like 10.60.0.2/27");
+    if (text.find(':') == std::string_view::npos) reader.wrong(node, "expected an address such as 10.60.0.2/27");
     return;  // IPv6 is not compared
   }
   const std::uint32_t mask = *length == 0 ? 0 : ~std::uint32_t{0} << static_cast<unsigned>(32 - *length);
@@ -164,7 +164,7 @@ void read_interface_lists(const YamlNode& node, Reader& reader, HostInterface& i
     if (const auto value = live_text::number_of(entry.value.scalar)) {
       interface.pause_counters.emplace_back(entry.key, *value);
     } else {
-      reader.wrong(entry.value, "a counter is a whole number");
+      reader.wrong(entry.value, "a counter must be a whole number");
     }
   }
   for (const YamlNode& item : reader.list(node, "gid_indices_rocev2")) {
@@ -172,7 +172,7 @@ void read_interface_lists(const YamlNode& node, Reader& reader, HostInterface& i
     if (index && *index >= 0) {
       interface.gid_indices_rocev2.push_back(*index);
     } else {
-      reader.wrong(item, "an index is a whole number");
+      reader.wrong(item, "an index must be a whole number");
     }
   }
 }
@@ -242,11 +242,11 @@ std::optional<HostFacts> read_host_facts(const Sources& sources, FileId file, Di
   const YamlNode* kind = root->find("kind");
   const YamlNode* version = root->find("schema_version");
   if (root->kind != YamlNode::Kind::mapping || kind == nullptr || kind->scalar != "host") {
-    diagnostics.error(root->place, "this is not what `weft discover` writes: `kind` is not \"host\"");
+    diagnostics.error(root->place, "not a file written by `weft discover`: `kind` is not \"host\"");
     return std::nullopt;
   }
   if (version == nullptr || version->scalar != "1") {
-    diagnostics.error(version == nullptr ? root->place : version->place, "`schema_version` 1 is the one that is known");
+    diagnostics.error(version == nullptr ? root->place : version->place, "unsupported `schema_version`: expected 1");
     return std::nullopt;
   }
   Reader reader(diagnostics);

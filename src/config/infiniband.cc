@@ -265,7 +265,7 @@ std::optional<IbFabric> read_ibnetdiscover(const Sources& sources, FileId file, 
   NetDiscover reader(fabric);
   reader.read(live_text::lines_of(sources, file));
   if (reader.any()) return fabric;
-  diagnostics.error(SourceLocation{file, 1, 1}, "no node of an InfiniBand fabric here; `ibnetdiscover` lists them");
+  diagnostics.error(SourceLocation{file, 1, 1}, "no InfiniBand nodes found; expected output of `ibnetdiscover`");
   return std::nullopt;
 }
 
@@ -276,7 +276,7 @@ std::optional<IbFabric> read_iblinkinfo(const Sources& sources, FileId file, Dia
   LinkInfo reader(fabric);
   reader.read(live_text::lines_of(sources, file));
   if (reader.any()) return fabric;
-  diagnostics.error(SourceLocation{file, 1, 1}, "no port of an InfiniBand fabric here; `iblinkinfo` lists them");
+  diagnostics.error(SourceLocation{file, 1, 1}, "no InfiniBand ports found; expected output of `iblinkinfo`");
   return std::nullopt;
 }
 

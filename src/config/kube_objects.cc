@@ -25,7 +25,7 @@ void split_api_version(std::string_view text, KubeObject& object) {
 
 void read_object(const Sources& sources, YamlNode node, int depth, ConfigSet& set, Diagnostics& diagnostics) {
   if (node.kind != YamlNode::Kind::mapping || node.find("kind") == nullptr || node.find("apiVersion") == nullptr) {
-    diagnostics.warning(node.place, "this is no Kubernetes object: `apiVersion` or `kind` is missing");
+    diagnostics.warning(node.place, "not a Kubernetes object: `apiVersion` or `kind` is missing");
     return;
   }
   KubeObject object;
@@ -35,7 +35,7 @@ void read_object(const Sources& sources, YamlNode node, int depth, ConfigSet& se
   const YamlNode* items = node.find("items");
   if (object.kind == "List" || (object.kind.ends_with("List") && items != nullptr)) {
     if (depth >= kMaxListDepth) {
-      diagnostics.error(node.place, "lists of objects are nested too deep");
+      diagnostics.error(node.place, "lists of objects are nested too deeply");
       return;
     }
     for (YamlEntry& entry : node.entries) {
@@ -114,8 +114,8 @@ std::vector<YamlNode> read_documents(const Sources& sources, FileId file, Diagno
     if (tag.line == 0 || diagnostic.severity != Severity::error) diagnostics.add(std::move(diagnostic));
   }
   if (tag.line != 0) {
-    diagnostics.warning(tag, "this is a template and not yet a Kubernetes object: it is passed over",
-                        "give what it renders to: `helm template`, `kustomize build` or what fills it in", 2);
+    diagnostics.warning(tag, "ignored: this is a template, not a Kubernetes object",
+                        "render it first, for example with `helm template` or `kustomize build`", 2);
   }
   return documents;
 }

@@ -43,16 +43,16 @@ TEST(Kube, FlattensStreamsAndLists) {
   EXPECT_EQ(r.set.objects[2].kind, "PriorityClass");
   EXPECT_EQ(text_of(r.set.objects[2].at("metadata.name")), "c");
   EXPECT_EQ(r.set.objects[2].at("metadata.labels.x"), nullptr);
-  EXPECT_EQ(findings(r), "11:1 this is no Kubernetes object: `apiVersion` or `kind` is missing\n");
+  EXPECT_EQ(findings(r), "11:1 not a Kubernetes object: `apiVersion` or `kind` is missing\n");
 }
 
 TEST(Kube, PassesOverTemplatesAndSaysSo) {
   const Read helm = read("apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}-a\n");
-  EXPECT_EQ(findings(helm), "4:9 this is a template and not yet a Kubernetes object: it is passed over\n");
+  EXPECT_EQ(findings(helm), "4:9 ignored: this is a template, not a Kubernetes object\n");
   EXPECT_FALSE(helm.diagnostics.has_errors());
   EXPECT_TRUE(helm.set.objects.empty());
   const Read jinja = read("{% for n in nodes %}\napiVersion: v1\nkind: Pod\n{% endfor %}\n");
-  EXPECT_EQ(findings(jinja), "1:1 this is a template and not yet a Kubernetes object: it is passed over\n");
+  EXPECT_EQ(findings(jinja), "1:1 ignored: this is a template, not a Kubernetes object\n");
   const Read quoted = read("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {rule: \"{{ $labels.a }}\"}\n");
   EXPECT_EQ(findings(quoted), "");
   EXPECT_EQ(quoted.set.objects.size(), 1U);

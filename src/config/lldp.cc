@@ -98,7 +98,7 @@ bool read_json_report(const Sources& sources, FileId file, Diagnostics& diagnost
   const YamlNode* top = unwrap(&*root);
   const YamlNode* lldp = top != nullptr && top->kind == YamlNode::Kind::mapping ? unwrap(top->find("lldp")) : nullptr;
   if (lldp == nullptr) {
-    diagnostics.error(root->place, "no `lldp` object here; `lldpcli -f json show neighbors` prints one");
+    diagnostics.error(root->place, "no `lldp` object found; expected output of `lldpcli -f json show neighbors`");
     return false;
   }
   report.format = "lldpcli-json";
@@ -275,8 +275,8 @@ bool read_text_report(const Sources& sources, FileId file, Diagnostics& diagnost
   if (has(text, "Local Port id:")) return read_nxos_detail(lines, report);
   if (has(text, "Local Intf") && read_nxos_table(lines, report)) return true;
   if (has(text, "lldp.") && read_keyvalue(lines, report)) return true;
-  diagnostics.error(SourceLocation{file, 1, 1}, "no LLDP neighbors in a form that is known",
-                    "known are lldpcli -f json (or json0, keyvalue), SONiC's `show lldp table`, and NX-OS' `show lldp "
+  diagnostics.error(SourceLocation{file, 1, 1}, "no LLDP neighbors in a supported format",
+                    "supported: lldpcli -f json (or json0, keyvalue), SONiC's `show lldp table`, and NX-OS' `show lldp "
                     "neighbors` with or without `detail`");
   return false;
 }

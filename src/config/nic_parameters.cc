@@ -36,7 +36,8 @@ void set_number(std::string_view text, std::int64_t high, const SourceLocation& 
                 Setting<T>& out, Diagnostics& diagnostics) {
   const auto value = number_in(trim(text, kLineSpaces), 0, high);
   if (!value) {
-    diagnostics.warning(place, fmt::format("{} of `{}` is no number from 0 to {}", in_backticks(text), path, high));
+    diagnostics.warning(place,
+                        fmt::format("{} of `{}` is not a number between 0 and {}", in_backticks(text), path, high));
     return;
   }
   out = {static_cast<T>(*value), place, std::move(path)};
@@ -52,7 +53,7 @@ void set_trust(std::string_view text, const SourceLocation& place, std::string p
   } else if (word == "pcp") {
     nic.trust = {model::TrustMode::pcp, place, std::move(path)};
   } else {
-    diagnostics.warning(place, fmt::format("trust mode {} is neither `dscp` nor `pcp`", in_backticks(text)));
+    diagnostics.warning(place, fmt::format("unsupported trust mode {}: expected `dscp` or `pcp`", in_backticks(text)));
   }
 }
 
@@ -62,7 +63,8 @@ void set_pfc(std::string_view text, const SourceLocation& place, const std::stri
   bool good = parts.size() == nic.pfc.size();
   for (const std::string_view part : parts) good = good && (part == "0" || part == "1");
   if (!good) {
-    diagnostics.warning(place, fmt::format("PFC list {} is not eight of 0 and 1", in_backticks(text)));
+    diagnostics.warning(place,
+                        fmt::format("PFC list {} must have eight comma-separated 0/1 values", in_backticks(text)));
     return;
   }
   for (std::size_t i = 0; i < nic.pfc.size(); ++i) nic.pfc[i] = {parts[i] == "1", place, path};

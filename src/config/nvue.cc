@@ -35,7 +35,7 @@ bool Reader::spend(std::size_t work, const SourceLocation& place) {
   constexpr std::size_t kMaxWork = 20'000'000;
   if (work_ > kMaxWork) return false;
   work_ += work;
-  if (work_ > kMaxWork) warn(place, "ranges in this file expand to too much: the rest is left out");
+  if (work_ > kMaxWork) warn(place, "ranges in this file expand to too many items; the rest is ignored");
   return work_ <= kMaxWork;
 }
 
@@ -47,7 +47,7 @@ std::optional<std::int64_t> Reader::number(const Command& command, std::size_t w
                                            std::int64_t high) {
   const auto value = parse_digits(command.at(word));
   if (value && *value >= low && *value <= high) return value;
-  warn(command.place(word), fmt::format("{} is {}: a number from {} to {} is needed",
+  warn(command.place(word), fmt::format("{} is {}: expected a number between {} and {}",
                                         in_backticks(command.at(word - 1)), in_backticks(command.at(word)), low, high));
   return std::nullopt;
 }
@@ -55,7 +55,7 @@ std::optional<std::int64_t> Reader::number(const Command& command, std::size_t w
 std::vector<int> Reader::list(const Command& command, std::size_t word, int low, int high) {
   auto numbers = parse_number_list(command.at(word), low, high);
   if (numbers) return std::move(*numbers);
-  warn(command.place(word), fmt::format("{} is {}: numbers from {} to {} are needed",
+  warn(command.place(word), fmt::format("{} is {}: expected numbers between {} and {}",
                                         in_backticks(command.at(word - 1)), in_backticks(command.at(word)), low, high));
   return {};
 }
@@ -128,7 +128,7 @@ std::optional<SwitchConfig> Reader::read() {
   const std::size_t errors = diagnostics_.error_count();
   if (!(commands ? read_commands() : read_yaml()) || recognized_ == 0) {
     if (diagnostics_.error_count() == errors) {
-      diagnostics_.error({file_, 0, 0}, "this is no NVUE configuration: no `nv set` command and no `set` tree is here");
+      diagnostics_.error({file_, 0, 0}, "not an NVUE configuration: no `nv set` command and no `set` tree found");
     }
     return std::nullopt;
   }
@@ -172,7 +172,7 @@ void Reader::finish() {
   for (const auto& [position, method] : order_) out_.management.aaa_methods.push_back(method);
   if (out_.management.aaa_methods.empty()) {
     out_.management.aaa_methods.push_back(
-        vendor_default<std::string>("local", "Cumulus logs in local users by default"));
+        vendor_default<std::string>("local", "Cumulus authenticates local users by default"));
   }
   if (!out_.management.lldp.known()) out_.management.lldp = vendor_default(true, "Cumulus runs lldpd by default");
   if (!out_.management.telnet.known()) out_.management.telnet = vendor_default(false, "Cumulus has no telnet server");

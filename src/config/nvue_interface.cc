@@ -123,7 +123,7 @@ std::size_t Reader::add_interface(const std::string& name, const SourceLocation&
 void Reader::take_interface(const Command& command) {
   const std::vector<std::string> names = interface_names(command.at(1));
   if (names.empty()) {
-    warn(command.place(1), fmt::format("{} names no interface", in_backticks(command.at(1))));
+    warn(command.place(1), fmt::format("{} is not an interface name", in_backticks(command.at(1))));
     return;
   }
   if (!spend(names.size(), command.place(0))) return;
@@ -161,7 +161,7 @@ bool Reader::set_interface(const Command& command, std::size_t index) {
     const auto length =
         slash == std::string_view::npos ? std::optional<std::int64_t>(32) : parse_digits(text.substr(slash + 1));
     if (!address.ok() || !length || *length > 32) {
-      warn(command.place(4), fmt::format("{} is no address with a length", in_backticks(text)));
+      warn(command.place(4), fmt::format("{} is not an address with a prefix length", in_backticks(text)));
       return true;
     }
     const auto mask = *length == 0 ? 0U : 0xFFFFFFFFU << (32U - static_cast<unsigned>(*length));
@@ -213,7 +213,7 @@ bool Reader::set_link(const Command& command, InterfaceConfig& to) {
     if (rate.ok()) {
       to.speed = {rate.value(), place, "link speed"};
     } else if (value != "auto") {
-      warn(place, fmt::format("speed {} is not understood", in_backticks(value)));
+      warn(place, fmt::format("unsupported speed {}", in_backticks(value)));
     }
     return true;
   }

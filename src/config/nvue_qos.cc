@@ -72,7 +72,7 @@ void Reader::take_qos(const Command& command) {
     const bool interval = command.at(2) == "polling-interval";
     const auto value = interval ? milliseconds_of(command.at(3)) : parse_digits(command.at(3));
     if (!value || *value < 1 || *value > 1'000'000) {
-      warn(command.place(3), fmt::format("{} is no watchdog setting", in_backticks(command.at(3))));
+      warn(command.place(3), fmt::format("{} is not a watchdog setting", in_backticks(command.at(3))));
       return;
     }
     const Setting<std::int64_t> given(value.value_or(0), command.place(3),
@@ -91,7 +91,7 @@ void Reader::take_roce(const Command& command) {
   if (what != "mode") return;
   if (command.at(3) != "lossless" && command.at(3) != "lossy") {
     warn(command.place(3),
-         fmt::format("RoCE mode {} is not understood: lossless or lossy", in_backticks(command.at(3))));
+         fmt::format("unsupported RoCE mode {}: expected lossless or lossy", in_backticks(command.at(3))));
     return;
   }
   roce_mode_ = {std::string(command.at(3)), command.place(3), "qos roce mode"};
@@ -104,7 +104,7 @@ void Reader::take_mapping(const Command& command) {
   if (what == "trust") {
     const std::string_view trust = command.at(4);
     if (trust != "l2" && trust != "l3" && trust != "port" && trust != "both") {
-      warn(command.place(4), fmt::format("trust {} is not understood: l2, l3, port or both", in_backticks(trust)));
+      warn(command.place(4), fmt::format("unsupported trust {}: expected l2, l3, port or both", in_backticks(trust)));
       return;
     }
     profile.trust = {std::string(trust), command.place(4), path + " trust"};
@@ -145,7 +145,7 @@ void Reader::take_pfc_profile(const Command& command) {
   if (what == "cable-length" || what.empty()) return;
   const auto bytes = bytes_of(command.at(4));
   if (!bytes) {
-    warn(command.place(4), fmt::format("{} is no amount of bytes", in_backticks(command.at(4))));
+    warn(command.place(4), fmt::format("{} is not a number of bytes", in_backticks(command.at(4))));
     return;
   }
   const Setting<Bytes> given(bytes.value_or(Bytes()), command.place(4), fmt::format("{} {}", path, what));
@@ -163,7 +163,7 @@ void Reader::take_congestion(const Command& command) {
   const bool threshold = what == "min-threshold" || what == "max-threshold";
   const Bytes bytes = threshold ? bytes_of(command.at(6)).value_or(Bytes(-1)) : Bytes();
   if (bytes.count() < 0) {
-    warn(place, fmt::format("{} is no amount of bytes", in_backticks(command.at(6))));
+    warn(place, fmt::format("{} is not a number of bytes", in_backticks(command.at(6))));
     return;
   }
   const auto percent = what == "probability" ? number(command, 6, 0, 100) : std::nullopt;
@@ -186,7 +186,7 @@ void Reader::take_scheduler(const Command& command) {
   const auto percent = what == "bw-percent" ? number(command, 6, 0, 100) : std::nullopt;
   const bool mode = what == "mode" && (command.at(6) == "strict" || command.at(6) == "dwrr");
   if (what == "mode" && !mode) {
-    warn(command.place(6), fmt::format("mode {} is not understood: strict or dwrr", in_backticks(command.at(6))));
+    warn(command.place(6), fmt::format("unsupported mode {}: expected strict or dwrr", in_backticks(command.at(6))));
   }
   for (const int queue : list(command, 4, 0, kClasses - 1)) {
     QueueQos& to = profile.queue[static_cast<std::size_t>(queue)];
@@ -233,7 +233,7 @@ const Profile* Reader::profile(const std::map<std::string, Profile, std::less<>>
   if (found != all.end()) return &found->second;
   if (named.known() && named.value != kGlobal) {
     error_once(named.place,
-               fmt::format("`qos {} profile` names {}, which is not configured", kind, in_backticks(named.value)));
+               fmt::format("`qos {} profile` refers to {}, which is not configured", kind, in_backticks(named.value)));
   }
   return nullptr;
 }
@@ -265,11 +265,11 @@ void Reader::apply_mapping(const InterfaceQos& interface, PortQos& qos) {
     const std::string path = said ? mapping->trust.path : roce_.path;
     if (trust != "port") qos.trust = {by_dscp ? model::TrustMode::dscp : model::TrustMode::pcp, place, path};
   } else {
-    qos.trust = vendor_default(model::TrustMode::pcp, "Cumulus trusts the 802.1p priority unless told otherwise");
+    qos.trust = vendor_default(model::TrustMode::pcp, "Cumulus trusts the 802.1p priority by default");
   }
   const int port_default = mapping != nullptr && mapping->port_default.known() ? mapping->port_default.value : 0;
   const std::string ignored =
-      fmt::format("trust is {}, so the DSCP does not decide: switch priority {}", trust, port_default);
+      fmt::format("trust is {}, so the DSCP is ignored: switch priority {}", trust, port_default);
   for (std::size_t i = 0; i < kDscps; ++i) {
     const Setting<int> written = mapping != nullptr ? mapping->dscp[i] : Setting<int>();
     if (!by_dscp) {
@@ -284,7 +284,7 @@ void Reader::apply_mapping(const InterfaceQos& interface, PortQos& qos) {
   for (std::size_t i = 0; i < kClasses; ++i) {
     const Setting<int> written = mapping != nullptr ? mapping->pcp[i] : Setting<int>();
     qos.pcp_to_class[i] =
-        !by_pcp ? vendor_default(port_default, fmt::format("trust is {}, so 802.1p does not decide", trust))
+        !by_pcp ? vendor_default(port_default, fmt::format("trust is {}, so the 802.1p priority is ignored", trust))
         : written.known()
             ? written
             : vendor_default(static_cast<int>(i), "Cumulus maps 802.1p n to switch priority n by default");
@@ -344,8 +344,8 @@ void Reader::apply_pfc(const InterfaceQos& interface, PortQos& qos) {
   if (decisive != qos.pfc.end()) {
     qos.pfc_mode = {any ? model::PfcMode::on : model::PfcMode::off, decisive->place, decisive->path};
   } else {
-    qos.pfc_mode =
-        vendor_default(model::PfcMode::off, "Cumulus has PFC off unless `qos roce` or a `qos pfc` profile turns it on");
+    qos.pfc_mode = vendor_default(model::PfcMode::off,
+                                  "PFC is disabled on Cumulus unless `qos roce` or a `qos pfc` profile enables it");
   }
 }
 
@@ -394,16 +394,16 @@ void Reader::apply_watchdog(const InterfaceQos& interface, PortQos& qos) {
   watchdog.on =
       interface.watchdog.known()
           ? interface.watchdog
-          : vendor_default(false, "the PFC watchdog is off unless `qos pfc-watchdog` is set on the interface");
+          : vendor_default(false, "the PFC watchdog is disabled unless `qos pfc-watchdog` is set on the interface");
   if (!watchdog.on.value) return;
   const std::int64_t interval = watchdog_interval_.known() ? watchdog_interval_.value : 100;
   const std::int64_t rounds = watchdog_robustness_.known() ? watchdog_robustness_.value : 3;
   const Setting<std::int64_t>& said = watchdog_interval_.known() ? watchdog_interval_ : watchdog_robustness_;
   const Duration detection = milliseconds(std::min<std::int64_t>(interval * rounds, 1'000'000'000));
-  watchdog.detection = said.known()
-                           ? Setting<Duration>(detection, said.place, said.path)
-                           : vendor_default(detection, "Cumulus polls every 100 ms and needs 3 rounds by default");
-  watchdog.action = vendor_default(model::WatchdogAction::drop, "Cumulus drops what arrives for a stuck queue");
+  watchdog.detection =
+      said.known() ? Setting<Duration>(detection, said.place, said.path)
+                   : vendor_default(detection, "Cumulus polls every 100 ms and detects after 3 polls by default");
+  watchdog.action = vendor_default(model::WatchdogAction::drop, "Cumulus drops packets for a stuck queue");
 }
 
 }  // namespace weft::config::nvue

@@ -154,7 +154,7 @@ void Reader::take_acl(const Command& command) {
   if (command.at(2) != "rule") return;
   const auto position = parse_digits(command.at(3));
   if (!position || rules_[name].size() >= kMaxObjects) {
-    warn(command.place(3), fmt::format("rule {} is no number", in_backticks(command.at(3))));
+    warn(command.place(3), fmt::format("rule {} is not a number", in_backticks(command.at(3))));
     return;
   }
   Rule& rule = rules_[name][*position];
@@ -184,7 +184,7 @@ bool Reader::take_match(const Command& command, Rule& rule) {
   if (what == "source-ip" || what == "dest-ip") {
     const auto prefix = loose_prefix(value);
     if (!prefix) {
-      warn(command.place(word + 1), fmt::format("{} is no prefix", in_backticks(value)));
+      warn(command.place(word + 1), fmt::format("{} is not a prefix", in_backticks(value)));
       return false;
     }
     (what == "source-ip" ? rule.rule.source : rule.rule.destination) = *prefix;
@@ -248,7 +248,7 @@ void Reader::take_static(const Command& command, const std::string& vrf) {
   if (command.at(4).find(':') != std::string_view::npos) return;
   const auto prefix = loose_prefix(command.at(4));
   if (!prefix) {
-    warn(command.place(4), fmt::format("{} is no prefix", in_backticks(command.at(4))));
+    warn(command.place(4), fmt::format("{} is not a prefix", in_backticks(command.at(4))));
     return;
   }
   if (command.at(5) != "via" || out_.routes.size() >= kMaxObjects) return;
@@ -350,7 +350,7 @@ void Reader::take_mlag(const Command& command) {
     out_.vpc_keepalive_vrf = {std::string(command.at(4)), command.place(4), "mlag backup"};
   } else if (!out_.vpc_keepalive_vrf.known()) {
     out_.vpc_keepalive_vrf =
-        vendor_default<std::string>("default", "an MLAG backup address is in the default VRF unless told");
+        vendor_default<std::string>("default", "an MLAG backup address is in the default VRF by default");
   }
 }
 

@@ -140,7 +140,7 @@ TEST(Nvue, ProfilesApplyWhereTheyAreNamed) {
 
 TEST(Nvue, AProfileThatDoesNotExistIsAnError) {
   const NvueRead got = read("nv set interface swp1 qos pfc profile none\n");
-  EXPECT_EQ(got.findings(), "1 `qos pfc profile` names `none`, which is not configured\n");
+  EXPECT_EQ(got.findings(), "1 `qos pfc profile` refers to `none`, which is not configured\n");
 }
 
 TEST(Nvue, ReadsInterfaces) {

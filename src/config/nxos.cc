@@ -56,7 +56,7 @@ bool Reader::spend(std::size_t work, const ConfigLine& line) {
   constexpr std::size_t kMaxWork = 20'000'000;
   if (work_ > kMaxWork) return false;
   work_ += work;
-  if (work_ > kMaxWork) warn(line, 0, "ranges in this file expand to too much: the rest is left out");
+  if (work_ > kMaxWork) warn(line, 0, "ranges in this file expand to too many items; the rest is ignored");
   return work_ <= kMaxWork;
 }
 
@@ -107,7 +107,7 @@ std::optional<SwitchConfig> Reader::read() {
     take(line);
   }
   if (recognized_ == 0) {
-    diagnostics_.error({out_.file, 0, 0}, "this is no NX-OS configuration: no line of it is known");
+    diagnostics_.error({out_.file, 0, 0}, "not an NX-OS configuration: no supported line found");
     return std::nullopt;
   }
   finish();
@@ -227,7 +227,7 @@ bool Reader::take_in_block(const ConfigLine& line) {
 bool Reader::take_vlan(const ConfigLine& line) {
   const auto ids = parse_number_list(line.at(1), 1, 4094);
   if (!ids) {
-    warn(line, 1, fmt::format("{} is no VLAN number or range from 1 to 4094", in_backticks(line.at(1))));
+    warn(line, 1, fmt::format("{} is not a VLAN id or range between 1 and 4094", in_backticks(line.at(1))));
     return true;
   }
   block_ = Block::vlan;
@@ -277,11 +277,12 @@ void Reader::finish() {
   }
   ManagementConfig& management = out_.management;
   if (!management.telnet.known())
-    management.telnet = vendor_default(false, "NX-OS has telnet off unless `feature telnet` is given");
+    management.telnet = vendor_default(false, "telnet is disabled on NX-OS unless `feature telnet` is set");
   if (!management.lldp.known())
-    management.lldp = vendor_default(false, "NX-OS has LLDP off unless `feature lldp` is given");
+    management.lldp = vendor_default(false, "LLDP is disabled on NX-OS unless `feature lldp` is set");
   if (management.aaa_methods.empty()) {
-    management.aaa_methods.push_back(vendor_default<std::string>("local", "NX-OS logs in local users by default"));
+    management.aaa_methods.push_back(
+        vendor_default<std::string>("local", "NX-OS authenticates local users by default"));
   }
   if (out_.vpc.known() && !out_.vpc_keepalive_vrf.known()) {
     out_.vpc_keepalive_vrf =

@@ -86,7 +86,7 @@ std::optional<Reader::Endpoint> Reader::endpoint(const ConfigLine& line, std::si
   }
   if (prefix) end.prefixes.push_back(*prefix);
   if (end.prefixes.empty()) {
-    warn(line, std::min(word, line.size()) - 1, fmt::format("address {} is not understood", in_backticks(first)));
+    warn(line, std::min(word, line.size()) - 1, fmt::format("invalid address {}", in_backticks(first)));
     return std::nullopt;
   }
   if (ports) take_ports(line, word, end);
@@ -134,7 +134,7 @@ bool Reader::take_acl(const ConfigLine& line) {
   if (protocol != "ip" && protocol != "ipv4") {
     const auto number = number_named(protocol, kProtocols, 255);
     if (!number) {
-      warn(line, word, fmt::format("protocol {} is not understood", in_backticks(protocol)));
+      warn(line, word, fmt::format("unsupported protocol {}", in_backticks(protocol)));
       return true;
     }
     rule.protocol = number.value_or(-1);

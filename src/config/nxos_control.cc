@@ -50,7 +50,7 @@ bool Reader::take_route(const ConfigLine& line, std::size_t word, std::string vr
   const bool masked = line.at(word).find('/') == std::string_view::npos;
   const auto prefix = masked ? prefix_of_mask(line.at(word), line.at(word + 1), false) : prefix_of(line.at(word));
   if (!prefix) {
-    warn(line, word, fmt::format("{} is no prefix", in_backticks(line.at(word))));
+    warn(line, word, fmt::format("{} is not a prefix", in_backticks(line.at(word))));
     return true;
   }
   route.prefix = *prefix;
@@ -77,7 +77,7 @@ bool Reader::take_bgp(const ConfigLine& line) {
   if (word == "router") {
     const auto asn = asn_of(line.at(2));
     if (!asn) {
-      warn(line, 2, fmt::format("{} is no AS number", in_backticks(line.at(2))));
+      warn(line, 2, fmt::format("{} is not an AS number", in_backticks(line.at(2))));
     } else {
       out_.asn = {asn.value_or(0), line.place(2), "router bgp"};
     }

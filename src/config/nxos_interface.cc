@@ -151,13 +151,13 @@ bool Reader::open_interface(const ConfigLine& line) {
   current_.clear();
   block_ = Block::interface;
   if (names.empty()) {
-    warn(line, 1, fmt::format("{} names no interface", in_backticks(line.rest(1))));
+    warn(line, 1, fmt::format("{} is not an interface name", in_backticks(line.rest(1))));
     return true;
   }
   if (!spend(names.size(), line)) return true;
   for (const std::string& name : names) {
     if (out_.interfaces.size() >= kMaxInterfaces && interfaces_.find(name) == interfaces_.end()) {
-      warn(line, 1, fmt::format("more than {} interfaces: the rest is left out", kMaxInterfaces));
+      warn(line, 1, fmt::format("more than {} interfaces; the rest is ignored", kMaxInterfaces));
       break;
     }
     current_.push_back(add_interface(name, line.place()));
@@ -178,7 +178,7 @@ void Reader::take_breakout(const ConfigLine& line) {
                           ? std::nullopt
                           : parse_digits(map.substr(dash + 1, map.size() - dash - 2));
   if (!ports || !pieces || *pieces < 1 || *pieces > 8) {
-    warn(line, 1, "this breakout cannot be read: `port N map SPEED-Nx` is expected");
+    warn(line, 1, "invalid breakout: expected `port N map SPEED-Nx`");
     return;
   }
   for (const int port : *ports) breakout_[port] = static_cast<int>(*pieces);
@@ -212,7 +212,7 @@ bool Reader::take_interface(const ConfigLine& line) {
     const std::size_t name = line.at(1) == "port" ? 3 : 2;
     const std::string_view direction = line.at(name + 1);
     if (direction != "in" && direction != "out") {
-      warn(line, name, "`ip access-group NAME in|out` is expected");
+      warn(line, name, "expected `ip access-group NAME in|out`");
       return true;
     }
     const Setting<std::string> list(std::string(line.at(name)), line.place(), "ip access-group");
@@ -250,7 +250,7 @@ bool Reader::take_link(const ConfigLine& line, std::size_t at, bool no) {
   if (word == "mtu") {
     const std::int64_t mtu = parse_digits(value).value_or(0);
     if (mtu < 576 || mtu > 9216) {
-      warn(line, at + 1, fmt::format("MTU {} is not from 576 to 9216", in_backticks(value)));
+      warn(line, at + 1, fmt::format("MTU {} is not between 576 and 9216", in_backticks(value)));
       return true;
     }
     each_interface(line, [&](InterfaceConfig& to, std::size_t) { to.mtu = {mtu, line.place(at + 1), "mtu"}; });
@@ -259,7 +259,7 @@ bool Reader::take_link(const ConfigLine& line, std::size_t at, bool no) {
   if (word == "speed") {
     const BitRate speed = speed_of(value).value_or(BitRate());
     if (speed.count() == 0) {
-      warn(line, at + 1, fmt::format("speed {} is not understood", in_backticks(value)));
+      warn(line, at + 1, fmt::format("unsupported speed {}", in_backticks(value)));
       return true;
     }
     each_interface(line, [&](InterfaceConfig& to, std::size_t) { to.speed = {speed, line.place(at + 1), "speed"}; });
@@ -291,7 +291,7 @@ bool Reader::take_address(const ConfigLine& line) {
   const bool masked = text.find('/') == std::string_view::npos;
   const auto prefix = masked ? prefix_of_mask(text, line.at(3), false, &own) : prefix_of(text, &own);
   if (!prefix) {
-    warn(line, 2, fmt::format("{} is no address with a length", in_backticks(text)));
+    warn(line, 2, fmt::format("{} is not an address with a prefix length", in_backticks(text)));
     return true;
   }
   each_interface(line, [&](InterfaceConfig& to, std::size_t) {
@@ -325,7 +325,7 @@ bool Reader::take_switchport(const ConfigLine& line, bool no) {
   const std::size_t word = access ? 3 : 4;
   const auto id = parse_digits(line.at(word));
   if (!id || *id < 1 || *id > 4094) {
-    warn(line, word, fmt::format("{} is no VLAN from 1 to 4094", in_backticks(line.at(word))));
+    warn(line, word, fmt::format("{} is not a VLAN id between 1 and 4094", in_backticks(line.at(word))));
     return true;
   }
   const Setting<int> vlan(static_cast<int>(id.value_or(0)), line.place(word),
@@ -343,7 +343,7 @@ bool Reader::take_allowed_vlans(const ConfigLine& line) {
   const bool none = mode == "none";
   const auto ids = all || none ? std::vector<int>() : parse_number_list(line.rest(worded ? 5 : 4), 1, 4094);
   if (!ids) {
-    warn(line, worded ? 5 : 4, fmt::format("{} is no list of VLANs", in_backticks(line.rest(worded ? 5 : 4))));
+    warn(line, worded ? 5 : 4, fmt::format("{} is not a list of VLANs", in_backticks(line.rest(worded ? 5 : 4))));
     return true;
   }
   if (!spend(current_.size() * 4095, line)) return true;
@@ -364,7 +364,7 @@ bool Reader::take_pfc(const ConfigLine& line, bool no) {
   const std::string_view value = line.at(at + 1);
   if (line.at(at) == "mode") {
     if (!no && value != "on" && value != "off" && value != "auto") {
-      warn(line, at + 1, fmt::format("PFC mode {} is not understood: on, off or auto", in_backticks(value)));
+      warn(line, at + 1, fmt::format("unsupported PFC mode {}: expected on, off or auto", in_backticks(value)));
       return true;
     }
     const model::PfcMode mode = value == "on"    ? model::PfcMode::on
@@ -400,7 +400,7 @@ void Reader::finish_interfaces() {
     if (!interface.enabled.known()) {
       const bool svi = interface.kind == Kind::svi;
       interface.enabled = vendor_default(!svi, svi ? "a VLAN interface is shut down until `no shutdown`"
-                                                   : "an interface is up unless `shutdown` is given");
+                                                   : "an interface is up unless `shutdown` is set");
     }
     finish_switchport(i);
   }

@@ -96,7 +96,7 @@ std::vector<bool> Reader::dscp_set(const ConfigLine& line, std::size_t word) {
     const auto first = dscp_named(trim(piece.substr(0, dash)));
     const auto last = dash == std::string_view::npos ? first : dscp_named(trim(piece.substr(dash + 1)));
     if (!first || !last || *first > *last) {
-      warn(line, word, fmt::format("{} is no DSCP from 0 to 63", in_backticks(piece)));
+      warn(line, word, fmt::format("{} is not a DSCP between 0 and 63", in_backticks(piece)));
       return {};
     }
     for (int i = *first; i <= *last; ++i) set[static_cast<std::size_t>(i)] = true;
@@ -116,7 +116,7 @@ bool Reader::take_match(const ConfigLine& line) {
   } else if (what == "cos" || what == "precedence" || what == "qos-group") {
     const auto numbers = parse_number_list(line.rest(word + 1), 0, kClasses - 1);
     if (!numbers || numbers->empty()) {
-      warn(line, word + 1, fmt::format("{} {} is not from 0 to 7", what, in_backticks(line.rest(word + 1))));
+      warn(line, word + 1, fmt::format("{} {} is not between 0 and 7", what, in_backticks(line.rest(word + 1))));
       return true;
     }
     if (what == "qos-group") match.group = numbers->front();
@@ -171,7 +171,8 @@ bool Reader::take_policy_action(const ConfigLine& line, PolicyClass& policy) {
     }()
         : dscp_named(line.at(2));
     if (!value) {
-      warn(line, 2, fmt::format("{} is no {}", in_backticks(line.at(2)), group ? "qos-group from 0 to 7" : "DSCP"));
+      warn(line, 2,
+           fmt::format("{} is not a {}", in_backticks(line.at(2)), group ? "qos-group between 0 and 7" : "DSCP"));
       return true;
     }
     const Setting<int> given(value.value_or(0), line.place(2), path);
@@ -220,7 +221,7 @@ void Reader::take_random_detect(const ConfigLine& line, PolicyClass& policy) {
       out = {bytes.value_or(Bytes()), line.place(), path};
     } else {
       warn(line, 0,
-           fmt::format("{} is no amount of bytes and is not followed",
+           fmt::format("ignored {}: not a number of bytes",
                        in_backticks(fmt::format("{} {}", number, after(line, word, 2)))));
     }
   };
@@ -230,7 +231,7 @@ void Reader::take_random_detect(const ConfigLine& line, PolicyClass& policy) {
   if (probability && *probability <= 100) {
     policy.queue.ecn_percent = {static_cast<int>(probability.value_or(0)), line.place(), path};
   } else if (probability) {
-    diagnostics_.warning(line.place(), "a drop probability is between 0 and 100 percent");
+    diagnostics_.warning(line.place(), "a drop probability must be between 0 and 100 percent");
   }
 }
 
@@ -239,7 +240,7 @@ void Reader::take_pause(const ConfigLine& line, PolicyClass& policy) {
   if (line.at(1) == "pfc-cos") {
     const auto cos = parse_digits(line.at(2));
     if (!cos || *cos >= kClasses) {
-      warn(line, 2, fmt::format("PFC priority {} is not from 0 to 7", in_backticks(line.at(2))));
+      warn(line, 2, fmt::format("PFC priority {} is not between 0 and 7", in_backticks(line.at(2))));
       return;
     }
     policy.pause_cos = {static_cast<int>(cos.value_or(0)), line.place(), path};
@@ -288,7 +289,7 @@ bool Reader::take_global_pfc(const ConfigLine& line) {
   const auto read = [&](std::string_view number, Setting<std::int64_t>& out, std::int64_t high) {
     const auto value = parse_digits(number);
     if (!value || *value > high) {
-      warn(line, 0, fmt::format("{} is no watchdog setting", in_backticks(number)));
+      warn(line, 0, fmt::format("{} is not a watchdog setting", in_backticks(number)));
       return;
     }
     out = {value.value_or(0), line.place(), "priority-flow-control watch-dog"};
@@ -324,7 +325,7 @@ void Reader::finish_qos() {
   if (watchdog_interval_.known()) {
     out_.watchdog_poll = {milliseconds(interval), watchdog_interval_.place, watchdog_interval_.path};
   } else if (watchdog_.value) {
-    out_.watchdog_poll = vendor_default(milliseconds(interval), "the PFC watchdog looks every 100 ms by default");
+    out_.watchdog_poll = vendor_default(milliseconds(interval), "the PFC watchdog polls every 100 ms by default");
   }
 }
 
@@ -336,7 +337,8 @@ const PolicyMap* Reader::policy(const Policies& policies, const Setting<std::str
   if (found != policies.end()) return &found->second;
   // Policies that NX-OS brings along (default-8q-nw-qos-policy and so on) are not in a running configuration.
   if (used.value.substr(0, 8) == "default-") return nullptr;
-  error_once(used.place, fmt::format("`service-policy` names {}, which is not configured", in_backticks(used.value)));
+  error_once(used.place,
+             fmt::format("`service-policy` refers to {}, which is not configured", in_backticks(used.value)));
   return nullptr;
 }
 
@@ -352,7 +354,7 @@ PortQos Reader::port_qos(const InterfaceQos& interface) {
   }
   for (std::size_t i = 0; i < kClasses; ++i) {
     qos.class_to_group[i] = vendor_default(static_cast<int>(i), "a qos-group is its own ingress group");
-    qos.class_to_queue[i] = vendor_default(static_cast<int>(i), "qos-group n leaves by queue n");
+    qos.class_to_queue[i] = vendor_default(static_cast<int>(i), "qos-group n maps to queue n");
     qos.pfc_to_group[i] = vendor_default(static_cast<int>(i), "a priority pauses for the qos-group of its number");
     qos.pfc_to_queue[i] = vendor_default(static_cast<int>(i), "a pause stops the queue of its number");
   }
@@ -406,10 +408,10 @@ int Reader::group_of_class(const PolicyClass& policy_class, const std::map<std::
 void Reader::apply_network(const PolicyMap* policy, const InterfaceQos& interface, PortQos& qos) {
   qos.pfc_mode = interface.pfc_mode.known()
                      ? interface.pfc_mode
-                     : vendor_default(model::PfcMode::automatic, "NX-OS negotiates PFC unless told: mode auto");
+                     : vendor_default(model::PfcMode::automatic, "NX-OS negotiates PFC by default (mode auto)");
   for (std::size_t i = 0; i < kClasses; ++i) {
     qos.pfc[i] = vendor_default(false, "no network-qos class has `pause pfc-cos` for the priority");
-    qos.groups[i].lossless = vendor_default(false, "no network-qos class pauses for the qos-group");
+    qos.groups[i].lossless = vendor_default(false, "no network-qos class has `pause pfc-cos` for the qos-group");
   }
   if (policy == nullptr) return;
   for (const PolicyClass& entry : policy->classes) {
@@ -487,7 +489,7 @@ void Reader::apply_watchdog(const InterfaceQos& interface, PortQos& qos) {
   watchdog.detection = times(watchdog_shutdown_, 1, "100 ms, and a shutdown-multiplier of 1, by default");
   watchdog.restoration = times(watchdog_restore_, 10, "100 ms, and a restore multiplier of 10, by default");
   watchdog.action =
-      vendor_default(model::WatchdogAction::drop, "NX-OS drops what waits in and arrives at a stuck queue");
+      vendor_default(model::WatchdogAction::drop, "NX-OS drops packets queued in and arriving at a stuck queue");
 }
 
 }  // namespace weft::config::nxos

@@ -201,7 +201,7 @@ TEST(Nxos, ClassMapsOfOnesOwnNameTheirGroup) {
 TEST(Nxos, AServicePolicyThatDoesNotExistIsAnError) {
   const NxosRead got = read("interface Ethernet1/1\n  service-policy type qos input NONE\n");
   ASSERT_TRUE(got.config);
-  EXPECT_EQ(got.findings(), "2 `service-policy` names `NONE`, which is not configured\n");
+  EXPECT_EQ(got.findings(), "2 `service-policy` refers to `NONE`, which is not configured\n");
   EXPECT_FALSE(got.qos("Ethernet1/1").dscp_to_class[26].known());
 }
 
@@ -258,7 +258,7 @@ TEST(Nxos, ReadsAccessLists) {
       "  20 permit udp 10.0.0.0 0.255.255.255 host 10.128.0.16 range 514 515\n  25 deny tcp any eq 22 any\n  27 permit "
       "nonsense\n");
   ASSERT_TRUE(got.config);
-  EXPECT_EQ(got.findings(), "10 protocol `nonsense` is not understood\n");
+  EXPECT_EQ(got.findings(), "10 unsupported protocol `nonsense`\n");
   ASSERT_EQ(got.config->acls.size(), 1U);
   const auto& rules = got.config->acls[0].rules;
   ASSERT_EQ(rules.size(), 4U);

@@ -29,7 +29,7 @@ void read_slurm_line(const Line& line, SettingsFile& out, Diagnostics& diagnosti
   if (to_lower(text.substr(0, 8)).starts_with("include ")) return;
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
-    diagnostics.warning(line.place, fmt::format("{} is no key=value and is passed over", in_backticks(text)));
+    diagnostics.warning(line.place, fmt::format("ignored {}: expected key=value", in_backticks(text)));
     return;
   }
   const std::string key = to_lower(trim(text.substr(0, equals), kLineSpaces));
@@ -56,7 +56,7 @@ void read_sysctl_line(const Line& line, SettingsFile& out, Diagnostics& diagnost
   if (text.starts_with("sysctl -w ")) text = trim(text.substr(10), kLineSpaces);
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
-    diagnostics.warning(line.place, fmt::format("{} is no key = value and is passed over", in_backticks(text)));
+    diagnostics.warning(line.place, fmt::format("ignored {}: expected key = value", in_backticks(text)));
     return;
   }
   std::string key(trim(text.substr(0, equals), kLineSpaces));
@@ -118,7 +118,7 @@ void read_mount_line(const Line& line, SettingsFile& out, Diagnostics& diagnosti
     return;
   }
   if (words.size() < 4) {
-    diagnostics.warning(line.place, fmt::format("{} is no mount and is passed over", in_backticks(line.text)));
+    diagnostics.warning(line.place, fmt::format("ignored {}: not a mount entry", in_backticks(line.text)));
     return;
   }
   out.entries.push_back({std::string(words[1]), fmt::format("{} {} {}", words[0], words[2], words[3]), line.place});

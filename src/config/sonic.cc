@@ -58,7 +58,7 @@ const Rows& Reader::rows(std::string_view table) {
   const YamlNode* node = root_.find(table);
   if (node == nullptr) return found;
   if (node->kind != YamlNode::Kind::mapping) {
-    error(node->place, fmt::format("table `{}` is {}: an object is needed", table, describe_kind(*node)));
+    error(node->place, fmt::format("table `{}` is {}: expected an object", table, describe_kind(*node)));
     return found;
   }
   for (const YamlEntry& entry : node->entries) {
@@ -69,7 +69,7 @@ const Rows& Reader::rows(std::string_view table) {
       error(entry.key_place,
             fmt::format("`{}|{}` has more than {} fields", table, printable(entry.key, 60), kMaxFields));
     } else {
-      error(entry.value.place, fmt::format("`{}|{}` is {}: an object is needed", table, printable(entry.key, 60),
+      error(entry.value.place, fmt::format("`{}|{}` is {}: expected an object", table, printable(entry.key, 60),
                                            describe_kind(entry.value)));
     }
   }
@@ -100,12 +100,12 @@ std::optional<std::string_view> Reader::field(const YamlNode& object, std::strin
   const YamlNode* value = object.find(key);
   if (value == nullptr || value->kind == YamlNode::Kind::null) return std::nullopt;
   if (value->kind != YamlNode::Kind::scalar) {
-    error(value->place, fmt::format("`{}` is {}: text is needed", key, describe_kind(*value)));
+    error(value->place, fmt::format("`{}` is {}: expected text", key, describe_kind(*value)));
     return std::nullopt;
   }
   const std::string_view text = trim(value->scalar);
   if (text.size() != value->scalar.size()) {
-    warning(value->place, fmt::format("`{}` has blanks around its value {}", key, in_backticks(value->scalar)));
+    warning(value->place, fmt::format("`{}` has spaces around its value {}", key, in_backticks(value->scalar)));
   }
   return text;
 }
@@ -120,7 +120,7 @@ std::optional<std::int64_t> Reader::number_of(const YamlNode& value, std::string
     if (digits && result >= low && result <= high) return result;
   }
   const std::string given = value.kind == YamlNode::Kind::scalar ? in_backticks(value.scalar) : describe_kind(value);
-  error(value.place, fmt::format("`{}` is {}: a number from {} to {} is needed", what, given, low, high));
+  error(value.place, fmt::format("`{}` is {}: expected a number between {} and {}", what, given, low, high));
   return std::nullopt;
 }
 
@@ -134,7 +134,7 @@ std::optional<std::string_view> Reader::choice(const YamlNode& object, std::stri
                                                const std::vector<std::string_view>& words) {
   const auto text = field(object, key);
   if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return text;
-  error(place_of(object, key), fmt::format("`{}` is {}: {} is needed", key, in_backticks(*text),
+  error(place_of(object, key), fmt::format("`{}` is {}: expected {}", key, in_backticks(*text),
                                            fmt::join(words, words.size() == 2 ? " or " : ", ")));
   return std::nullopt;
 }
@@ -158,7 +158,7 @@ const YamlEntry* Reader::reference(const YamlNode& object, std::string_view key,
     for (const auto& [known, entry] : rows(table)) {
       if (names.size() < 100) names.push_back(known);
     }
-    error(place_of(object, key), fmt::format("`{}` names {}, which is not in {}", key, in_backticks(*text), table),
+    error(place_of(object, key), fmt::format("`{}` refers to {}, which is not in {}", key, in_backticks(*text), table),
           did_you_mean(name, names));
   }
   return found;
@@ -170,7 +170,7 @@ void Reader::check_name(const YamlEntry& entry) {
   const std::string& name = entry.key;
   if (!name.empty() && name.size() <= 32 && plain(name.front()) && std::all_of(name.begin(), name.end(), rest)) return;
   error(entry.key_place,
-        fmt::format("{} is no valid name: 1 to 32 letters, digits, - and _ are allowed", in_backticks(name)));
+        fmt::format("{} is not a valid name: expected 1 to 32 letters, digits, - and _", in_backticks(name)));
 }
 
 void Reader::count_skipped() {
@@ -226,7 +226,7 @@ std::optional<SwitchConfig> read_sonic(const Sources& sources, FileId file, Diag
   const auto known = [&](std::string_view table) { return root->find(table) != nullptr; };
   if (root->kind != YamlNode::Kind::mapping ||
       std::none_of(std::begin(sonic::kTables), std::end(sonic::kTables), known)) {
-    diagnostics.error(root->place, "this is no SONiC config_db.json: none of its tables is here");
+    diagnostics.error(root->place, "not a SONiC config_db.json: none of its tables found");
     return std::nullopt;
   }
   return sonic::Reader(*root, file, diagnostics).read();

@@ -31,7 +31,7 @@ void Reader::read_pools() {
       pool.shared_headroom = {Bytes(*xoff), place_of(object, "xoff"), fmt::format("BUFFER_POOL|{}|xoff", name)};
     }
     if (number(object, "percentage", 0, 255) && object.find("size") != nullptr) {
-      error(place_of(object, "percentage"), "`percentage` cannot stand beside `size`");
+      error(place_of(object, "percentage"), "`percentage` and `size` exclude each other");
     }
   }
 }
@@ -58,7 +58,7 @@ void Reader::check_profile_uses() {
       (void)check_port(port, entry->key_place, "BUFFER_QUEUE");
     }
     if (!parse_number_list(parts[1], 0, 15)) {
-      error(entry->key_place, fmt::format("{} is no queue number or range", in_backticks(parts[1])));
+      error(entry->key_place, fmt::format("{} is not a queue number or range", in_backticks(parts[1])));
     }
   }
   for (const std::string_view table : {"BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST"}) {
@@ -71,7 +71,7 @@ void Reader::check_profile_uses() {
           name = name.substr(name.find('|') + 1, name.size() - name.find('|') - 2);
         }
         if (row("BUFFER_PROFILE", name) != nullptr) return;
-        error(place, fmt::format("`profile_list` names {}, which is not in BUFFER_PROFILE", in_backticks(name)));
+        error(place, fmt::format("`profile_list` refers to {}, which is not in BUFFER_PROFILE", in_backticks(name)));
       };
       for (const YamlNode& item : list->items) check(item.scalar, item.place);
       if (list->kind != YamlNode::Kind::scalar) continue;
@@ -159,7 +159,7 @@ void Reader::check_watchdog() {
       if (time && *time < poll) {
         error(place_of(object, key),
               fmt::format("`{}` of {} ms is shorter than the POLL_INTERVAL of {} ms", key, *time, poll),
-              "a storm can be seen only when the watchdog looks");
+              "a PFC storm is detected only when the watchdog polls");
       }
     };
     check("detection_time", 5000);
@@ -216,7 +216,7 @@ void Reader::apply_scheduler(const YamlEntry& scheduler, BitRate speed, QueueQos
     queue.scheduling = {*type == "STRICT" ? Scheduling::strict : Scheduling::weighted, place_of(object, "type"),
                         path("type")};
   } else if (object.find("type") == nullptr) {
-    queue.scheduling = vendor_default(Scheduling::weighted, "a SCHEDULER without `type` is WRR");
+    queue.scheduling = vendor_default(Scheduling::weighted, "a SCHEDULER without `type` uses WRR");
   }
   if (const auto weight = number(object, "weight", 1, 100)) {
     queue.weight = {static_cast<int>(*weight), place_of(object, "weight"), path("weight")};
@@ -233,7 +233,7 @@ GroupQos Reader::group_qos(const YamlEntry* entry) {
   GroupQos group;
   if (entry == nullptr) {
     if (is_part()) return group;  // rendered buffers leave lossless groups to the switch's buffer manager
-    group.lossless = vendor_default(false, "no BUFFER_PG row gives the priority group headroom");
+    group.lossless = vendor_default(false, "no BUFFER_PG row assigns headroom to the priority group");
     return group;
   }
   const auto named = field(entry->value, "profile");
@@ -278,7 +278,7 @@ WatchdogQos Reader::watchdog_qos(const YamlEntry* entry, const YamlEntry* map) {
   WatchdogQos watchdog;
   if (entry == nullptr) {
     if (is_part() && root_.find("PFC_WD") == nullptr) return watchdog;
-    watchdog.on = vendor_default(false, "no PFC_WD row starts the watchdog on the port");
+    watchdog.on = vendor_default(false, "no PFC_WD row enables the watchdog on the port");
     return watchdog;
   }
   const YamlNode& object = entry->value;

@@ -74,15 +74,16 @@ bool Reader::check_port(std::string_view name, const SourceLocation& place, std:
     if (!find(name)) (void)part_port(name, place, table);
     return true;
   }
-  error(place, fmt::format("{} speaks of port {}, which is not in PORT", table, in_backticks(name)));
+  error(place, fmt::format("{} refers to port {}, which is not in PORT", table, in_backticks(name)));
   return false;
 }
 
 // SONiC refuses such a file by itself, so that is an error; one says it all.
 InterfaceConfig& Reader::part_port(std::string_view name, const SourceLocation& place, std::string_view table) {
   if (!part_told_) {
-    error(place, fmt::format("{} speaks of port {}, but there is no PORT table: the file is read as a part", table,
-                             in_backticks(name)));
+    error(place,
+          fmt::format("{} refers to port {}, but there is no PORT table: the file is read as a partial configuration",
+                      table, in_backticks(name)));
   }
   part_told_ = true;
   return interface(name, Kind::front_panel, place);
@@ -108,7 +109,7 @@ void Reader::read_port(const YamlEntry& entry) {
   if (const auto state = choice(object, "admin_status", {"up", "down"})) {
     port.enabled = {*state == "up", place_of(object, "admin_status"), path("admin_status")};
   } else if (object.find("admin_status") == nullptr) {
-    port.enabled = vendor_default(false, "SONiC leaves a port without `admin_status` down");
+    port.enabled = vendor_default(false, "SONiC keeps a port without `admin_status` down");
   }
   if (const auto speed = number(object, "speed", 1, 1'600'000)) {  // Mb/s
     port.speed = {BitRate(*speed * 1'000'000), place_of(object, "speed"), path("speed")};
@@ -160,7 +161,7 @@ void Reader::read_port_channels() {
   for (const auto& [key, entry] : rows("PORTCHANNEL_MEMBER")) {
     const auto parts = key_parts(key);
     if (parts.size() != 2) {
-      error(entry->key_place, fmt::format("{} is no `PortChannel|Port`", in_backticks(key)));
+      error(entry->key_place, fmt::format("{} is not a `PortChannel|Port` key", in_backticks(key)));
       continue;
     }
     if (!check_port(parts[1], entry->key_place, "PORTCHANNEL_MEMBER")) continue;
@@ -195,7 +196,7 @@ void Reader::read_vlans() {
     const auto named = name.substr(0, 4) == "Vlan" ? parse_digits(name.substr(4)) : std::nullopt;
     const std::int64_t id = given.value_or(named.value_or(0));
     if (id < 1 || id > 4094) {
-      error(entry->key_place, fmt::format("{} is no VLAN: `Vlan1` to `Vlan4094` are", in_backticks(name)));
+      error(entry->key_place, fmt::format("{} is not a VLAN: expected `Vlan1` to `Vlan4094`", in_backticks(name)));
       continue;
     }
     vlan.id = static_cast<int>(id);
@@ -211,13 +212,13 @@ void Reader::read_vlan_members() {
     const auto id =
         parts.size() == 2 && parts[0].substr(0, 4) == "Vlan" ? parse_digits(parts[0].substr(4)) : std::nullopt;
     if (!id || *id < 1 || *id > 4094) {
-      error(entry->key_place, fmt::format("{} is no `Vlan|Port`", in_backticks(key)));
+      error(entry->key_place, fmt::format("{} is not a `Vlan|Port` key", in_backticks(key)));
       continue;
     }
     InterfaceConfig* port = find(parts[1]);
     if (port == nullptr && is_part()) port = &part_port(parts[1], entry->key_place, "VLAN_MEMBER");
     if (port == nullptr) {
-      error(entry->key_place, fmt::format("VLAN_MEMBER speaks of {}, which is not in PORT", in_backticks(parts[1])));
+      error(entry->key_place, fmt::format("VLAN_MEMBER refers to {}, which is not in PORT", in_backticks(parts[1])));
       continue;
     }
     const auto mode = choice(entry->value, "tagging_mode", {"tagged", "untagged", "priority_tagged"});
@@ -256,13 +257,13 @@ void Reader::read_addresses(std::string_view table, Kind kind) {
 
 void Reader::read_address(const YamlEntry& entry, std::string_view name, std::string_view prefix, Kind kind) {
   if (kind == Kind::front_panel && row("INTERFACE", name) == nullptr) {
-    error(entry.key_place, fmt::format("{} has an address, but INTERFACE has no row `{}` of its own",
-                                       in_backticks(entry.key), printable(name, 60)));
+    error(entry.key_place, fmt::format("{} has an address, but INTERFACE has no row `{}`", in_backticks(entry.key),
+                                       printable(name, 60)));
     return;
   }
   if (prefix.find(':') != std::string_view::npos) {
     if (!parse_ipv6(prefix.substr(0, prefix.find('/'))).ok()) {
-      error(entry.key_place, fmt::format("{} is no address with a length", in_backticks(prefix)));
+      error(entry.key_place, fmt::format("{} is not an address with a prefix length", in_backticks(prefix)));
     }
     return;  // IPv6 is not followed
   }
@@ -270,7 +271,7 @@ void Reader::read_address(const YamlEntry& entry, std::string_view name, std::st
   const auto address = parse_ipv4(prefix.substr(0, slash));
   const auto length = slash == std::string_view::npos ? std::nullopt : parse_digits(prefix.substr(slash + 1));
   if (!address.ok() || !length || *length > 32) {
-    error(entry.key_place, fmt::format("{} is no address with a length", in_backticks(prefix)));
+    error(entry.key_place, fmt::format("{} is not an address with a prefix length", in_backticks(prefix)));
     return;
   }
   InterfaceConfig& made = interface(name, kind, entry.key_place);
@@ -293,7 +294,7 @@ void Reader::read_cable_lengths() {
       const auto meters_given =
           !text.empty() && text.back() == 'm' ? parse_digits(text.substr(0, text.size() - 1)) : std::nullopt;
       if (!meters_given || *meters_given > 1'000'000) {
-        error(port_entry.value.place, fmt::format("cable length {} is no whole number of meters such as `40m`",
+        error(port_entry.value.place, fmt::format("cable length {} is not a whole number of meters such as `40m`",
                                                   in_backticks(port_entry.value.scalar)));
         continue;
       }

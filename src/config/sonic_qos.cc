@@ -44,7 +44,7 @@ void Reader::read_qos() {
         distinct.emplace(qos_key(rows_of_port->second, port), static_cast<std::uint32_t>(out_.qos.size()));
     if (added) {
       if (out_.qos.size() >= kMaxDistinct) {
-        warning(port.place, "too many ports with a quality of service of their own: the rest is not followed");
+        warning(port.place, "too many ports with individual QoS settings; the rest is ignored");
         return;
       }
       out_.qos.push_back(port_qos(rows_of_port->second, &port));
@@ -82,14 +82,13 @@ void Reader::check_map(std::string_view table, std::int64_t key_high, std::int64
     for (const YamlEntry& pair : entry->value.entries) {
       const auto key = parse_digits(pair.key);
       if (!key || *key > key_high) {
-        error(pair.key_place,
-              fmt::format("{} {} is out of range: 0 to {} are allowed", key_is, in_backticks(pair.key), key_high));
+        error(pair.key_place, fmt::format("{} {} is not between 0 and {}", key_is, in_backticks(pair.key), key_high));
         continue;
       }
       const auto value = number_of(pair.value, fmt::format("{}|{}|{}", table, name, pair.key), 0, value_high);
       const bool classes = value_is != "DSCP";
       if (value && classes && *value >= kClasses) {
-        warning(pair.value.place, fmt::format("{} {} is not followed: weft knows 0 to 7", value_is, *value));
+        warning(pair.value.place, fmt::format("ignored {} {}: only 0 to 7 are supported", value_is, *value));
       }
     }
   }
@@ -125,12 +124,12 @@ void Reader::collect_indexed(std::string_view table) {
       };
       if (!ours("hostname", parts[0]) || !ours("asic_name", parts[1])) continue;
     } else if (parts.size() != 2) {
-      error(entry->key_place, fmt::format("{} is no `port|number`", in_backticks(key)));
+      error(entry->key_place, fmt::format("{} is not a `port|number` key", in_backticks(key)));
       continue;
     }
     const auto numbers = parse_number_list(parts.back(), 0, queues ? 63 : kClasses - 1);
     if (!numbers) {
-      error(entry->key_place, fmt::format("{} is no {}", in_backticks(parts.back()),
+      error(entry->key_place, fmt::format("{} is not a {}", in_backticks(parts.back()),
                                           queues ? "queue number or range" : "priority group number or range"));
       continue;
     }
@@ -249,7 +248,7 @@ void Reader::apply_pfc(const PortRows& rows, PortQos& qos) {
       if (auto list = parse_number_list(text, 0, kClasses - 1)) return list;
     }
     error(place_of(map->value, key),
-          fmt::format("`{}` is {}: priorities from 0 to 7 between commas are needed", key, in_backticks(text)));
+          fmt::format("`{}` is {}: expected comma-separated priorities between 0 and 7", key, in_backticks(text)));
     return std::nullopt;
   };
   (void)priorities("pfcwd_sw_enable");
@@ -271,7 +270,7 @@ void Reader::apply_automatic_headroom(const InterfaceConfig* port, PortQos& qos)
     if (!qos.pfc[priority].value || !qos.pfc_to_group[priority].known()) continue;
     GroupQos& group = qos.groups[static_cast<std::size_t>(qos.pfc_to_group[priority].value)];
     if (group.lossless.by != Decided::vendor_default) continue;
-    group.lossless = vendor_default(true, "SONiC's buffer manager builds the profile from speed and CABLE_LENGTH");
+    group.lossless = vendor_default(true, "SONiC's buffer manager computes the profile from speed and CABLE_LENGTH");
   }
 }
 

@@ -60,7 +60,7 @@ void Reader::read_route(const YamlEntry& entry) {
   if (prefix_text.find(':') != std::string_view::npos) return;  // IPv6 is not followed
   const auto prefix = loose_prefix(prefix_text);
   if (!prefix || parts.size() > 2) {
-    error(entry.key_place, fmt::format("{} is no `prefix` and no `vrf|prefix`", in_backticks(entry.key)));
+    error(entry.key_place, fmt::format("{} is not a `prefix` or `vrf|prefix` key", in_backticks(entry.key)));
     return;
   }
   const auto list = [&](std::string_view key) {
@@ -84,7 +84,7 @@ void Reader::read_route(const YamlEntry& entry) {
     if (const auto hop = parse_ipv4(at(hops)); hop.ok()) {
       route.next_hop = hop.value();
     } else if (!at(hops).empty()) {
-      error(place_of(entry.value, "nexthop"), fmt::format("next hop {} is no address", in_backticks(at(hops))));
+      error(place_of(entry.value, "nexthop"), fmt::format("next hop {} is not an address", in_backticks(at(hops))));
       continue;
     }
     if (route.next_hop.bits != 0 || !route.interface.empty()) out_.routes.push_back(std::move(route));
@@ -120,7 +120,7 @@ void Reader::read_neighbor(const YamlEntry& entry) {
   if (parts.size() == 2 && parts[0] != "default") neighbor.vrf = parts[0];
   const bool dotted = std::count(neighbor.peer.begin(), neighbor.peer.end(), '.') == 3;
   if (dotted && !parse_ipv4(neighbor.peer).ok()) {
-    error(entry.key_place, fmt::format("BGP neighbor {} is no address", in_backticks(neighbor.peer)));
+    error(entry.key_place, fmt::format("BGP neighbor {} is not an address", in_backticks(neighbor.peer)));
     return;
   }
   const auto path = [&](std::string_view key) { return fmt::format("BGP_NEIGHBOR|{}|{}", entry.key, key); };
@@ -167,7 +167,7 @@ void Reader::bind_acl(const AclConfig& acl, const YamlNode& table) {
     }
     Setting<std::string>& slot = out ? port->acl_out : port->acl_in;
     if (slot.known()) {
-      warning(place, fmt::format("{} already has access list `{}`: only that one is followed", in_backticks(name),
+      warning(place, fmt::format("{} already has access list `{}`; others are ignored", in_backticks(name),
                                  printable(slot.value, 60)));
       return;
     }
@@ -188,7 +188,7 @@ void Reader::read_acl_rules() {
   for (const auto& [key, entry] : rows("ACL_RULE")) {
     const auto parts = key_parts(key);
     if (parts.size() != 2 || row("ACL_TABLE", parts[0]) == nullptr) {
-      error(entry->key_place, fmt::format("rule {} names no table of ACL_TABLE", in_backticks(key)));
+      error(entry->key_place, fmt::format("rule {} refers to no table of ACL_TABLE", in_backticks(key)));
       continue;
     }
     const auto acl = by_name.find(parts[0]);
@@ -219,7 +219,7 @@ bool Reader::read_acl_rule(const YamlEntry& entry, std::string_view name, AclCon
     const auto text = field(object, key);
     if (!text) return true;
     const auto parsed = loose_prefix(*text);
-    if (!parsed) error(place_of(object, key), fmt::format("`{}` is {}: a prefix is needed", key, in_backticks(*text)));
+    if (!parsed) error(place_of(object, key), fmt::format("`{}` is {}: expected a prefix", key, in_backticks(*text)));
     if (parsed) out = *parsed;
     return parsed.has_value();
   };
@@ -233,7 +233,7 @@ bool Reader::read_acl_rule(const YamlEntry& entry, std::string_view name, AclCon
     const auto low = parse_digits(ends.front());
     const auto high = parse_digits(ends.back());
     if (ends.size() != 2 || !low || !high || *low > *high || *high > 65535) {
-      error(place_of(object, "L4_DST_PORT_RANGE"), fmt::format("{} is no range of ports", in_backticks(*range)));
+      error(place_of(object, "L4_DST_PORT_RANGE"), fmt::format("{} is not a port range", in_backticks(*range)));
       return false;
     }
     rule.port_low = static_cast<int>(*low);
@@ -271,7 +271,8 @@ void Reader::read_management() {
       }
     }
   } else {
-    management.aaa_methods.push_back(vendor_default<std::string>("local", "SONiC logs in local users by default"));
+    management.aaa_methods.push_back(
+        vendor_default<std::string>("local", "SONiC authenticates local users by default"));
   }
   management.lldp = vendor_default(true, "SONiC runs LLDP unless its feature is disabled");
   if (const YamlEntry* feature = row("FEATURE", "lldp")) {

@@ -110,7 +110,7 @@ TEST(Sonic, ReadsQueuesGroupsAndWatchdog) {
 
 TEST(Sonic, BlanksAroundANumberAreAWarning) {
   const SonicRead got = read(kLossless);
-  EXPECT_EQ(got.findings(), "20 `green_min_threshold` has blanks around its value ` 166912`\n");
+  EXPECT_EQ(got.findings(), "20 `green_min_threshold` has spaces around its value ` 166912`\n");
 }
 
 TEST(Sonic, NumbersCagesFromIndexAndLanes) {
@@ -173,7 +173,7 @@ TEST(Sonic, ADanglingNameIsAnErrorAndLeavesTheSettingOut) {
 "PORT_QOS_MAP": {"Ethernet0": {
   "dscp_to_tc_map": "AZUR"}}})");
   ASSERT_TRUE(got.config);
-  EXPECT_EQ(got.findings(), "4 `dscp_to_tc_map` names `AZUR`, which is not in DSCP_TO_TC_MAP\n");
+  EXPECT_EQ(got.findings(), "4 `dscp_to_tc_map` refers to `AZUR`, which is not in DSCP_TO_TC_MAP\n");
   EXPECT_TRUE(got.diagnostics.has_errors());
   EXPECT_FALSE(got.qos("Ethernet0").dscp_to_class[26].known());
 }
@@ -226,9 +226,9 @@ TEST(Sonic, OneBadRowDoesNotHideTheRest) {
 "Ethernet8": {"speed": "100000"}}})");
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.findings(),
-            "2 `speed` is `fast`: a number from 1 to 1600000 is needed\n"
-            "2 `mtu` is `99999`: a number from 68 to 9216 is needed\n"
-            "3 `PORT|Ethernet4` is text: an object is needed\n");
+            "2 `speed` is `fast`: expected a number between 1 and 1600000\n"
+            "2 `mtu` is `99999`: expected a number between 68 and 9216\n"
+            "3 `PORT|Ethernet4` is text: expected an object\n");
   EXPECT_EQ(got.config->find("Ethernet8")->speed.value.count(), 100'000'000'000);
 }
 
@@ -345,7 +345,8 @@ TEST(Sonic, PartWithoutPortTable) {
 })");
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.findings(),
-            "5 CABLE_LENGTH speaks of port `Ethernet0`, but there is no PORT table: the file is read as a part\n");
+            "5 CABLE_LENGTH refers to port `Ethernet0`, but there is no PORT table: the file is read as a partial "
+            "configuration\n");
   ASSERT_NE(got.config->find("Ethernet4"), nullptr);
   EXPECT_EQ(*got.config->find("Ethernet0")->cable_length, meters(40));
   EXPECT_TRUE(*got.qos("Ethernet0").pfc[3]);

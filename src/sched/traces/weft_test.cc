@@ -170,8 +170,8 @@ TEST(WeftTrace, MistakesInJsonLines) {
       "{\"gpus\": 8\n");
   EXPECT_THAT(read.errors(),
               ElementsAre(HasSubstr("2:12 "), "3:1 the line is not a JSON object", "4:10 `gpus` is a mapping",
-                          "5:15 key `gpus` is given twice", "6:10 `gpus` is not a whole number: `x`",
-                          HasSubstr("7:13 "), "8:37 `models` is a list", HasSubstr("9:")));
+                          "5:15 duplicate key `gpus`", "6:10 `gpus` is not a whole number: `x`", HasSubstr("7:13 "),
+                          "8:37 `models` is a list", HasSubstr("9:")));
 }
 
 }  // namespace
