@@ -164,11 +164,11 @@ TEST_F(OobConsoleTest, TwoTerminalsShareOne) {
   alice.type("carol\n");
   ASSERT_TRUE(bob.shows("hi carol")) << bob.shown();
   alice.type("\r~?");
-  ASSERT_TRUE(alice.shows("~. leave"));
+  ASSERT_TRUE(alice.shows("~. disconnect"));
   // A killed holder: who looked on holds the console now.
   alice.signal(SIGKILL);
   EXPECT_EQ(alice.end(), 128 + SIGKILL);
-  ASSERT_TRUE(bob.shows("this command holds the console now")) << bob.shown();
+  ASSERT_TRUE(bob.shows("this command now owns the console session")) << bob.shown();
   bob.type("\r~.");
   EXPECT_EQ(bob.end(), 0);
   EXPECT_FALSE(bob.is_raw());

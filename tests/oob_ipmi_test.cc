@@ -224,7 +224,7 @@ TEST_F(OobIpmi, UsersAreListedEnabledAndGivenPasswords) {
   const Status cut = bmc->set_password("admin", Secret("Kp7mXw3RtY9bNc5hQz2F"));
   ASSERT_FALSE(cut.ok());
   EXPECT_EQ(cut.error().code, ErrorCode::conflict);
-  EXPECT_NE(cut.error().message.find("the old one is back"), std::string::npos) << cut.error().text();
+  EXPECT_NE(cut.error().message.find("the old password was restored"), std::string::npos) << cut.error().text();
   EXPECT_EQ(cut.error().message.find("Kp7m"), std::string::npos);
   EXPECT_EQ(ipmi_->ipmitool(0, {"mc", "info"}).code, 0);
   EXPECT_TRUE(dial(endpoint()).ok());

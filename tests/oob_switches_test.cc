@@ -118,7 +118,7 @@ TEST_F(OobSwitchesTest, BackupsAreFolded) {
   put(box("oob-leaf001.rubbish"), "");
   outcome = weft("backup", {"oob-leaf001"});
   EXPECT_EQ(outcome.code, 5);
-  EXPECT_THAT(outcome.out, HasSubstr("kept aside in"));
+  EXPECT_THAT(outcome.out, HasSubstr("output saved in"));
   put(box("oob-leaf002.slow"), "");
   EXPECT_THAT(weft("backup", {"oob-leaf002", "--timeout", "200ms"}).out, HasSubstr("took longer than 200ms"));
   EXPECT_EQ(weft("backup", {"servers"}).code, 2);

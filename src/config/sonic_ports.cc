@@ -82,7 +82,7 @@ bool Reader::check_port(std::string_view name, const SourceLocation& place, std:
 InterfaceConfig& Reader::part_port(std::string_view name, const SourceLocation& place, std::string_view table) {
   if (!part_told_) {
     error(place,
-          fmt::format("{} refers to port {}, but there is no PORT table: the file is read as a partial configuration",
+          fmt::format("{} refers to port {}, but the file has no PORT table and is read as a partial configuration",
                       table, in_backticks(name)));
   }
   part_told_ = true;

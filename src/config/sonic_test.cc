@@ -345,7 +345,7 @@ TEST(Sonic, PartWithoutPortTable) {
 })");
   ASSERT_TRUE(got.config);
   EXPECT_EQ(got.findings(),
-            "5 CABLE_LENGTH refers to port `Ethernet0`, but there is no PORT table: the file is read as a partial "
+            "5 CABLE_LENGTH refers to port `Ethernet0`, but the file has no PORT table and is read as a partial "
             "configuration\n");
   ASSERT_NE(got.config->find("Ethernet4"), nullptr);
   EXPECT_EQ(*got.config->find("Ethernet0")->cable_length, meters(40));

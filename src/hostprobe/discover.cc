@@ -124,7 +124,7 @@ std::string gpu_name(const ProbeFiles& files, const std::string& pci) {
 
 void look_at_gpus(const ProbeFiles& files, config::HostFacts& facts) {
   if (!files.exists("sys/bus/pci/devices")) {
-    facts.not_read.emplace_back("GPUs: /sys/bus/pci/devices is not there");
+    facts.not_read.emplace_back("GPUs: /sys/bus/pci/devices is missing");
     return;
   }
   for (const std::string& pci : files.names("sys/bus/pci/devices")) {
@@ -160,7 +160,7 @@ void look_at_sysctls(const ProbeFiles& files, config::HostFacts& facts) {
     facts.sysctls.emplace_back(std::move(name), *value);
   }
   if (missing > 0) {
-    facts.not_read.push_back(fmt::format("kernel settings: {} of {} are not below /proc/sys", missing, keys.size()));
+    facts.not_read.push_back(fmt::format("kernel settings: {} of {} are missing in /proc/sys", missing, keys.size()));
   }
 }
 

@@ -180,7 +180,7 @@ void read_pause_counters(const ProbeFiles& files, config::HostFacts& facts) {
   if (files.live()) {
     const EthtoolSocket socket;
     if (!socket.ok()) {
-      facts.not_read.emplace_back("statistics: no socket to ask drivers with");
+      facts.not_read.emplace_back("statistics: no socket to query drivers");
       return;
     }
     for (config::HostInterface& interface : facts.interfaces) {

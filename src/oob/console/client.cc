@@ -19,7 +19,7 @@ constexpr int kTurnMs = 50;                                // how long a stop or
 constexpr Duration kHolderWait = milliseconds(5'000);      // for the holder's socket to appear
 constexpr Duration kTakeOverLimit = milliseconds(60'000);  // for a BMC to let go of the session of a holder that died
 constexpr Duration kPause = milliseconds(100);
-constexpr std::string_view kHelp = "~. leave   ~t take over the write lock   ~~ a ~   ~? this";
+constexpr std::string_view kHelp = "~. disconnect   ~t take over the write lock   ~~ send ~   ~? help";
 
 // The hub in a thread of its own, as long as we stay.
 class Holder {
@@ -68,7 +68,7 @@ class Client {
         ConsoleHub::open(fleet_, target_, options_.folder, options_.who, options_.why, options_.log);
     const Error taken = hub.ok() ? Error{} : hub.error();
     if (hub.ok()) {
-      if (joined_before_) say("the holder is gone; this command holds the console now");
+      if (joined_before_) say("the other process ended; this command now owns the console session");
       holder = std::make_unique<Holder>(std::move(hub).value());
     } else if (taken.code != ErrorCode::conflict) {
       return after_failure(taken);
@@ -119,7 +119,7 @@ class Client {
       const bool there = read_available(socket, heard_);
       if (!hear()) return;
       if (!there) {
-        say("the holder of the console is gone");
+        say("the process that owned the console session ended");
         return;
       }
       if (!ended_ && watched[1].revents != 0) read_keys();
@@ -170,14 +170,14 @@ class Client {
     const EscapeKeys::Pressed pressed = keys_.press(std::string_view(typed.data(), static_cast<std::size_t>(got)));
     if (!pressed.send.empty()) type(pressed.send);
     if (pressed.help) say(kHelp);
-    if (pressed.take && options_.view) say("this view does not write");
+    if (pressed.take && options_.view) say("read-only view");
     if (pressed.take && !options_.view) unsent_ += frame_bytes(FrameType::take, {});
     if (pressed.leave) finish(ConsoleEnd::left);
   }
 
   void type(const std::string& bytes) {
     if (options_.view) {
-      if (!told_view_) say("this view does not write; ~. leaves");
+      if (!told_view_) say("read-only view; ~. disconnects");
       told_view_ = true;
       return;
     }

@@ -117,7 +117,7 @@ void ConsoleHub::serve(Guest& guest) {
   if (guest.lost > 0 && guest.out.size() < kMaxUnsent / 2) {
     const std::uint64_t lost = guest.lost;
     guest.lost = 0;
-    send(guest, frame_bytes(FrameType::note, fmt::format("{} bytes were not shown: too slow", lost)), false);
+    send(guest, frame_bytes(FrameType::note, fmt::format("{} bytes skipped: this view is too slow", lost)), false);
   }
   if (!guest.gone && !write_available(guest.descriptor, guest.out)) guest.gone = true;
 }
@@ -146,11 +146,12 @@ void ConsoleHub::greet(Guest& guest, const std::string& words) {
   guest.may_write = mode != "view";
   guest.greeted = true;
   for (const std::string& line : log_->recent(guest.replay)) send(guest, frame_bytes(FrameType::replay, line), true);
-  tell(fmt::format("{} looks on{}", guest.who, guest.may_write ? "" : " and does not write"));
+  tell(fmt::format("{} joined{}", guest.who, guest.may_write ? "" : " (read-only)"));
   if (mode == "take" || (guest.may_write && writer_ == nullptr)) {
     give_pen(&guest);
   } else if (guest.may_write) {
-    send(guest, frame_bytes(FrameType::note, fmt::format("{} writes; ~t takes over", writer_->who)), false);
+    send(guest, frame_bytes(FrameType::note, fmt::format("{} has the write lock; ~t takes it over", writer_->who)),
+         false);
   }
 }
 
@@ -159,7 +160,8 @@ void ConsoleHub::type(Guest& guest, const std::string& bytes) {
   if (writer_ == nullptr) give_pen(&guest);
   if (writer_ != &guest) {
     if (!guest.told)
-      send(guest, frame_bytes(FrameType::note, fmt::format("{} writes; ~t takes over", writer_->who)), false);
+      send(guest, frame_bytes(FrameType::note, fmt::format("{} has the write lock; ~t takes it over", writer_->who)),
+           false);
     guest.told = true;
     return;
   }
@@ -169,10 +171,10 @@ void ConsoleHub::type(Guest& guest, const std::string& bytes) {
 
 void ConsoleHub::give_pen(Guest* guest) {
   if (writer_ == guest) return;
-  const std::string from = writer_ == nullptr ? std::string() : fmt::format(", taken from {}", writer_->who);
+  const std::string from = writer_ == nullptr ? std::string() : fmt::format(", taken over from {}", writer_->who);
   writer_ = guest;
   guest->told = false;
-  tell(fmt::format("{} writes{}", guest->who, from));
+  tell(fmt::format("{} has the write lock{}", guest->who, from));
 }
 
 void ConsoleHub::send(Guest& guest, std::string_view bytes, bool may_be_lost) {

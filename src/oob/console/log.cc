@@ -50,7 +50,7 @@ Result<std::unique_ptr<ConsoleLog>> ConsoleLog::open(const std::string& folder, 
                                                      const ConsoleLogOptions& options) {
   if (device.empty() || device.find('/') != std::string::npos || device.starts_with('.') ||
       !is_safe_relative_path(device))
-    return Error{ErrorCode::invalid_input, "cannot be the name of a file", in_backticks(device)};
+    return Error{ErrorCode::invalid_input, "is not a valid file name", in_backticks(device)};
   if (Status made = make_private_folder(folder); !made.ok()) return made.error();
   std::unique_ptr<ConsoleLog> log(new ConsoleLog(folder, device, std::move(who), clock, options));
   Result<FileDescriptor> lock =

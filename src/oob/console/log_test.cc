@@ -94,9 +94,9 @@ TEST_F(ConsoleLogTest, TimesOnlyGrow) {
   const auto log = open();
   ASSERT_TRUE(log->append("prompt# ").ok());
   (void)clock_.sleep(milliseconds(10));
-  ASSERT_TRUE(log->note("bob looks on").ok());
+  ASSERT_TRUE(log->note("bob joined").ok());
   EXPECT_THAT(log->recent(2),
-              ElementsAre("2025-10-09T08:53:20.000Z | prompt# ", "2025-10-09T08:53:20.010Z # bob looks on"));
+              ElementsAre("2025-10-09T08:53:20.000Z | prompt# ", "2025-10-09T08:53:20.010Z # bob joined"));
 }
 
 TEST_F(ConsoleLogTest, AForgedRemarkIsALine) {

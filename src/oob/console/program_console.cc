@@ -61,7 +61,7 @@ class ProgramStream final : public ConsoleStream {
       }
       if (put < 0 && errno != EAGAIN && errno != EINTR) return gone();
       if (collect()) return gone();
-      if (Steady::now() > end) return Error{ErrorCode::timeout, "the console takes no more input", device_};
+      if (Steady::now() > end) return Error{ErrorCode::timeout, "the console accepts no more input", device_};
       pollfd ready{terminal_, POLLOUT, 0};
       (void)::poll(&ready, 1, 100);
     }
@@ -78,7 +78,7 @@ class ProgramStream final : public ConsoleStream {
     while (!collect() && Steady::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::string how = "closed its terminal";
     if (ended_ && WIFEXITED(status_)) how = fmt::format("ended with status {}", WEXITSTATUS(status_));
-    if (ended_ && WIFSIGNALED(status_)) how = fmt::format("was ended by signal {}", WTERMSIG(status_));
+    if (ended_ && WIFSIGNALED(status_)) how = fmt::format("was terminated by signal {}", WTERMSIG(status_));
     return {ErrorCode::unavailable, fmt::format("the console program '{}' {}", program_, how), device_};
   }
 
@@ -143,7 +143,7 @@ Result<Terminal> open_terminal(const std::string& device) {
 Result<std::unique_ptr<ConsoleStream>> open_program_console(const std::vector<std::string>& words,
                                                             const std::string& device) {
   if (words.empty() || words.front().empty()) {
-    return Error{ErrorCode::invalid_input, "no program is named for the console", device};
+    return Error{ErrorCode::invalid_input, "no console program is configured", device};
   }
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);

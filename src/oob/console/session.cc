@@ -49,7 +49,7 @@ void ConsoleSession::lose(const Error& error) {
   next_try_ = fleet_.clock.now() + pause_;
   // The same sentence every 30 seconds for a night says nothing.
   if (error.message != last_problem_)
-    note_(fmt::format("the console is away: {}; trying again in {}", error.message, to_text(pause_)));
+    note_(fmt::format("the console is disconnected: {}; retrying in {}", error.message, to_text(pause_)));
   last_problem_ = error.message;
   pause_ = std::min(pause_ * 2, kLongestPause);
 }
@@ -68,7 +68,7 @@ std::string ConsoleSession::read(Duration wait) {
     }
     ++reopened_;
     last_problem_.clear();
-    note_("the console is back");
+    note_("the console is connected again");
   }
   Result<std::string> bytes = stream_->read(wait);
   if (bytes.ok()) return std::move(bytes).value();
@@ -78,7 +78,7 @@ std::string ConsoleSession::read(Duration wait) {
 
 Status ConsoleSession::write(std::string_view text) {
   if (stream_ == nullptr)
-    return Error{ErrorCode::unavailable, "the console is away", fleet_.inventory.targets()[target_].name};
+    return Error{ErrorCode::unavailable, "the console is disconnected", fleet_.inventory.targets()[target_].name};
   Status written = stream_->write(text);
   if (!written.ok()) lose(written.error());
   return written;

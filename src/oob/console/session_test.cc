@@ -184,8 +184,8 @@ TEST(ConsoleCapture, ComesBackAfterADrop) {
   EXPECT_TRUE(capture->seen);
   EXPECT_EQ(capture->reopened, 1U);
   EXPECT_THAT(capture->tail,
-              testing::Contains(HasSubstr("# the console is away: SOL session lost; trying again in 1s")));
-  EXPECT_THAT(capture->tail, testing::Contains(HasSubstr("# the console is back")));
+              testing::Contains(HasSubstr("# the console is disconnected: SOL session lost; retrying in 1s")));
+  EXPECT_THAT(capture->tail, testing::Contains(HasSubstr("# the console is connected again")));
 }
 
 TEST(ConsoleCapture, WaitsForABusyConsoleButNotForAWrongPassword) {
@@ -296,27 +296,27 @@ TEST(ConsoleHubConcurrent, SeveralLookAndOneWrites) {
   Desk<SystemClock> desk;
   desk.connector.serial->echo = true;
   Person alice(desk, "alice");
-  ASSERT_TRUE(alice.sees("[alice writes]"));
+  ASSERT_TRUE(alice.sees("[alice has the write lock]"));
   desk.connector.serial->say("kernel: hello\r\n");
   ASSERT_TRUE(alice.sees("kernel: hello"));
   Person bob(desk, "bob");
   ASSERT_TRUE(bob.sees("| kernel: hello>"));  // what went before
-  ASSERT_TRUE(bob.sees("[alice writes; ~t takes over]"));
+  ASSERT_TRUE(bob.sees("[alice has the write lock; ~t takes it over]"));
   Person eve(desk, "eve", {.view = true});
-  ASSERT_TRUE(alice.sees("[eve looks on and does not write]"));
+  ASSERT_TRUE(alice.sees("[eve joined (read-only)]"));
   EXPECT_EQ(desk.connector.serial->opens, 1);  // one session for three
   alice.type("uptime");
   ASSERT_TRUE(bob.sees("uptime"));
   ASSERT_TRUE(eve.sees("uptime"));
   bob.type("x");
   eve.type("y");
-  ASSERT_TRUE(eve.sees("[this view does not write; ~. leaves]"));
+  ASSERT_TRUE(eve.sees("[read-only view; ~. disconnects]"));
   bob.type("\r~t");
-  ASSERT_TRUE(alice.sees("[bob writes, taken from alice]"));
+  ASSERT_TRUE(alice.sees("[bob has the write lock, taken over from alice]"));
   bob.type("whoami");
   ASSERT_TRUE(alice.sees("whoami"));
   alice.type("z");
-  ASSERT_TRUE(alice.sees("[bob writes; ~t takes over]"));
+  ASSERT_TRUE(alice.sees("[bob has the write lock; ~t takes it over]"));
   EXPECT_EQ(desk.connector.serial->everything_heard(), "uptimewhoami");
 }
 
@@ -333,12 +333,12 @@ TEST(ConsoleHubConcurrent, TheFirstByteIsSeenByWhoeverOpened) {
 TEST(ConsoleHubConcurrent, WhoStaysTakesOver) {
   Desk<SystemClock> desk;
   auto alice = std::make_unique<Person>(desk, "alice");
-  ASSERT_TRUE(alice->sees("[alice writes]"));
+  ASSERT_TRUE(alice->sees("[alice has the write lock]"));
   Person bob(desk, "bob");
-  ASSERT_TRUE(bob.sees("[bob looks on]"));
+  ASSERT_TRUE(bob.sees("[bob joined]"));
   alice.reset();
-  ASSERT_TRUE(bob.sees("this command holds the console now"));
-  ASSERT_TRUE(bob.sees("[bob writes]"));
+  ASSERT_TRUE(bob.sees("this command now owns the console session"));
+  ASSERT_TRUE(bob.sees("[bob has the write lock]"));
   desk.connector.serial->say("still here\r\n");
   ASSERT_TRUE(bob.sees("still here"));
   Person carol(desk, "carol");
@@ -366,9 +366,9 @@ TEST(ConsoleHubConcurrent, UntilAndSendAndTimeAndTake) {
   timed.join();
   EXPECT_EQ(timed.outcome()->end, ConsoleEnd::time_over);
   Person first(desk, "first");
-  ASSERT_TRUE(first.sees("[first writes]"));
+  ASSERT_TRUE(first.sees("[first has the write lock]"));
   Person thief(desk, "thief", {.take = true});
-  ASSERT_TRUE(first.sees("[thief writes, taken from first]"));
+  ASSERT_TRUE(first.sees("[thief has the write lock, taken over from first]"));
 }
 
 TEST(ConsoleHubConcurrent, ADeadHolderLeavesNoLock) {
@@ -379,13 +379,13 @@ TEST(ConsoleHubConcurrent, ADeadHolderLeavesNoLock) {
   ASSERT_TRUE(dead.ok()) << dead.error().text();
   ::close(*dead);
   Person alice(desk, "alice");
-  EXPECT_TRUE(alice.sees("[alice writes]"));
+  EXPECT_TRUE(alice.sees("[alice has the write lock]"));
 }
 
 TEST(ConsoleHubConcurrent, RubbishFromAGuestHurtsNobody) {
   Desk<SystemClock> desk;
   Person alice(desk, "alice");
-  ASSERT_TRUE(alice.sees("[alice writes]"));
+  ASSERT_TRUE(alice.sees("[alice has the write lock]"));
   for (const std::string& rubbish : {std::string(1000, '\xff'), std::string("GET / HTTP/1.1\r\n\r\n"),
                                      frame_bytes(FrameType::input, "before hello"), std::string("H\xff\xff\xff\xff")}) {
     const Result<int> guest = connect_to(desk.folder, "n1");
@@ -404,12 +404,12 @@ TEST(ConsoleHubConcurrent, RubbishFromAGuestHurtsNobody) {
 TEST(ConsoleHubConcurrent, ASlowGuestLosesOutputNotTheConsole) {
   Desk<SystemClock> desk;
   Person alice(desk, "alice");
-  ASSERT_TRUE(alice.sees("[alice writes]"));
+  ASSERT_TRUE(alice.sees("[alice has the write lock]"));
   const Result<int> slow = connect_to(desk.folder, "n1");
   ASSERT_TRUE(slow.ok());
   std::string hello = frame_bytes(FrameType::hello, "view\n0\nslow");
   ASSERT_TRUE(write_available(*slow, hello));
-  ASSERT_TRUE(alice.sees("[slow looks on"));
+  ASSERT_TRUE(alice.sees("[slow joined"));
   // More than is held for a guest, at the pace of one who reads.
   for (int i = 0; i < 30; ++i) {
     desk.connector.serial->say(std::string(80'000, 'x') + "\npart " + std::to_string(i) + ".\n");
@@ -428,7 +428,7 @@ TEST(ConsoleHubConcurrent, ALongFolderIsNoTrouble) {
   Desk<SystemClock> desk;
   desk.folder += "/" + std::string(120, 'd');
   Person alice(desk, "alice");
-  EXPECT_TRUE(alice.sees("[alice writes]"));
+  EXPECT_TRUE(alice.sees("[alice has the write lock]"));
 }
 
 TEST(ConsoleHubConcurrent, AWrongPasswordIsSaidAtOnce) {

@@ -52,7 +52,7 @@ class IpmiBmc final : public Bmc {
         session_->command({.function = kNetChassis, .command = kGetChassisStatus, .what = "read the power state"});
     if (!status) return status.error();
     if (status->empty()) {
-      return Error{ErrorCode::invalid_input, "the BMC's power state is cut short", endpoint_.device};
+      return Error{ErrorCode::invalid_input, "the BMC sent a truncated power state", endpoint_.device};
     }
     PowerReading reading;
     reading.state = ((*status)[0] & 1) != 0 ? PowerState::on : PowerState::off;

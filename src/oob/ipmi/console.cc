@@ -104,7 +104,7 @@ class SolStream final : public ConsoleStream {
         continue;
       }
       if (put < 0 && errno != EAGAIN && errno != EINTR) return failed("write to the console");
-      if (Steady::now() > end) return Error{ErrorCode::timeout, "the console takes no more input", device_};
+      if (Steady::now() > end) return Error{ErrorCode::timeout, "the console accepts no more input", device_};
       pollfd ready{descriptor_, POLLOUT, 0};
       (void)::poll(&ready, 1, 100);
     }
@@ -130,7 +130,7 @@ class SolStream final : public ConsoleStream {
 Result<std::unique_ptr<ConsoleStream>> open_ipmi_console(const IpmiOptions& options, int suite, const std::string& user,
                                                          const Secret& password) {
   if (!Engine::enter()) {
-    return Error{ErrorCode::unavailable, "the console engine cannot start: out of descriptors or threads",
+    return Error{ErrorCode::unavailable, "the console engine cannot start: no file descriptors or threads left",
                  options.device};
   }
   // The library copies all of these; its interface only forgot to say const.

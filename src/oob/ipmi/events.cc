@@ -75,7 +75,7 @@ std::string reading_text(const IpmiBytes& record, const IpmiSensor* sensor) {
   const std::optional<double> reading = sensor->decode(record[14]);
   const std::optional<double> threshold = sensor->decode(record[15]);
   if (!reading || !threshold) return {};
-  return fmt::format(", {:g} {} against {:g} {}", *reading, sensor->unit, *threshold, sensor->unit);
+  return fmt::format(", reading {:g} {}, threshold {:g} {}", *reading, sensor->unit, *threshold, sensor->unit);
 }
 
 std::string hexadecimal(const IpmiBytes& record, std::size_t from) {
@@ -139,8 +139,9 @@ Result<std::vector<LogEvent>> read_ipmi_events(IpmiSession& session, const std::
   std::set<std::uint16_t> seen;
   for (std::uint16_t id = 0; id != kLastEntry;) {
     if (clock.stopped()) return stopped(device);
-    if (Steady::now() > end) return Error{ErrorCode::timeout, "the BMC takes too long over its event log", device};
-    if (!seen.insert(id).second) return Error{ErrorCode::invalid_input, "the BMC's event log has no end", device};
+    if (Steady::now() > end) return Error{ErrorCode::timeout, "the BMC takes too long to send its event log", device};
+    if (!seen.insert(id).second)
+      return Error{ErrorCode::invalid_input, "the BMC's event log exceeds the limit", device};
     // A whole entry in one request needs no reservation; the last two bytes are offset 0 and "all of it".
     const Result<IpmiBytes> answer = session.command(
         {.function = kNetStorage,
@@ -152,7 +153,7 @@ Result<std::vector<LogEvent>> read_ipmi_events(IpmiSession& session, const std::
     if (!answer && answer.error().code == ErrorCode::not_found) return events;
     if (!answer) return answer.error();
     if (answer->size() < 2 + kEntry) {
-      return Error{ErrorCode::invalid_input, "the BMC sent an event that is cut short", device};
+      return Error{ErrorCode::invalid_input, "the BMC sent a truncated event", device};
     }
     events.push_back(translate(IpmiBytes(answer->begin() + 2, answer->begin() + 2 + kEntry)));
     id = static_cast<std::uint16_t>((*answer)[0] | ((*answer)[1] << 8));
@@ -165,7 +166,7 @@ Status clear_ipmi_events(IpmiSession& session, Clock& clock) {
   const Result<IpmiBytes> reserved =
       session.command({.function = kNetStorage, .command = kReserveLog, .what = "reserve the event log"});
   if (!reserved) return reserved.error();
-  if (reserved->size() < 2) return Error{ErrorCode::invalid_input, "the BMC's reservation is cut short", device};
+  if (reserved->size() < 2) return Error{ErrorCode::invalid_input, "the BMC sent a truncated reservation", device};
   constexpr std::uint8_t kStart = 0xAA;
   constexpr std::uint8_t kAsk = 0x00;
   const auto end = Steady::now() + std::chrono::seconds(kIpmiWalkSeconds);

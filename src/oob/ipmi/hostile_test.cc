@@ -174,7 +174,7 @@ TEST(IpmiHostile, SilenceAndClosedPortsAreUnavailable) {
     Server gone([](const Bytes&) { return std::vector<Bytes>{}; });
     const Status silent = probe_ipmi(endpoint(gone.port()));
     EXPECT_EQ(silent.error().code, ErrorCode::unavailable);
-    EXPECT_EQ(silent.error().text(), "n1: no answer to IPMI within 60 ms");
+    EXPECT_EQ(silent.error().text(), "n1: no IPMI response within 60 ms");
     closed = gone.port();
   }
   const auto start = std::chrono::steady_clock::now();

@@ -117,7 +117,7 @@ Result<BmcIdentity> read_ipmi_identity(IpmiSession& session) {
   const Result<IpmiBytes> device = session.command({.command = kGetDeviceId, .what = "read the device id"});
   if (!device) return device.error();
   if (device->size() < 11) {
-    return Error{ErrorCode::invalid_input, "the BMC's device id is cut short", session.options().device};
+    return Error{ErrorCode::invalid_input, "the BMC sent a truncated device id", session.options().device};
   }
   BmcIdentity identity;
   // The minor revision is in binary coded decimal.

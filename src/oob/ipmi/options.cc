@@ -73,7 +73,7 @@ Result<std::vector<int>> check_suites(const Endpoint& endpoint) {
     if (std::find(kSuites.begin(), kSuites.end(), suite) == kSuites.end()) {
       return Error{
           ErrorCode::refused,
-          fmt::format("IPMI cipher suite {} is not one of those that authenticate and encrypt: 17, 3, 8, 12", suite),
+          fmt::format("IPMI cipher suite {} lacks authentication or encryption; supported: 17, 3, 8, 12", suite),
           endpoint.device};
     }
   }
@@ -100,7 +100,7 @@ Result<IpmiOptions> ipmi_options(const Endpoint& endpoint) {
     if (known == kWorkarounds.end()) {
       std::string all;
       for (const Workaround& workaround : kWorkarounds) all += (all.empty() ? "" : ", ") + std::string(workaround.name);
-      return Error{ErrorCode::invalid_input, fmt::format("no IPMI workaround is called '{}'; known: {}", name, all),
+      return Error{ErrorCode::invalid_input, fmt::format("unknown IPMI workaround '{}'; supported: {}", name, all),
                    endpoint.device};
     }
     options.session_flags |= known->session;

@@ -67,9 +67,9 @@ Status ask(int descriptor, const Endpoint& endpoint) {
   }
   const std::int64_t limit = endpoint.connect_limit.count() / 1'000'000;
   if (rubbish) {
-    return Error{ErrorCode::invalid_input, fmt::format("sent only rubbish for {} ms, no IPMI", limit), endpoint.device};
+    return Error{ErrorCode::invalid_input, fmt::format("sent only invalid packets for {} ms", limit), endpoint.device};
   }
-  return Error{ErrorCode::unavailable, fmt::format("no answer to IPMI within {} ms", limit), endpoint.device};
+  return Error{ErrorCode::unavailable, fmt::format("no IPMI response within {} ms", limit), endpoint.device};
 }
 
 }  // namespace

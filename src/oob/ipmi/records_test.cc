@@ -90,7 +90,7 @@ TEST(IpmiRecords, EventsAreTold) {
   EXPECT_EQ(low.time, "2026-11-16T02:03:04Z");
   EXPECT_EQ(low.source, "FAN 1");
   EXPECT_EQ(low.severity, Health::critical);
-  EXPECT_EQ(low.message, "Lower Critical - going low, 1000 RPM against 1500 RPM (asserted)");
+  EXPECT_EQ(low.message, "Lower Critical - going low, reading 1000 RPM, threshold 1500 RPM (asserted)");
   const LogEvent over = parse_ipmi_event(event(0x1FFFFFFF, 0x31, 0x81, 0x52), sensors);
   EXPECT_EQ(over.time, "");  // counted from the BMC's start
   EXPECT_EQ(over.source, "Fan #31h");

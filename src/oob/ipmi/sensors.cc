@@ -49,7 +49,7 @@ class Walk {
     for (std::uint16_t id = 0; id != kLastRecord;) {
       // A circle, or more than any machine has.
       if (!seen.insert(id).second || seen.size() > kIpmiMostRecords) {
-        return Error{ErrorCode::invalid_input, "the BMC's sensor records have no end", device()};
+        return Error{ErrorCode::invalid_input, "the BMC's sensor records exceed the limit", device()};
       }
       std::uint16_t next = kLastRecord;
       const Result<IpmiBytes> record = read(id, next);
@@ -68,7 +68,7 @@ class Walk {
   Status in_time() const {
     if (clock_.stopped()) return Error{ErrorCode::unavailable, "stopped", device()};
     if (Steady::now() < end_) return {};
-    return Error{ErrorCode::timeout, "the BMC takes too long over its sensor records", device()};
+    return Error{ErrorCode::timeout, "the BMC takes too long to send its sensor records", device()};
   }
 
   // A repository that only grows by a firmware update needs no reservation, and some BMCs know none: then it is 0.
@@ -114,7 +114,7 @@ class Walk {
       }
       if (code != 0) return completion_error(code, "read the sensor records", device());
       if (got->size() < 3 + wanted) {
-        return Error{ErrorCode::invalid_input, "the BMC sent a sensor record that is cut short", device()};
+        return Error{ErrorCode::invalid_input, "the BMC sent a truncated sensor record", device()};
       }
       if (record.empty()) next = static_cast<std::uint16_t>((*got)[1] | ((*got)[2] << 8));
       record.insert(record.end(), got->begin() + 3, got->begin() + 3 + static_cast<std::ptrdiff_t>(wanted));
@@ -307,7 +307,8 @@ Result<std::vector<SensorReading>> read_ipmi_sensors(IpmiSession& session, const
   readings.reserve(sensors.size());
   for (const IpmiSensor& sensor : sensors) {
     if (clock.stopped()) return Error{ErrorCode::unavailable, "stopped", device};
-    if (Steady::now() > end) return Error{ErrorCode::timeout, "the BMC takes too long over its sensors", device};
+    if (Steady::now() > end)
+      return Error{ErrorCode::timeout, "the BMC takes too long to send its sensor readings", device};
     Result<SensorReading> reading = read_one(session, sensor, interpreter.get());
     if (!reading) return reading.error();
     readings.push_back(std::move(reading).value());

@@ -52,7 +52,7 @@ Result<std::unique_ptr<IpmiSession>> IpmiSession::open(const Endpoint& endpoint,
   if (!options) return options.error();
   if (const Status fits = check_ipmi_user(user, endpoint.device); !fits) return fits.error();
   if (const Status fits = check_ipmi_password(password, endpoint.device); !fits) return fits.error();
-  if (!crypto_ready()) return Error{ErrorCode::internal, "libgcrypt cannot be set up", endpoint.device};
+  if (!crypto_ready()) return Error{ErrorCode::internal, "cannot initialize libgcrypt", endpoint.device};
   if (const Status alive = probe_ipmi(endpoint); !alive) return alive.error();
   std::unique_ptr<IpmiSession> session(new IpmiSession(std::move(options).value(), user, password));
   if (const Status opened = session->open_any(); !opened) return opened.error();
@@ -134,7 +134,7 @@ Result<IpmiBytes> IpmiSession::send(ipmi_ctx_t context, const IpmiCommand& comma
   }
   if (context == context_.get()) heard_ = Steady::now();
   if (got < 2 || answer[0] != command.command) {
-    return Error{ErrorCode::invalid_input, fmt::format("cannot {}: the BMC's answer is cut short", command.what),
+    return Error{ErrorCode::invalid_input, fmt::format("cannot {}: the BMC sent a truncated response", command.what),
                  options_.device};
   }
   return IpmiBytes(answer.begin() + 1, answer.begin() + got);
@@ -170,7 +170,7 @@ Result<IpmiBytes> IpmiSession::command_once(const IpmiCommand& command) {
   (*relay)->disarm();
   if (!answer) {
     Error error = answer.error();
-    error.message += "; whether it was done is unknown";
+    error.message += "; the outcome is unknown";
     return error;
   }
   if (answer->front() != 0) return completion_error(answer->front(), command.what, options_.device);

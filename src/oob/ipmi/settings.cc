@@ -63,12 +63,12 @@ Status set_access(IpmiSession& session, bool on, std::uint8_t where) {
       {.command = kGetChannelAccess, .data = {kThisChannel, where}, .what = "read the channel's access"});
   if (!now) return now.error();
   if (now->empty())
-    return Error{ErrorCode::invalid_input, "the BMC's channel access is cut short", session.options().device};
+    return Error{ErrorCode::invalid_input, "the BMC sent truncated channel access data", session.options().device};
   // Bits 2 to 0: 0 disabled, 2 always available. Bits 5 to 3 stay as they are; the privilege limit is left alone.
   const auto mode = static_cast<std::uint8_t>((where << 6) | ((*now)[0] & 0x38) | (on ? 2 : 0));
   const Result<IpmiBytes> set = session.command({.command = kSetChannelAccess,
                                                  .data = {kThisChannel, mode, 0},
-                                                 .what = on ? "switch IPMI over LAN on" : "switch IPMI over LAN off"});
+                                                 .what = on ? "enable IPMI over LAN" : "disable IPMI over LAN"});
   return set ? Status() : Status(set.error());
 }
 
@@ -106,7 +106,7 @@ Result<BmcSettings> read_ipmi_settings(IpmiSession& session) {
 
 Status change_ipmi_settings(IpmiSession& session, const SettingsChange& change, const Endpoint& endpoint) {
   if (change.http || change.ssh || change.snmp || change.syslog || change.firewall || change.ntp) {
-    return Error{ErrorCode::not_found, "IPMI has no such setting; only IPMI over LAN itself can be switched",
+    return Error{ErrorCode::not_found, "IPMI has no such setting; only IPMI over LAN can be enabled or disabled",
                  endpoint.device};
   }
   if (!change.ipmi_over_lan) return {};

@@ -57,7 +57,7 @@ Result<std::uint8_t> slot_of(IpmiSession& session, const std::string& user) {
   for (const BmcUser& known : *users) {
     if (known.name == user) return static_cast<std::uint8_t>(std::stoi(known.id));
   }
-  return Error{ErrorCode::not_found, fmt::format("no user is called '{}'", user), session.options().device};
+  return Error{ErrorCode::not_found, fmt::format("unknown user '{}'", user), session.options().device};
 }
 
 // Passwords of up to 16 bytes are sent in IPMI 1.5's form, which every BMC takes; only longer ones need 20.
@@ -84,11 +84,12 @@ Status prove(IpmiSession& session, std::uint8_t slot, const Secret& password) {
     session.set_password(password);
     return {};
   }
-  const Result<IpmiBytes> back = password_command(session, slot, kSet, session.password(), "put the old password back");
-  const std::string end = back && back->front() == 0 ? "the old one is back" : "and the old one could not be put back";
+  const Result<IpmiBytes> back = password_command(session, slot, kSet, session.password(), "restore the old password");
+  const std::string end =
+      back && back->front() == 0 ? "the old password was restored" : "the old password could not be restored";
   return Error{ErrorCode::conflict,
-               fmt::format("the BMC took the password, but refuses it at login{}; {}",
-                           password.reveal().size() > kShortPassword ? " (it may keep 16 bytes only)" : "", end),
+               fmt::format("the BMC accepted the password, but rejects it at login{}; {}",
+                           password.reveal().size() > kShortPassword ? " (it may store only 16 bytes)" : "", end),
                device};
 }
 
@@ -103,7 +104,7 @@ Result<std::vector<BmcUser>> read_ipmi_users(IpmiSession& session) {
     if (!access && slot > 1 && access.error().code == ErrorCode::not_found) continue;  // a slot that cannot be used
     if (!access) return access.error();
     if (access->size() < 4) {
-      return Error{ErrorCode::invalid_input, "the BMC's list of users is cut short", session.options().device};
+      return Error{ErrorCode::invalid_input, "the BMC sent a truncated list of users", session.options().device};
     }
     if (slot == 1) last = (*access)[0] & 0x3F;  // how many there can be
     Result<std::string> name = name_of(session, slot);
@@ -132,7 +133,7 @@ Status set_ipmi_password(IpmiSession& session, const std::string& user, const Se
   if (!test) return test.error();
   // 80h: another password; 81h: stored as one of 16 bytes. Others: the BMC cannot test, and a login has to prove it.
   if (test->front() == 0x80 || test->front() == 0x81) {
-    return Error{ErrorCode::conflict, "the BMC took the password, but its own test of it fails", device};
+    return Error{ErrorCode::conflict, "the BMC accepted the password, but its own test of it fails", device};
   }
   return user == session.user() ? prove(session, *slot, password) : Status();
 }

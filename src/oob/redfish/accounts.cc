@@ -75,7 +75,7 @@ Status RedfishBmc::set_user_enabled(const std::string& user, bool enabled) {
   if (!now.ok()) return now.error();
   if (parse_account(now->value).user.enabled == enabled) return {};
   return error(ErrorCode::conflict,
-               fmt::format("{} of user {} was accepted but not taken", enabled ? "enabling" : "disabling", user));
+               fmt::format("{} of user {} was accepted but not applied", enabled ? "enabling" : "disabling", user));
 }
 
 }  // namespace weft::oob

@@ -57,7 +57,7 @@ Result<Resettable> RedfishBmc::choose(const std::vector<std::string>& paths) {
     Resettable one = parse_resettable(*value);
     if (!one.path.empty() && !one.reset_target.empty()) candidates.push_back(std::move(one));
   }
-  if (candidates.empty()) return problem ? *problem : error(ErrorCode::not_found, "nothing can be reset");
+  if (candidates.empty()) return problem ? *problem : error(ErrorCode::not_found, "no resource supports reset");
   if (candidates.size() > 1) session_->look_again(candidates.front().identity.manufacturer, {});
   const std::vector<std::string>& wanted = session_->quirk().systems;
   const auto rank = [&](const Resettable& one) {
@@ -195,7 +195,8 @@ Status RedfishBmc::finish(const RedfishReply& reply) {
 Result<std::unique_ptr<ConsoleStream>> RedfishBmc::console() {
   const Endpoint& endpoint = session_->endpoint();
   if (!endpoint.console.empty()) return open_program_console(endpoint.console, endpoint.device);
-  return error(ErrorCode::not_found, "Redfish carries no console; give `console:` a program, or an IPMI endpoint");
+  return error(ErrorCode::not_found,
+               "Redfish has no serial console; set `console:` to a program, or use an IPMI endpoint");
 }
 
 Result<std::unique_ptr<Bmc>> dial_redfish(const Endpoint& endpoint, const std::string& user, const Secret& password,

@@ -470,7 +470,7 @@ TEST_F(RedfishSettings, AcceptedButNotTakenIsAnError) {
   const Status status = bmc().change(change);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::conflict);
-  EXPECT_EQ(status.error().message, "accepted but not taken: IPMI over LAN");
+  EXPECT_EQ(status.error().message, "accepted but not applied: IPMI over LAN");
 }
 
 TEST_F(RedfishBmcTest, ConsolesAreProgramsOrElsewhere) {

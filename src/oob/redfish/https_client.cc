@@ -192,7 +192,7 @@ class HttpsClient::Engine {
   Engine(const Endpoint& endpoint, Clock& clock)
       : endpoint_(endpoint), clock_(clock), authority_(authority_of(endpoint)), gate_(request_gate(authority_)) {
     static std::once_flag once;
-    std::call_once(once, [] { CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl does not start"); });
+    std::call_once(once, [] { CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "cannot initialize libcurl"); });
     const TlsTrust& tls = endpoint_.tls;
     // A pinned key is proof in itself (a BMC's certificate is mostly its own); with a CA file too, both must hold.
     check_chain_ = tls.verify && (tls.pin.empty() || !tls.ca_file.empty());
@@ -236,7 +236,7 @@ class HttpsClient::Engine {
       if (reply->location.empty()) return reply;
       const std::string path = same_origin(reply->location);
       if (path.empty()) return error(ErrorCode::refused, "redirects to another host or path; not followed");
-      if (hops == kMaxRedirects) return error(ErrorCode::invalid_input, "redirects in circles");
+      if (hops == kMaxRedirects) return error(ErrorCode::invalid_input, "redirect loop");
       request.path = path;
       reply = std::move(perform({request}).front());
     }
@@ -250,7 +250,7 @@ class HttpsClient::Engine {
 
   // What can be wrong before anything is sent.
   Status prepare() {
-    if (multi_ == nullptr) return error(ErrorCode::internal, "no memory for a connection");
+    if (multi_ == nullptr) return error(ErrorCode::internal, "out of memory for a connection");
     if (!is_host(endpoint_.host)) {
       return error(ErrorCode::invalid_input, "not a host name or address: " + in_backticks(endpoint_.host));
     }
@@ -274,7 +274,7 @@ class HttpsClient::Engine {
       const bool stopped = stop != nullptr && stop->stopped();
       for (Transfer& transfer : transfers) {
         transfer.error = stopped ? error(ErrorCode::unavailable, "stopped")
-                                 : error(ErrorCode::timeout, "other requests to this BMC do not end");
+                                 : error(ErrorCode::timeout, "timed out waiting for other requests to this BMC");
       }
       return;
     }
@@ -333,7 +333,7 @@ class HttpsClient::Engine {
       free_.pop_back();
     }
     if (transfer.easy == nullptr) {
-      transfer.error = error(ErrorCode::internal, "no memory for a request");
+      transfer.error = error(ErrorCode::internal, "out of memory for a request");
       return false;
     }
     add_headers(transfer);
@@ -448,7 +448,7 @@ class HttpsClient::Engine {
       case CURLE_RECV_ERROR:
       case CURLE_SEND_ERROR:
       case CURLE_SEND_FAIL_REWIND:
-        return error(ErrorCode::unavailable, "connection lost before the answer was complete: " + detail);
+        return error(ErrorCode::unavailable, "connection lost before the response was complete: " + detail);
       case CURLE_WRITE_ERROR:
         if (transfer.body_too_large) {
           return error(ErrorCode::invalid_input,
@@ -462,7 +462,7 @@ class HttpsClient::Engine {
       default:
         break;
     }
-    return error(ErrorCode::invalid_input, fmt::format("does not answer in proper HTTP: {}",
+    return error(ErrorCode::invalid_input, fmt::format("sent an invalid HTTP response: {}",
                                                        detail.empty() ? curl_easy_strerror(code) : detail.c_str()));
   }
 
@@ -486,7 +486,7 @@ class HttpsClient::Engine {
                    "no connection within " + to_text(std::min(endpoint_.connect_limit, endpoint_.request_limit)));
     }
     return error(ErrorCode::timeout,
-                 "no complete answer within " + to_text(farewell ? kFarewellLimit : endpoint_.request_limit));
+                 "no complete response within " + to_text(farewell ? kFarewellLimit : endpoint_.request_limit));
   }
 
   // The path of a redirect within this host and port; empty when it leads elsewhere.

@@ -276,7 +276,7 @@ TEST(HttpsClient, TruncatedBodiesAreLostConnections) {
   });
   ASSERT_FALSE(reply.ok());
   EXPECT_EQ(reply.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(reply.error().message, HasSubstr("before the answer was complete"));
+  EXPECT_THAT(reply.error().message, HasSubstr("before the response was complete"));
 }
 
 TEST(HttpsClient, EndlessBodiesEnd) {

@@ -38,7 +38,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*why*/) override {
-    if (problem_.empty()) problem_ = fmt::format("not JSON at byte {}", position);
+    if (problem_.empty()) problem_ = fmt::format("invalid JSON at byte {}", position);
     return false;
   }
 
@@ -53,7 +53,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool count() {
     if (++nodes_ <= kMaxJsonNodes) return true;
-    problem_ = fmt::format("JSON of more than {} values", kMaxJsonNodes);
+    problem_ = fmt::format("JSON with more than {} values", kMaxJsonNodes);
     return false;
   }
   bool put(Value value) {
@@ -64,7 +64,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool open(Value value) {
     if (!count()) return false;
     if (open_.size() >= kMaxJsonDepth) {
-      problem_ = fmt::format("JSON of more than {} levels", kMaxJsonDepth);
+      problem_ = fmt::format("JSON nested more than {} levels deep", kMaxJsonDepth);
       return false;
     }
     open_.push_back({std::move(value), {}});
@@ -119,7 +119,7 @@ Result<Value> read_json_reply(std::string_view text) {
     read = false;  // no memory, or a fault of the parser: the text is refused all the same
   }
   if (read) return builder.take();
-  return Error{ErrorCode::invalid_input, builder.problem().empty() ? "not JSON" : builder.problem(), {}};
+  return Error{ErrorCode::invalid_input, builder.problem().empty() ? "invalid JSON" : builder.problem(), {}};
 }
 
 const Value* member(const Value& value, std::initializer_list<std::string_view> keys) {

@@ -72,7 +72,7 @@ std::optional<std::vector<std::string>> read_subnets(const SettingPlace& place, 
 }
 
 Error no_room(std::size_t room, std::size_t wanted) {
-  return Error{ErrorCode::invalid_input, fmt::format("has room for {}, not for {}", room, wanted), {}};
+  return Error{ErrorCode::invalid_input, fmt::format("supports at most {} entries, not {}", room, wanted), {}};
 }
 
 Result<Value> write_subnets(const SettingPlace& place, const Value& resource, const std::vector<std::string>& wanted) {
@@ -83,7 +83,7 @@ Result<Value> write_subnets(const SettingPlace& place, const Value& resource, co
     const bool used = room < wanted.size();
     if (used) {
       const Result<Ipv4Prefix> subnet = subnet_of(wanted[room]);
-      if (!subnet.ok()) return Error{ErrorCode::invalid_input, "takes only IPv4 subnets: " + wanted[room], {}};
+      if (!subnet.ok()) return Error{ErrorCode::invalid_input, "supports only IPv4 subnets: " + wanted[room], {}};
       const std::uint32_t mask = subnet->length == 0 ? 0 : ~std::uint32_t{0} << (32U - subnet->length);
       put_at(patch, place.addresses[i], to_text(subnet->base));
       put_at(patch, place.masks[i], to_text(Ipv4{mask}));

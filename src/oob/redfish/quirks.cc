@@ -82,7 +82,7 @@ class Reader {
       if (!read.ok()) return read;
       if (out.path.empty()) return bad(sources_, node, "needs a path");
       if (out.addresses.size() != out.masks.size() || out.addresses.size() != out.switches.size()) {
-        return bad(sources_, node, "addresses, masks and switches must be as many");
+        return bad(sources_, node, "`addresses`, `masks` and `switches` must have the same length");
       }
       return {};
     };
@@ -135,7 +135,7 @@ Result<std::vector<Quirk>> parse_quirks(const std::string& text) {
   const std::optional<YamlNode> root = parse_yaml(sources, file, diagnostics);
   if (!root || diagnostics.has_errors()) {
     const std::vector<Diagnostic> found = diagnostics.sorted();
-    const std::string message = found.empty() ? "not YAML" : found.front().message;
+    const std::string message = found.empty() ? "invalid YAML" : found.front().message;
     return Error{ErrorCode::invalid_input, message, found.empty() ? "quirks" : sources.describe(found.front().place)};
   }
   const YamlNode* version = root->find("weft_quirks");
@@ -154,7 +154,7 @@ Result<std::vector<Quirk>> parse_quirks(const std::string& text) {
 const std::vector<Quirk>& all_quirks() {
   static const std::vector<Quirk> kQuirks = [] {
     Result<std::vector<Quirk>> quirks = parse_quirks(std::string(asset<"oob/quirks.yaml">()));
-    CHECK(quirks.ok(), "the document of quirks is broken");
+    CHECK(quirks.ok(), "the built-in list of quirks is invalid");
     return std::move(quirks).value();
   }();
   return kQuirks;

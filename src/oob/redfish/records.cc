@@ -77,13 +77,13 @@ Result<std::vector<Value>> RedfishBmc::members(const std::string& path, std::siz
     if (collection.members.empty() || !first_ones.insert(collection.members.front()).second) break;
     if (const Status added = add_page(reply->value, most, strict, out); !added.ok()) return added.error();
     next = next_page(path, reply->value, out.size());
-    if (clock.now() > end) return error(ErrorCode::timeout, "a collection does not come to its end");
+    if (clock.now() > end) return error(ErrorCode::timeout, "reading a collection took too long");
   }
   return out;
 }
 
 Result<std::vector<SensorReading>> RedfishBmc::sensors() {
-  if (session_->root().chassis.empty()) return error(ErrorCode::not_found, "has no chassis, so no sensors");
+  if (session_->root().chassis.empty()) return error(ErrorCode::not_found, "has no chassis and therefore no sensors");
   const Result<std::vector<Value>> chassis = members(session_->root().chassis, kMaxMembers, false);
   if (!chassis.ok()) return chassis.error();
   std::vector<SensorReading> out;

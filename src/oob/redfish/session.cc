@@ -66,7 +66,7 @@ RedfishSession::~RedfishSession() { log_out(); }
 Result<std::unique_ptr<RedfishSession>> RedfishSession::open(const Endpoint& endpoint, const std::string& user,
                                                              const Secret& password, Clock& clock) {
   std::unique_ptr<RedfishSession> session(new RedfishSession(endpoint, user, password, clock));
-  if (user.empty()) return session->error(ErrorCode::invalid_input, "no user to log in as");
+  if (user.empty()) return session->error(ErrorCode::invalid_input, "no user name for the login");
   if (const Status root = session->read_root(); !root.ok()) return root.error();
   if (const Status login = session->log_in(); !login.ok()) return login.error();
   return session;
@@ -151,7 +151,7 @@ Status RedfishSession::log_in() {
     }
     if (first && remove_stale_session()) continue;
     if (use_basic().ok()) return {};
-    return error(ErrorCode::conflict, "no session to be had: " + error_of(*reply).message);
+    return error(ErrorCode::conflict, "cannot create a session: " + error_of(*reply).message);
   }
   return error(ErrorCode::internal, "unreachable");
 }
@@ -260,7 +260,7 @@ Error RedfishSession::error_of(const HttpReply& reply) {
 
 Result<HttpReply> RedfishSession::send(HttpRequest request) {
   if (!is_trusted_path(request.path)) {
-    return error(ErrorCode::invalid_input, "names a path that is not followed: " + in_backticks(request.path));
+    return error(ErrorCode::invalid_input, "refers to an invalid path: " + in_backticks(request.path));
   }
   request.login = &login_;
   Result<HttpReply> reply = client_.request(request);

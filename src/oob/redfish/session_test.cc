@@ -237,7 +237,7 @@ TEST(RedfishSession, RubbishIsToldFromJson) {
   const std::vector<std::pair<std::string, std::string>> cases = {{R"({"a": )", "not JSON at byte"},
                                                                   {"", "not a JSON object"},
                                                                   {"[1, 2]", "not a JSON object"},
-                                                                  {"<html>", "not JSON at byte 1"},
+                                                                  {"<html>", "invalid JSON at byte 1"},
                                                                   {std::string(100'000, '['), "levels"},
                                                                   {"[" + std::string(400'000, '1') + "]", "not JSON"},
                                                                   {"[0" +

@@ -93,7 +93,7 @@ Status RedfishBmc::change(const SettingsChange& change) {
   const SettingPlace& firewall = session_->quirk().firewall;
   for (const auto& [place, wanted] : {std::pair(&syslog, &change.syslog), std::pair(&firewall, &change.firewall)}) {
     if (!wanted->has_value()) continue;
-    if (place->read_only) return error(ErrorCode::not_found, "this setting can be read but not changed by Redfish");
+    if (place->read_only) return error(ErrorCode::not_found, "this setting is read-only in Redfish");
     const Result<ReadPlace> read = read_place(*place);
     if (!read.ok()) return read.error();
     const Result<Value> body = write_setting(*place, read->value, **wanted);
@@ -116,7 +116,7 @@ Status RedfishBmc::change(const SettingsChange& change) {
     }
     const std::string left = untaken_settings(change, *now);
     if (left.empty()) return {};
-    last = error(ErrorCode::conflict, "accepted but not taken: " + left);
+    last = error(ErrorCode::conflict, "accepted but not applied: " + left);
   }
   return last ? *last : error(ErrorCode::unavailable, "stopped before the change could be read back");
 }

@@ -28,7 +28,7 @@ Result<CertificateStore> trusted_store(const std::string& ca_file) {
   const std::lock_guard lock(mutex);
   if (const auto known = stores.find(pem); known != stores.end()) return known->second;
   CertificateStore store(X509_STORE_new(), X509_STORE_free);
-  if (store == nullptr) return Error{ErrorCode::internal, "no memory for certificates", {}};
+  if (store == nullptr) return Error{ErrorCode::internal, "out of memory for certificates", {}};
   int certificates = 0;
   if (ca_file.empty()) {
     certificates = X509_STORE_set_default_paths(store.get());
@@ -41,7 +41,7 @@ Result<CertificateStore> trusted_store(const std::string& ca_file) {
     BIO_free(bytes);
     ERR_clear_error();
   }
-  if (certificates == 0) return Error{ErrorCode::invalid_input, "holds no certificate in PEM", ca_file};
+  if (certificates == 0) return Error{ErrorCode::invalid_input, "contains no PEM certificate", ca_file};
   // A BMC's own certificate, or that of an intermediate authority, is trust enough when the user put it there.
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   stores.emplace(std::move(pem), store);

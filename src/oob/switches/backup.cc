@@ -47,8 +47,9 @@ Result<FetchedConfig> fetch_and_keep(SwitchFleet& fleet, const SwitchDevice& dev
   if (!plausible.ok()) {
     const Result<std::string> path = fleet.store.set_aside(device.name, fetched.text, plausible.error().message);
     return Error{ErrorCode::invalid_input,
-                 path.ok() ? fmt::format("{}; kept aside in {}", plausible.error().message, *path)
-                           : fmt::format("{}; could not be kept: {}", plausible.error().message, path.error().text()),
+                 path.ok() ? fmt::format("{}; output saved in {}", plausible.error().message, *path)
+                           : fmt::format("{}; the output could not be saved: {}", plausible.error().message,
+                                         path.error().text()),
                  device.name};
   }
   Result<KeptVersion> kept =
@@ -62,7 +63,7 @@ Result<FetchedConfig> fetch_and_keep(SwitchFleet& fleet, const SwitchDevice& dev
 std::vector<BackupResult> back_up(SwitchFleet& fleet, const std::vector<SwitchDevice>& devices, bool good) {
   std::vector<BackupResult> results(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    results[i] = {.device = devices[i].name, .system = devices[i].system_name, .message = "stopped before its turn"};
+    results[i] = {.device = devices[i].name, .system = devices[i].system_name, .message = "canceled before it started"};
   }
   const std::string operation = new_operation_id();
   (void)fan_out(static_cast<std::uint32_t>(devices.size()), fleet.width, fleet.clock,

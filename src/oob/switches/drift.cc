@@ -132,7 +132,7 @@ std::vector<DriftResult> find_drift(SwitchFleet& fleet, const std::vector<Switch
                                     const DriftRequest& request) {
   std::vector<DriftResult> results(devices.size());
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    results[i] = {.device = devices[i].name, .system = devices[i].system_name, .message = "stopped before its turn"};
+    results[i] = {.device = devices[i].name, .system = devices[i].system_name, .message = "canceled before it started"};
   }
   (void)fan_out(static_cast<std::uint32_t>(devices.size()), fleet.width, fleet.clock,
                 [&](std::uint32_t i) { results[i] = drift_of(fleet, devices[i], request); });

@@ -64,7 +64,7 @@ class Restorer {
     result_.diff = masked(diff.text);
     if (diff.empty()) {
       result_.state = RestoreState::done;
-      result_.message = "it runs already";
+      result_.message = "already running";
       return false;
     }
     if (fleet_.clock.stopped()) return stop_before("stopped before anything was sent");
@@ -77,15 +77,15 @@ class Restorer {
     const Look look = look_for(wanted_);
     if (look == Look::same) {
       result_.state = RestoreState::done;
-      result_.message = "seen running";
+      result_.message = "verified running";
       make_lasting();
       return;
     }
     const std::string why = !pushed.ok()           ? pushed.error().message
-                            : look == Look::silent ? "the switch does not answer since the push"
-                                                   : "the switch runs something else than was pushed";
+                            : look == Look::silent ? "the switch has not responded since the push"
+                                                   : "the running config differs from what was pushed";
     if (look == Look::other && matches(last_seen_, former_)) {
-      result_.message = "the switch still runs the former configuration: " + why;
+      result_.message = "the switch still runs the previous configuration: " + why;
       return;
     }
     go_back(why, look);
@@ -101,25 +101,27 @@ class Restorer {
     const Look after = look_for(former_);
     if (after == Look::same) {
       result_.state = RestoreState::not_done;
-      result_.message = why + "; the former configuration runs again";
+      result_.message = why + "; rolled back to the previous configuration";
       result_.advice.clear();
       return;
     }
-    result_.message = fmt::format("{}; the way back failed too: {}", why,
-                                  !pushed.ok()                                    ? pushed.error().message
-                                  : after == Look::silent || look == Look::silent ? "no answer"
-                                                                                  : "it runs neither of the two");
+    result_.message =
+        fmt::format("{}; the rollback failed too: {}", why,
+                    !pushed.ok()                                    ? pushed.error().message
+                    : after == Look::silent || look == Look::silent ? "no response"
+                                                                    : "the running config matches neither of the two");
   }
 
   void make_lasting() {
     const Status saved = save_config(fleet_.transport, device_, fleet_.command_limit);
     if (!saved.ok()) {
-      result_.message += "; it could not be saved: " + saved.error().message;
-      result_.advice = fmt::format("save it by hand (`{}`), or a reload brings the former back", device_.system->save);
+      result_.message += "; it could not be saved as the startup config: " + saved.error().message;
+      result_.advice = fmt::format("save it manually (`{}`); otherwise a reload restores the previous configuration",
+                                   device_.system->save);
     }
     // What the switch made of it becomes a version of its own where it differs.
     const Result<FetchedConfig> after = fetch_and_keep(fleet_, device_, "after restore", operation_);
-    if (!after.ok()) result_.message += "; it could not be kept afterwards: " + after.error().message;
+    if (!after.ok()) result_.message += "; it could not be backed up afterwards: " + after.error().message;
   }
 
   [[nodiscard]] bool matches(const std::string& running, const std::string& wanted) const {
@@ -155,8 +157,7 @@ class Restorer {
 
   void advise() {
     result_.advice = fmt::format(
-        "look at the switch by its console (`weft oob console CLUSTER {}`); the configuration that ran before lies in "
-        "{}",
+        "check the switch on its console (`weft oob console CLUSTER {}`); the previous configuration is in {}",
         device_.name, fleet_.store.path_of(device_.name, result_.former));
   }
 
@@ -205,12 +206,12 @@ std::string detail_text(const JournalEntry& entry, std::string_view key) {
 RestoreResult look_at(SwitchFleet& fleet, const SwitchDevice& device, const OpenRestore& open) {
   RestoreResult result{.device = open.device, .wanted = open.wanted, .former = open.former};
   if (!open.pushed) {
-    result.message = "the command died before anything was sent";
+    result.message = "the command ended before anything was sent";
     return result;
   }
   result.state = RestoreState::unknown;
-  result.advice = fmt::format("restore one of the two: {} (wanted) or {} (before), with --to", short_name(open.wanted),
-                              short_name(open.former));
+  result.advice =
+      fmt::format("restore {} (desired) or {} (previous) with --to", short_name(open.wanted), short_name(open.former));
   const Result<FetchedConfig> now = fetch_and_keep(fleet, device, "after restore", open.operation);
   if (!now.ok()) {
     result.message = "the outcome is unknown: " + now.error().message;
@@ -223,18 +224,19 @@ RestoreResult look_at(SwitchFleet& fleet, const SwitchDevice& device, const Open
   };
   if (runs(open.wanted)) {
     result.state = RestoreState::done;
-    result.message = "seen running";
+    result.message = "verified running";
     result.advice.clear();
     if (const Status saved = save_config(fleet.transport, device, fleet.command_limit); !saved.ok()) {
-      result.message += "; it could not be saved: " + saved.error().message;
-      result.advice = fmt::format("save it by hand (`{}`), or a reload brings the former back", device.system->save);
+      result.message += "; it could not be saved as the startup config: " + saved.error().message;
+      result.advice = fmt::format("save it manually (`{}`); otherwise a reload restores the previous configuration",
+                                  device.system->save);
     }
   } else if (runs(open.former)) {
     result.state = RestoreState::not_done;
-    result.message = "the former configuration runs";
+    result.message = "the previous configuration is running";
     result.advice.clear();
   } else {
-    result.message = "it runs neither the wanted nor the former configuration";
+    result.message = "the running config is neither the desired nor the previous configuration";
   }
   return result;
 }
@@ -262,10 +264,11 @@ RestoreResult plan_restore(SwitchFleet& fleet, const SwitchDevice& device, const
   const TextDiff diff = unified_diff(normalized(*device.system, *running), normalized(*device.system, *wanted),
                                      device.name + " running", device.name + " " + short_name(result.wanted));
   result.diff = masked(diff.text);
-  result.message = diff.empty() ? "it runs already" : fmt::format("{} lines go, {} come", diff.removed, diff.added);
+  result.message =
+      diff.empty() ? "already running" : fmt::format("{} lines removed, {} added", diff.removed, diff.added);
   if (!device.system->replaces && diff.removed > 0)
     result.advice =
-        fmt::format("{} only adds to what runs: take the lines that must go away by hand", device.system->title);
+        fmt::format("{} only adds to the running config: remove the obsolete lines manually", device.system->title);
   return result;
 }
 
@@ -278,8 +281,7 @@ Result<std::vector<RestoreResult>> restore(SwitchFleet& fleet, const std::vector
                                   [&](const SwitchDevice& device) { return device.name == former.device; });
     if (ours)
       return Error{ErrorCode::conflict,
-                   fmt::format("an earlier restore did not end (operation {}): look at it with --settle first",
-                               former.operation),
+                   fmt::format("an earlier restore is incomplete (operation {}): run --settle first", former.operation),
                    former.device};
   }
   // Held from before the first word in the journal: what is not held and has no outcome is dead.
@@ -303,7 +305,7 @@ Result<std::vector<RestoreResult>> restore(SwitchFleet& fleet, const std::vector
   bool go_on = true;
   for (const SwitchDevice& device : devices) {
     if (!go_on || fleet.clock.stopped()) {
-      results.push_back({.device = device.name, .message = "not begun"});
+      results.push_back({.device = device.name, .message = "not started"});
       continue;
     }
     results.push_back(Restorer(fleet, device, request, operation).run());

@@ -113,7 +113,7 @@ TEST_F(ConfigRestoreTest, BackupsFold) {
   switch_.garbage = "% Invalid input\n";
   const BackupResult suspect = back_up(fleet_, {device_}, false)[0];
   EXPECT_EQ(suspect.state, BackupState::suspect);
-  EXPECT_THAT(suspect.message, HasSubstr("kept aside in " + root_));
+  EXPECT_THAT(suspect.message, HasSubstr("output saved in " + root_));
   EXPECT_EQ(store_.versions("leaf1")->size(), 2U);
   switch_.dead = true;
   const BackupResult failed = back_up(fleet_, {device_}, false)[0];
@@ -136,13 +136,13 @@ TEST_F(ConfigRestoreTest, DoneIsSeenAndSaved) {
   EXPECT_THAT(*store_.read("leaf1", result.former), HasSubstr("mtu 1500"));
   const RestoreResult again = restore_it();
   EXPECT_EQ(again.state, RestoreState::done);
-  EXPECT_EQ(again.message, "it runs already");
+  EXPECT_EQ(again.message, "already running");
   EXPECT_EQ(switch_.pushes, 1);
 }
 
 TEST_F(ConfigRestoreTest, ThePlanChangesNothing) {
   const RestoreResult plan = plan_restore(fleet_, device_, {});
-  EXPECT_EQ(plan.message, "1 lines go, 2 come");
+  EXPECT_EQ(plan.message, "1 lines removed, 2 added");
   EXPECT_THAT(plan.diff, HasSubstr("+vlan 6"));
   EXPECT_EQ(switch_.pushes, 0);
   EXPECT_EQ(store_.versions("leaf1")->size(), 2U);
@@ -152,7 +152,7 @@ TEST_F(ConfigRestoreTest, ARefusalLeavesTheFormerRunning) {
   switch_.refuses = true;
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::not_done);
-  EXPECT_THAT(result.message, HasSubstr("still runs the former configuration"));
+  EXPECT_THAT(result.message, HasSubstr("still runs the previous configuration"));
   EXPECT_THAT(result.message, HasSubstr("% Invalid command at line 3"));
   EXPECT_EQ(switch_.pushes, 1);
 }
@@ -161,7 +161,7 @@ TEST_F(ConfigRestoreTest, HalfAPushIsTakenBack) {
   switch_.partial_pushes = 1;
   const RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::not_done);
-  EXPECT_THAT(result.message, HasSubstr("the former configuration runs again"));
+  EXPECT_THAT(result.message, HasSubstr("rolled back to the previous configuration"));
   EXPECT_EQ(switch_.pushes, 2);
   EXPECT_THAT(switch_.running, HasSubstr("mtu 1500"));
   EXPECT_EQ(switch_.startup, kOld);  // nothing half done was saved
@@ -171,7 +171,7 @@ TEST_F(ConfigRestoreTest, WithoutAWayBackItIsUnknown) {
   switch_.partial_pushes = 2;
   RestoreResult result = restore_it();
   EXPECT_EQ(result.state, RestoreState::unknown);
-  EXPECT_THAT(result.message, HasSubstr("the way back failed too"));
+  EXPECT_THAT(result.message, HasSubstr("the rollback failed too"));
   EXPECT_THAT(result.advice, HasSubstr(store_.path_of("leaf1", result.former)));
   switch_.running = kOld;
   switch_.partial_pushes = 1;
@@ -213,7 +213,7 @@ TEST_F(ConfigRestoreTest, DoneButNotSavedIsSaid) {
 
 TEST_F(ConfigRestoreTest, StoppedBeforeThePushNothingIsSent) {
   clock_.stop();
-  EXPECT_THAT(restore_it().message, HasSubstr("not begun"));
+  EXPECT_THAT(restore_it().message, HasSubstr("not started"));
   EXPECT_EQ(switch_.pushes, 0);
 }
 

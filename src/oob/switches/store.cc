@@ -31,7 +31,7 @@ bool is_digest(std::string_view text) {
 Result<std::string> device_folder(const std::string& root, const std::string& device) {
   if (device.empty() || device.find('/') != std::string::npos || device.starts_with('.') ||
       !is_safe_relative_path(device))
-    return Error{ErrorCode::invalid_input, "cannot be the name of a folder", in_backticks(device)};
+    return Error{ErrorCode::invalid_input, "is not a valid folder name", in_backticks(device)};
   return root + "/" + device;
 }
 
@@ -212,14 +212,14 @@ Result<ConfigVersion> ConfigStore::find(const std::string& device, std::string_v
   }
   if (name.size() < kFewestDigits || name.find_first_not_of("0123456789abcdef") != std::string::npos)
     return Error{ErrorCode::invalid_input,
-                 fmt::format("{} names no version: latest, before, good, a time, or {} digits of its name",
+                 fmt::format("unknown version {}: expected latest, before, good, a time, or {} digits of its name",
                              in_backticks(which), kFewestDigits),
                  device};
   const ConfigVersion* found = nullptr;
   for (const ConfigVersion& version : all) {
     if (!version.sha256.starts_with(name)) continue;
     if (found != nullptr && found->sha256 != version.sha256)
-      return Error{ErrorCode::conflict, fmt::format("several versions begin with {}", name), device};
+      return Error{ErrorCode::conflict, fmt::format("several versions start with {}", name), device};
     found = &version;
   }
   if (found == nullptr) return missing(fmt::format("version {}", name));

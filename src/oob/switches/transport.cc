@@ -153,18 +153,18 @@ std::vector<SwitchDevice> switches_among(const model::Cluster& cluster, const In
 Result<std::unique_ptr<SwitchTransport>> open_transport(const TransportOptions& options, Clock& clock) {
   for (const std::string* word : {&options.jump, &options.user}) {
     if (word->starts_with('-') || word->find_first_of(" \t\n'\"") != std::string::npos)
-      return Error{ErrorCode::invalid_input, fmt::format("{} is not a name", in_backticks(*word)), {}};
+      return Error{ErrorCode::invalid_input, fmt::format("{} is not a valid name", in_backticks(*word)), {}};
   }
   if (options.words.empty())
     return std::unique_ptr<SwitchTransport>(std::make_unique<ProgramTransport>(ssh_words(options), true, clock));
   Result<std::vector<std::string>> words = split_words(options.words);
   if (!words.ok()) return words.error();
-  if (words->empty()) return Error{ErrorCode::invalid_input, "the transport names no program", {}};
+  if (words->empty()) return Error{ErrorCode::invalid_input, "the transport has no program", {}};
   const bool takes_command = std::any_of(words->begin(), words->end(), [](const std::string& word) {
     return word.find("{command}") != std::string::npos;
   });
   if (!takes_command)
-    return Error{ErrorCode::invalid_input, "the transport has no place for {command}", in_backticks(options.words)};
+    return Error{ErrorCode::invalid_input, "the transport has no {command} placeholder", in_backticks(options.words)};
   for (std::string& word : *words) word = replace_all(word, "{user}", options.user);
   return std::unique_ptr<SwitchTransport>(std::make_unique<ProgramTransport>(std::move(*words), false, clock));
 }

@@ -319,7 +319,7 @@ std::string masked(std::string_view text) {
 
 Status plausible_config(const SwitchSystem& system, std::string_view text, std::optional<std::size_t> last_bytes) {
   const auto no = [](std::string why) { return Error{ErrorCode::invalid_input, std::move(why), {}}; };
-  if (trim(text).empty()) return no("the switch gave an empty configuration");
+  if (trim(text).empty()) return no("the switch returned an empty configuration");
   std::size_t seen = 0;
   std::string complaint;
   std::string last;
@@ -333,15 +333,15 @@ Status plausible_config(const SwitchSystem& system, std::string_view text, std::
                                                [&](std::string_view sign) { return words.starts_with(sign); });
     if (refused) complaint = printable(words, 120);
   });
-  if (!complaint.empty()) return no(fmt::format("the switch gave an error instead: {}", complaint));
+  if (!complaint.empty()) return no(fmt::format("the switch returned an error: {}", complaint));
   if (system.shape == ConfigShape::json && !json_statements(text))
     return no("the output of the switch is not a JSON object");
   if (system.shape == ConfigShape::nvue && nvue_statements(text).empty())
-    return no("the switch gave a configuration without any statement");
+    return no("the switch returned a configuration without statements");
   if (!system.last_line.empty() && last != system.last_line)
-    return no(fmt::format("the configuration is cut short: it does not end with `{}`", system.last_line));
+    return no(fmt::format("the configuration is truncated: it does not end with `{}`", system.last_line));
   if (last_bytes && text.size() * kShrunk < *last_bytes)
-    return no(fmt::format("the configuration has {} bytes, the last had {}", text.size(), *last_bytes));
+    return no(fmt::format("the configuration has {} bytes, the previous one had {}", text.size(), *last_bytes));
   return {};
 }
 
