@@ -281,7 +281,7 @@ TEST_F(LifeTest, ClaimStarvedGpusComputeFortyPercent) {
                                             {"overlap: {data: false}", "overlap: {data: true}"},
                                             {"{volume: datasets}", "{volume: datasets, sample: 146.6MB}"}}));
   const Json starved = life(pod_with("starved.yaml", {few}), images);
-  const double before = number(starved["figures"]["gpu_utilisation_percent"]);
+  const double before = number(starved["figures"]["gpu_utilisation_percent"]);  // JSON key (words: allow)
   EXPECT_NEAR(before, 40, 5);
   EXPECT_EQ(starved["verdict"]["bound_by"], "storage reads");
   EXPECT_THAT(starved["verdict"]["because"].get<std::string>(), HasSubstr("GPUs want"));
@@ -292,13 +292,13 @@ TEST_F(LifeTest, ClaimStarvedGpusComputeFortyPercent) {
   Edit enough = few;
   enough.to.replace(enough.to.rfind('1'), 1, how.substr(key.size()));
   const Json fed = life(pod_with("fed.yaml", {enough}), images);
-  EXPECT_GT(number(fed["figures"]["gpu_utilisation_percent"]), 85);
+  EXPECT_GT(number(fed["figures"]["gpu_utilisation_percent"]), 85);  // JSON key (words: allow)
   EXPECT_NE(fed["verdict"]["bound_by"], "storage reads");
   // The change was played: its step is the one that comes.
   EXPECT_NEAR(number(starved["changes"][0]["step_s"]), number(fed["figures"]["step_s"]),
               0.02 * number(fed["figures"]["step_s"]));
   std::printf("claim: GPUs compute %.1f %% when starved; with %s %.1f %%\n", before, how.c_str(),
-              number(fed["figures"]["gpu_utilisation_percent"]));
+              number(fed["figures"]["gpu_utilisation_percent"]));  // JSON key (words: allow)
 }
 
 // "Standard TCP/IP networking kills throughput by 30-60 %": so it is at 100 Gb/s, where one connection moves 42. At

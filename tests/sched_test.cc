@@ -53,7 +53,7 @@ TEST_F(SchedTest, PoliciesSideBySide) {
   EXPECT_DOUBLE_EQ(rows[1].at("wait_mean_s").get<double>(), (0 + 9 + 0 + 12) / 4.0);
   EXPECT_DOUBLE_EQ(rows[0].at("makespan_s").get<double>(), 35);
   const double work = 8 * (10 + 2 * 5 + 8 + 20);
-  EXPECT_DOUBLE_EQ(rows[0].at("utilisation").get<double>(), work / (16 * 35));
+  EXPECT_DOUBLE_EQ(rows[0].at("utilisation").get<double>(), work / (16 * 35));  // JSON key (words: allow)
   const Outcome table = replay({"--plain", "2x8", trace(), "--policy", "fifo,easy"});
   EXPECT_EQ(table.code, 0);
   EXPECT_THAT(table.out, HasSubstr("Policies (* best)"));

@@ -155,7 +155,7 @@ TableSection hottest_table(const ResultContext& context, const SimResult& result
   table.title = "Hottest links";
   table.columns = {left_column("link", "Link"),
                    right_column("rate_bps", "Rate"),
-                   right_column("utilisation_percent", "Use"),
+                   right_column("utilisation_percent", "Use"),  // a JSON key that scripts read (words: allow)
                    right_column("max_queue_bytes", "Max queue"),
                    right_column("marked", "Marked"),
                    right_column("pauses", "Pauses"),

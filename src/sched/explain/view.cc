@@ -153,7 +153,8 @@ Document status_view(const Scheduler& scheduler, const ClusterStatus& status) {
       {"waiting", "Jobs waiting", status.waiting},
       {"used_gpus", "GPUs in use", gpus_cell(status.used_gpu_milli)},
       {"up_gpus", "GPUs up", gpus_cell(status.up_gpu_milli)},
-      {"utilisation", "Utilization", percent_cell(up > 0 ? static_cast<double>(status.used_gpu_milli) / up : 0)},
+      {"utilisation",  // JSON key (words: allow)
+       "Utilization", percent_cell(up > 0 ? static_cast<double>(status.used_gpu_milli) / up : 0)},
       {"fragmentation", "Unusable idle GPUs", percent_cell(status.fragmentation.total)}};
   document.sections.emplace_back(std::move(facts));
 

@@ -51,8 +51,9 @@ double as_double(std::uint64_t count) { return static_cast<double>(count); }
 std::vector<Measure> measures() {
   using M = ReplayMetrics;
   return {
-      {"utilisation", "Utilization", Unit::share, 1, [](const M& m) { return m.utilization; }},
-      {"utilisation_arriving", "  while jobs arrive", Unit::share, 1,
+      {"utilisation",  // JSON key (words: allow)
+       "Utilization", Unit::share, 1, [](const M& m) { return m.utilization; }},
+      {"utilisation_arriving", "  while jobs arrive", Unit::share, 1,  // JSON key (words: allow)
        [](const M& m) { return m.utilization_arriving; }},
       {"makespan_s", "Makespan", Unit::time, -1, [](const M& m) { return m.makespan; }},
       {"wait_mean_s", "Wait, mean", Unit::time, -1, [](const M& m) { return m.all.mean; }},
@@ -89,7 +90,8 @@ std::vector<Measure> measures() {
 
 // People are spared the rows that say nothing: all zero, and not among the first ones.
 bool says_something(const Measure& measure, const ReplayReport& report) {
-  if (measure.unit == Unit::time || std::string_view(measure.key).substr(0, 11) == "utilisation") return true;
+  const std::string_view key = measure.key;
+  if (measure.unit == Unit::time || key.starts_with("utilisation")) return true;  // JSON key (words: allow)
   return std::any_of(report.runs.begin(), report.runs.end(),
                      [&](const ReplayRun& run) { return measure.value(run.metrics) != 0; });
 }

@@ -85,7 +85,7 @@ TableSection figures_table(const LifeResult& a, const LifeResult& b) {
   real("tflops_per_gpu", "TFLOP/s per GPU", a.tflops_per_gpu, b.tflops_per_gpu);
   share("mfu_percent", "MFU", a.mfu, b.mfu);
   share("hfu_percent", "HFU", a.hfu, b.hfu);
-  share("gpu_utilisation_percent", "GPU utilization", a.gpu_utilization, b.gpu_utilization);
+  share("gpu_utilisation_percent", "GPU utilization", a.gpu_utilization, b.gpu_utilization);  // JSON key (words: allow)
   share("backend_dark_percent", "Backend dark", a.backend_dark, b.backend_dark);
   time("p99_s", "Step, p99", a.tail.p99, b.tail.p99);
   time("checkpoint_stall_s", "Checkpoint stall", a.checkpoint_stall, b.checkpoint_stall);

@@ -86,7 +86,8 @@ FactsSection figures(const LifeResult& life) {
   facts.add("tflops_per_gpu", "Throughput per GPU", real_cell(life.tflops_per_gpu, 0, "TFLOP/s"));
   facts.add("mfu_percent", "MFU", percent_cell(life.mfu));
   facts.add("hfu_percent", "HFU", percent_cell(life.hfu));
-  facts.add("gpu_utilisation_percent", "GPU utilization", percent_cell(life.gpu_utilization));
+  facts.add("gpu_utilisation_percent",  // JSON key (words: allow)
+            "GPU utilization", percent_cell(life.gpu_utilization));
   facts.add("backend_dark_percent", "Backend dark", percent_cell(life.backend_dark));
   facts.add("flops_per_step", "Model FLOPs per step",
             Cell(life.flops_per_step, format_number(life.flops_per_step / 1e15) + " PFLOP"));

@@ -33,7 +33,7 @@ constexpr std::array<SweepColumn, 12> kColumns = {
     SweepColumn{"tokens_per_s_gpu", "Tokens/s per GPU", Better::higher},
     SweepColumn{"tflops_per_gpu", "TFLOP/s per GPU", Better::higher},
     SweepColumn{"hfu_percent", "HFU", Better::higher},
-    SweepColumn{"gpu_utilisation_percent", "GPU utilization", Better::higher},
+    SweepColumn{"gpu_utilisation_percent", "GPU utilization", Better::higher},  // JSON key (words: allow)
     SweepColumn{"memory_percent", "Memory", Better::lower},
     SweepColumn{"gpus", "GPUs", Better::lower},
     SweepColumn{"p99_s", "Step, p99", Better::lower},
