@@ -105,7 +105,7 @@ Result<std::map<std::string, std::string>> read_settings(const Arguments& argume
     if (equals == std::string::npos || equals == 0)
       return Error{ErrorCode::invalid_input, fmt::format("--set {}: must be KEY=VALUE", given), {}};
     if (!settings.emplace(given.substr(0, equals), given.substr(equals + 1)).second)
-      return Error{ErrorCode::invalid_input, fmt::format("--set {} is given twice", given.substr(0, equals)), {}};
+      return Error{ErrorCode::invalid_input, fmt::format("--set {} is specified twice", given.substr(0, equals)), {}};
   }
   return settings;
 }

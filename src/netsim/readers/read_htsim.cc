@@ -260,7 +260,7 @@ class MatrixReader {
       lines_.error(at, fmt::format("this barrier waits for {} flows but {} fire it", trigger.count, trigger.firers));
     } else if (trigger.kind == Kind::multishot && (trigger.firers > 1 || trigger.targets > 1)) {
       lines_.error(at, "a multishot trigger for several flows starts them in the order in which others end",
-                   "give every flow a oneshot trigger of its own");
+                   "give each flow its own oneshot trigger");
     }
     dependencies_ += std::int64_t{trigger.firers} * trigger.targets;
   }

@@ -243,7 +243,7 @@ std::string reason_sentence(const Scheduler& scheduler, const Waiting& waiting, 
     case Reason::order:
       return order_sentence(scheduler, waiting.job, now);
     case Reason::preempting:
-      return "preemption is under way: jobs of lower rank were told to stop";
+      return "preemption is under way: jobs of lower rank are being stopped";
   }
   return "?";
 }

@@ -36,7 +36,7 @@ std::string hint_for(const std::vector<CsvField>& header) {
   if (has(header, "sn")) return {};
   const std::string_view first = header.front().text;
   if (header.size() == 1 && first.find_first_of(";\t") != std::string_view::npos)
-    return "separate the columns by commas";
+    return "columns must be comma-separated";
   for (const CsvField& field : header) {
     std::string near = did_you_mean(field.text, weft_columns());
     if (!near.empty()) return near;

@@ -290,7 +290,7 @@ TEST(TraceForm, IsKnownByTheFirstLine) {
               ElementsAre("1:1 this is a node list, not a job trace"));
   const TraceRead strange = read_trace("foo,bar\n1,2\n");
   EXPECT_THAT(strange.errors(), ElementsAre("1:1 unknown trace format: the first line is not a known header"));
-  EXPECT_THAT(read_trace("nmae;gpsu\n").hints(), ElementsAre("separate the columns by commas"));
+  EXPECT_THAT(read_trace("nmae;gpsu\n").hints(), ElementsAre("columns must be comma-separated"));
   EXPECT_THAT(read_trace("gpu,runtime\n").hints(), ElementsAre("did you mean `gpus`?"));
   const TraceRead marked = read_trace("\xEF\xBB\xBFgpus\n1\n");
   EXPECT_TRUE(marked.workload) << marked.said();

@@ -65,7 +65,7 @@ Result<SweepAxis> parse_sweep_axis(std::string_view text) {
     if (axis.values[i].empty()) return bad(fmt::format("`{}`: value {} is empty", text, i + 1));
     if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i), axis.values[i]) !=
         axis.values.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return bad(fmt::format("`{}`: `{}` is given twice", text, axis.values[i]));
+      return bad(fmt::format("`{}`: `{}` is listed twice", text, axis.values[i]));
     }
   }
   return axis;
