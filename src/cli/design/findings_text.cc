@@ -43,11 +43,16 @@ std::string closing_line(const FindingsContext& context) {
   add(Severity::error, "error");
   add(Severity::warning, "warning");
   add(Severity::note, "note");
-  std::string line = counts.empty() ? "nothing found" : counts;
-  line += fmt::format(" in {}; {} run", context.checked, plural(result.rules_run, "rule"));
-  if (result.rules_passed_over > 0) line += fmt::format(", {} had nothing to look at", result.rules_passed_over);
+  std::string line = counts.empty() ? "no findings" : counts;
+  line += fmt::format(" in {}; ", context.checked);
+  if (result.rules_passed_over > 0) {
+    line += fmt::format("{} of {} ran, the others need more input", result.rules_run,
+                        plural(result.rules_run + result.rules_passed_over, "rule"));
+  } else {
+    line += plural(result.rules_run, "rule") + " ran";
+  }
   if (!result.suppressed.empty()) line += fmt::format(", {} suppressed", result.suppressed.size());
-  if (result.known > 0) line += fmt::format(", {} known from the baseline", result.known);
+  if (result.known > 0) line += fmt::format(", {} in the baseline", result.known);
   return line + "\n";
 }
 

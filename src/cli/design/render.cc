@@ -68,7 +68,7 @@ Document summary_of(const render::Manifest& manifest, const std::string& folder)
       fmt::format("{} file{} in {}; {}/{} lists the consumer of each, how to apply it and in which order.", all,
                   all == 1 ? "" : "s", folder, folder, render::kManifestName));
   for (const std::string& note : manifest.notes) document.notes.push_back(note);
-  for (const std::string& missing : manifest.left_out) document.notes.push_back("left out: " + missing);
+  for (const std::string& missing : manifest.left_out) document.notes.push_back("not rendered: " + missing);
   return document;
 }
 
