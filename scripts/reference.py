@@ -67,8 +67,8 @@ the rest of the file; `-` means that the key is simply absent. Quantities carry 
 
 | quantity | written as |
 |---|---|
-| rate of a port | `100G`, `400G`, `1.6T` (bits a second) |
-| throughput | `40GB/s`, `1TB/s` (bytes a second) |
+| rate of a port | `100G`, `400G`, `1.6T` (bits per second) |
+| throughput | `40GB/s`, `1TB/s` (bytes per second) |
 | size | `9000`, `64KB`, `2TB`, `80GiB` |
 | time | `100ms`, `5m`, `4h`, `12w` |
 | power | `700W`, `10.2kW`, `2MW` |
