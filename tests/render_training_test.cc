@@ -294,7 +294,7 @@ TEST(RenderTraining, ScriptReadsTheAddressesOfRealInterfaces) {
     std::filesystem::remove(script.lab.folder() / "ranks");
     const Outcome failed = script.run({"ip", "netns", "exec", space});
     EXPECT_NE(failed.code, 0);
-    EXPECT_NE(failed.out.find(std::string(net) + " has no address"), std::string::npos) << failed.out;
+    EXPECT_NE(failed.out.find(std::string(net) + " has no IPv4 address"), std::string::npos) << failed.out;
     EXPECT_EQ(script.ranks(), "") << "half a file is worse than none";
   }
 }

@@ -77,10 +77,10 @@ const drawSpans = (row) => {
   for (const s of row.list) {
     if (s.s + s.l < from || s.s > to) continue;
     const a = Math.max(labels, x(s.s)), b = Math.min(width, x(s.s + s.l));
-    // Spans that end on the pixel of the one before would only be painted over it.
+    // Skip spans that end on the same pixel as the previous one.
     if (s.d === depth && b <= last) continue;
     const y = row.y + s.d * ROW;
-    // Merged spans are as strong as they are dense.
+    // The opacity of merged spans is their density.
     draw.globalAlpha = 0.25 + 0.0075 * s.b;
     draw.fillStyle = fill(s.n); draw.fillRect(a, y, Math.max(0.7, b - a), ROW - 1);
     draw.globalAlpha = 1;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Diagnostics of every GPU (dcgmi diag, level 3: memory, PCIe, NVLink, stress), 64 servers at a time: a cluster that heats
-# up at once is a test of the cooling, not of the GPUs.
+# Diagnostics of every GPU (dcgmi diag, level 3: memory, PCIe, NVLink, stress), 64 servers at a time: all servers at once
+# would test the cooling, not the GPUs.
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 # shellcheck source=/dev/null

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each server has what was bought: GPUs, and ports that are active at their speed.
+# Checks the number of GPUs of each server, and that its ports are active at their designed speed.
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 # shellcheck source=/dev/null

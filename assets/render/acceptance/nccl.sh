@@ -1,11 +1,11 @@
 #!/bin/sh
-# nccl-tests: collectives in one server and over all servers of a pool, through Slurm where it owns the GPUs, else mpirun.
-# Bus bandwidth is what nccl-tests prints, which compares with the bottleneck link (nccl-tests, doc/PERFORMANCE.md).
+# nccl-tests: collectives within one server and across all servers of a pool, with Slurm if it manages the GPUs, else mpirun.
+# Uses the bus bandwidth of nccl-tests, which is comparable with the bottleneck link (nccl-tests, doc/PERFORMANCE.md).
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 # shellcheck source=/dev/null
 . "$HERE/lib.sh"
-# bandwidth: GB/s of the largest size in the output (size count type redop root time algbw busbw ...).
+# bandwidth: GB/s of the largest message size in the output (size count type redop root time algbw busbw ...).
 bandwidth() { awk '$1 ~ /^[0-9]+$/ && NF >= 12 { b = $8 } END { if (b != "") print b }'; }
 # collective POOL SERVERS NAME LIMIT
 collective() {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every BMC answers over the out-of-band network. Run on a jump host. BMC_USER and IPMI_PASSWORD come from the secret
-# store; nothing is kept here.
+# Checks that every BMC, switch and PDU responds on the out-of-band network. Run on a jump host. BMC_USER and
+# IPMI_PASSWORD come from the secret store; nothing is saved here.
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 # shellcheck source=/dev/null
@@ -9,7 +9,7 @@ while IFS="$(printf '\t')" read -r name where protocol; do
   case "$name" in '#'*) continue ;; esac
   case "$protocol" in
   redfish)
-    # The service root answers without a login (DMTF DSP0266, 13.3).
+    # The service root requires no authentication (DMTF DSP0266, 13.3).
     code=$(curl --silent --max-time 10 ${BMC_CA:+--cacert "$BMC_CA"} --output /dev/null --write-out '%{http_code}' "https://$where/redfish/v1/" < /dev/null)
     equals oob "$name" "$code" "HTTP status" 200
     ;;

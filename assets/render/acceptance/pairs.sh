@@ -1,7 +1,7 @@
 #!/bin/sh
-# Round-robin pairs by the circle method: N things meet in N - 1 rounds (N odd: N rounds, one of them rests), each of them
-# once a round, each pair exactly once.
-# pairs.sh rounds N: how many rounds there are
+# Round-robin pairs by the circle method: N participants take N - 1 rounds (N odd: N rounds, one pauses in each), each
+# at most once per round, each pair exactly once.
+# pairs.sh rounds N: number of rounds
 # pairs.sh round R N: the pairs of round R (from 1), as "i j" with i and j from 1
 set -eu
 case "$1" in

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Packets as large as the MTU pass on every port, unfragmented, and one fabric does not reach another. PING_ROUNDS limits
-# the rounds; without it every pair of a unit is tried.
+# Checks that packets of the full MTU pass unfragmented on every port, and that fabrics are isolated. PING_ROUNDS limits
+# the rounds (default: every pair of a unit).
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 # shellcheck source=/dev/null
@@ -9,7 +9,7 @@ HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 . "$HERE/lib.sh"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-# payload PORT: the bytes that fill a packet there, left in $size.
+# payload PORT: sets $size to the payload in bytes that fills the MTU of the port.
 payload() {
   case "$1" in be*) size=$BACKEND_PAYLOAD ;; sto*) size=$STORAGE_PAYLOAD ;; *) size=$FRONTEND_PAYLOAD ;; esac
 }
@@ -35,7 +35,7 @@ for pool in $(pools); do
       round=$((round + 1))
     done
   done
-  # From the first port of each kind to an address of every other fabric: nothing may answer.
+  # From the first port of each kind to an address of every other fabric: no response is allowed.
   host=$(servers "$pool" | head -n 1)
   for port in $(ports "$pool"); do
     case "$port" in be1 | be1a | sto1 | fe1 | bond-fe) ;; *) continue ;; esac

@@ -1,8 +1,8 @@
 #!/bin/sh
 # ib_write_bw between servers on every rail, with the traffic class and GID index that jobs use. First all pairs of a unit
-# (below one leaf), round by round; then units against each other (across spines). In a round each server is in one pair,
-# and all pairs run at once, so that the fabric carries what it was designed for.
-# RDMA_ROUNDS limits the rounds of each part; POOLS names the pools (all with a backend).
+# (same leaf), round by round; then pairs between units (across spines). In a round each server is in one pair, and all
+# pairs run concurrently, so that the fabric carries its design load.
+# RDMA_ROUNDS limits the rounds of each part; POOLS lists the pools (default: all with a backend).
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 # shellcheck source=/dev/null
@@ -12,7 +12,7 @@ HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# pair FROM TO POOL: every rail at once, each on a port of its own.
+# pair FROM TO POOL: all rails concurrently, each on its own TCP port.
 pair() {
   listen=18515
   for device in $(pool_value "$3" 4 | tr ',' ' '); do
@@ -24,7 +24,7 @@ pair() {
   listen=18515
   for device in $(pool_value "$3" 4 | tr ',' ' '); do
     flags="-d $device -i 1 -F --report_gbits -q 4 -s 1048576 -D ${RDMA_SECONDS:-10} -p $listen $RDMA_FLAGS"
-    # The result line: bytes, iterations, peak, average, messages a second.
+    # The result line: bytes, iterations, peak, average, message rate.
     on "$1" "ib_write_bw $flags $(manage "$2")" 2>/dev/null < /dev/null |
       awk 'NF == 5 && $1 ~ /^[0-9]+$/ { b = $4 } END { print b }' > "$out/$1.$2.$device" &
     listen=$((listen + 1))
@@ -32,7 +32,7 @@ pair() {
   wait
 }
 
-# run_round NAME POOL FILE: the file holds "from to" lines.
+# run_round NAME POOL FILE: the file has "from to" lines.
 run_round() {
   while read -r from to; do pair "$from" "$to" "$2" & done < "$3"
   wait
@@ -46,7 +46,7 @@ run_round() {
 
 limit() { if [ "${RDMA_ROUNDS:-$1}" -lt "$1" ]; then echo "$RDMA_ROUNDS"; else echo "$1"; fi; }
 
-# within POOL: all units at once, round by round.
+# within POOL: all units concurrently, round by round.
 within() {
   largest=$(for unit in $(units "$1"); do servers "$1" "$unit" | wc -l; done | sort -n | tail -n 1)
   rounds=$(limit "$(sh "$HERE/pairs.sh" rounds "$largest")")
@@ -81,7 +81,7 @@ across() {
   done
 }
 
-# dropped POOL: nothing may have been dropped in the lossless class while all that ran.
+# dropped POOL: checks that no packet of the lossless class was dropped during the runs.
 dropped() {
   for host in $(servers "$1"); do
     # shellcheck disable=SC2016

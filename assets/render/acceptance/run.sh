@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every step in order and says at the end what passed. Results: one JSON line a measurement in $RESULTS.
+# Runs every step in order and prints a summary. Results: one JSON line per measurement in $RESULTS.
 # usage: run.sh [STEP...]; steps: oob hosts wiring ping gpu rdma storage nccl
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -10,13 +10,13 @@ bad=0
 for step in "$@"; do
   script="$HERE/$step.sh"
   if [ ! -f "$script" ]; then
-    echo "run.sh: no step $step" >&2
+    echo "run.sh: unknown step $step" >&2
     exit 2
   fi
   echo "== $step"
   sh "$script" || {
     bad=1
-    echo "== $step did not pass"
+    echo "== $step failed"
   }
 done
 passed=$(grep -c '"pass":true' "$RESULTS" 2>/dev/null)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# fio against each storage system: one server alone, then all servers at once, against what the design promises.
-# FIO_ROOT: where the systems are mounted; each has a folder with its name there.
+# fio against each storage system: one server alone, then all servers concurrently, compared with the design targets.
+# FIO_ROOT: parent directory of the mount points, which have the names of the storage systems.
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 # shellcheck source=/dev/null
@@ -9,7 +9,7 @@ HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
 . "$HERE/lib.sh"
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-# measure HOST SYSTEM read|write: bytes a second (fio's terse output, version 3: fields 7 and 48 are KiB/s).
+# measure HOST SYSTEM read|write: bytes per second (fio's terse output, version 3: fields 7 and 48 are KiB/s).
 measure() {
   if [ "$3" = read ]; then field=7; else field=48; fi
   on "$1" "FIO_DIR=${FIO_ROOT:-/mnt}/$2/acceptance fio --output-format=terse --terse-version=3 --section=$3 ${FIO_FILES:-/opt/weft/acceptance/fio}/$2.fio" < /dev/null |
@@ -20,7 +20,7 @@ alone=$(echo "$clients" | head -n 1)
 while IFS="$(printf '\t')" read -r system node_read node_write all_read all_write; do
   case "$system" in '#'*) continue ;; esac
   [ -n "$alone" ] || continue
-  # Written first: what is read afterwards exists.
+  # Write first, so that there are files to read.
   for kind in write read; do
     if [ $kind = read ]; then node=$node_read all=$all_read; else node=$node_write all=$all_write; fi
     at_least storage "$system $kind from $alone alone" "$(measure "$alone" "$system" $kind)" B/s "$node"

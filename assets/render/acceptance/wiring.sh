@@ -1,5 +1,5 @@
 #!/bin/sh
-# Cables are where the plan has them: LLDP neighbors of every server (and a sweep of InfiniBand fabrics) against the
+# Checks the cabling: LLDP neighbors of every server (and a sweep of InfiniBand fabrics) against the
 # cluster file, CLUSTER_FILE.
 set -u
 HERE=${HERE:-$(cd "$(dirname "$0")" && pwd)}
@@ -17,6 +17,6 @@ for pool in $(pools); do
   done
 done
 if [ "$INFINIBAND" = yes ]; then on "$first" ibnetdiscover > "$seen/fabric.ibnetdiscover"; fi
-if weft check "${CLUSTER_FILE:?the cluster file}" --live "$seen" --fail-on error; then got=as-planned; else got=differs; fi
+if weft check "${CLUSTER_FILE:?set it to the path of the cluster file}" --live "$seen" --fail-on error; then got=as-planned; else got=differs; fi
 equals wiring cables "$got" "" as-planned
 exit "$FAILED"

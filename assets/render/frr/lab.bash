@@ -1,17 +1,17 @@
 #
-# Usage: lab.sh up [OPTIONS]      build it
-#        lab.sh status [OPTIONS]  BGP sessions of every switch: established and designed
-#        lab.sh down [OPTIONS]    take it down
-#        lab.sh list              units that --unit can name
+# Usage: lab.sh up [OPTIONS]      start the lab
+#        lab.sh status [OPTIONS]  show BGP sessions of every switch: established and expected
+#        lab.sh down [OPTIONS]    stop the lab
+#        lab.sh list              list units for --unit
 # Options: --fabric FABRIC  backend, storage or frontend (all)
-#          --unit UNIT      only leaves of this unit, and the spines above them; may be given several times (all)
+#          --unit UNIT      only leaves of this unit, and the spines above them; repeatable (all)
 #          --rails LIST     only leaves of these rails: 1,2,5 (all)
 #          --hosts N        only the first N hosts of each leaf (all)
-#          --prefix NAME    of the namespaces: labs with different prefixes do not meet (weft)
+#          --prefix NAME    prefix of the namespaces; labs with different prefixes are independent (weft)
 #          --wait SECONDS   with up: wait until every session is established
 #
-# Every device is a network namespace called PREFIX-DEVICE, every cable a veth pair. Interfaces have the names of the
-# model's ports; Linux allows no slash and 15 characters, so p12/2 is p12-2. A leaf's VLAN is a bridge called vlanN.
+# Every device is a network namespace named PREFIX-DEVICE, every cable a veth pair. Interfaces have the names of the
+# model's ports; Linux allows no slash and at most 15 characters, so p12/2 is p12-2. A leaf's VLAN is a bridge named vlanN.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -24,7 +24,7 @@ fail() { echo "lab.sh: $*" >&2; exit 1; }
 command=${1:-}
 [ $# -gt 0 ] && shift
 while [ $# -gt 0 ]; do
-  [ $# -ge 2 ] || fail "$1 wants a value"
+  [ $# -ge 2 ] || fail "$1 needs a value"
   case $1 in
     --fabric) fabric=$2 ;;
     --unit) units=$units,$2 ;;
@@ -32,15 +32,15 @@ while [ $# -gt 0 ]; do
     --hosts) hosts=$2 ;;
     --prefix) prefix=$2 ;;
     --wait) wait_seconds=$2 ;;
-    *) fail "no option $1" ;;
+    *) fail "unknown option $1" ;;
   esac
   shift 2
 done
-[[ $prefix =~ ^[A-Za-z0-9][A-Za-z0-9_-]*$ ]] || fail "a prefix has letters, digits, '-' and '_'"
-[[ $hosts =~ ^[0-9]*$ && $wait_seconds =~ ^[0-9]+$ ]] || fail "--hosts and --wait want numbers"
+[[ $prefix =~ ^[A-Za-z0-9][A-Za-z0-9_-]*$ ]] || fail "--prefix $prefix: use only letters, digits, '-' and '_'"
+[[ $hosts =~ ^[0-9]*$ && $wait_seconds =~ ^[0-9]+$ ]] || fail "--hosts and --wait need numbers"
 state=/run/weft-lab/$prefix
 
-# The chosen rows of the table: leaves by fabric, unit and rail; spines and cores that a chosen switch has a link to.
+# The selected rows of the table: leaves by fabric, unit and rail; spines and cores that a selected switch has a link to.
 choose() {
   awk -F'\t' -v OFS='\t' -v fabric="$fabric" -v units="$units" -v rails="$rails" -v hosts="$hosts" '
     function listed(item, list) { return list == "" || index("," list ",", "," item ",") > 0 }
@@ -59,7 +59,7 @@ choose() {
     END { for (i = 1; i <= rows; i++) if (chosen[name[i]]) print row[i] }' "$table"
 }
 
-# Standard input to `ip -batch`, of which a failing line is an error.
+# Passes standard input to `ip -batch`, which fails if a line fails.
 batch() { ip "$@" -batch -; }
 
 build() {
@@ -69,7 +69,7 @@ build() {
   sed 's/^/netns add /' "$state/namespaces" | batch
   awk -F'\t' -v p="$prefix" '$1 == "switch" { print p "-" $6 }' "$rows" > "$state/switches"
   while read -r space; do
-    # Link-local addresses are wanted at once: nobody else can have them on a veth pair.
+    # Disable duplicate address detection, so that link-local addresses are usable at once: a veth pair has no duplicates.
     ip netns exec "$space" sysctl -qw net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.all.accept_dad=0
   done < "$state/namespaces"
   while read -r space; do
@@ -84,10 +84,10 @@ build() {
   configure "$rows"
 }
 
-# Commands of each namespace, in one file each: bridges of leaves, links up, addresses and routes of hosts.
+# Commands of each namespace, one file per namespace: bridges of leaves, links up, addresses and routes of hosts.
 configure() {
   local rows=$1 bonding=0
-  # A kernel without bonds gives a host's address to the first of its links.
+  # Without bonding in the kernel, the first link of a host gets its address.
   if ip -n "$(head -n 1 "$state/namespaces")" link add weftprobe type bond 2> "$state/bond.errors"; then
     ip -n "$(head -n 1 "$state/namespaces")" link del weftprobe
     bonding=1
@@ -124,7 +124,7 @@ configure() {
       say($3, "address add " $5 " dev " port)
       if ($7 != "-") say($3, "address add " $7 " dev " port " nodad")
       if (flat) next
-      # By destination over the rail that the destination is on; by source out of the port that has the address.
+      # By destination: over the rail of the destination. By source: out of the port with the address.
       if ($9 == "default") say($3, "route add default via " $6 " dev " port " metric " (100 + ++gateways[$3]))
       else if ($9 != "-") say($3, "route add " $9 " via " $6 " dev " port " metric " (100 + ++gateways[$3]))
       number = 100 + ++tables[$3]
@@ -137,7 +137,7 @@ configure() {
     }' "$rows"
   local file
   for file in "$state"/batch/*; do
-    # `ip -batch` takes no family in a line: those lines go by themselves.
+    # `ip -batch` does not accept an address family per line: run IPv6 lines separately.
     grep -v '^-6 ' "$file" | batch -n "${file##*/}"
     if grep -q '^-6 ' "$file"; then grep '^-6 ' "$file" | sed 's/^-6 //' | batch -6 -n "${file##*/}"; fi
   done
@@ -153,11 +153,11 @@ start_switch() {
   install -o frr -g frr -m 0640 "$here/$device/frr.conf" "$here/$device/daemons" "/etc/frr/$space/"
   install -o frr -g frr -m 0640 /dev/null "/etc/frr/$space/vtysh.conf"
   for daemon in zebra $(sed -n 's/^\(bgpd\|bfdd\|staticd\)=yes$/\1/p' "$here/$device/daemons"); do
-    # -P 0: no terminal on the network, which all namespaces would have to share
+    # -P 0: no TCP VTY port, which all namespaces would have to share
     ip netns exec "$space" "$frr/$daemon" -d -N "$space" -P 0 --log file:"/var/run/frr/$space/$daemon.log" ||
-      fail "$daemon does not start in $space"
+      fail "$daemon failed to start in $space"
   done
-  vtysh -N "$space" -b > "$state/$space.vtysh" 2>&1 || fail "$space refuses its configuration: $(cat "$state/$space.vtysh")"
+  vtysh -N "$space" -b > "$state/$space.vtysh" 2>&1 || fail "$space rejected its configuration: $(cat "$state/$space.vtysh")"
 }
 
 # Four switches at a time.
@@ -175,7 +175,7 @@ start() {
   for id in $started; do wait "$id" || exit 1; done
 }
 
-# NAME ESTABLISHED DESIGNED of every switch.
+# NAME ESTABLISHED EXPECTED of every switch.
 sessions() {
   awk -F'\t' '$1 == "link" { n[$3]++; n[$5]++ } $1 == "switch" { name[++k] = $6 }
     END { for (i = 1; i <= k; i++) print name[i], n[name[i]] + 0 }' "$state/rows" | while read -r device designed; do
@@ -187,23 +187,23 @@ sessions() {
 
 case $command in
   up)
-    [ "$(id -u)" -eq 0 ] || fail "needs root"
-    [ -x "$frr/bgpd" ] || fail "no FRR in $frr"
-    [ ! -e "$state" ] || fail "a lab called $prefix is up: lab.sh down --prefix $prefix"
+    [ "$(id -u)" -eq 0 ] || fail "must run as root"
+    [ -x "$frr/bgpd" ] || fail "$frr/bgpd not found: install FRR or set FRR_DIR"
+    [ ! -e "$state" ] || fail "lab $prefix is already running; stop it with: lab.sh down --prefix $prefix"
     mkdir -p "$state"
     choose > "$state/rows"
-    grep -q '^switch' "$state/rows" || { rm -rf "$state"; fail "no such part: see lab.sh list"; }
+    grep -q '^switch' "$state/rows" || { rm -rf "$state"; fail "no switch matches the options; list units with: lab.sh list"; }
     build "$state/rows"
     start
     echo "lab.sh: $(wc -l < "$state/switches") switches, $(wc -l < "$state/namespaces") namespaces, prefix $prefix"
     end=$((SECONDS + wait_seconds))
     while [ "$wait_seconds" -gt 0 ] && sessions | awk '$2 < $3 { bad = 1 } END { exit !bad }'; do
-      [ "$SECONDS" -lt "$end" ] || fail "sessions are still down: $(sessions | awk '$2 < $3 { printf "%s %d of %d; ", $1, $2, $3 }')"
+      [ "$SECONDS" -lt "$end" ] || fail "BGP sessions not established after $wait_seconds s: $(sessions | awk '$2 < $3 { printf "%s %d of %d; ", $1, $2, $3 }')"
       sleep 0.3
     done
     ;;
   status)
-    [ -e "$state" ] || fail "no lab called $prefix"
+    [ -e "$state" ] || fail "no lab named $prefix is running"
     sessions | awk '{ printf "%-32s %4d of %4d sessions\n", $1, $2, $3; up += $2; all += $3 }
       END { printf "%-32s %4d of %4d sessions\n", "all", up, all; exit up < all }'
     ;;

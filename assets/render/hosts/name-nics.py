@@ -1,7 +1,7 @@
 #
-# Ports that no neighbor is known of keep the name an earlier run gave them, so that a switch that is down changes
-# nothing. Exit status: 0 all ports of the table are named, 1 some are not (they are listed), 2 the table has no row of
-# this host or two ports claim one name.
+# Ports without a neighbor keep the name from an earlier run, so that a switch that is down changes nothing. Exit
+# status: 0 all ports of the table are named, 1 some are not (they are listed), 2 the table has no row for this host or
+# two ports match the same name.
 import argparse
 import json
 import os
@@ -12,24 +12,24 @@ import sys
 
 RULES = "/etc/udev/rules.d/70-weft-net.rules"
 TABLE = "/etc/weft/wiring.tsv"
-KNOWN = "/etc/weft/nics.tsv"  # interface, hardware address, PCI address: what weft-rdma-name looks up
+KNOWN = "/etc/weft/nics.tsv"  # interface, MAC address, PCI address; read by weft-rdma-name
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description="Name network ports after their cables.")
+    parser = argparse.ArgumentParser(description="Name network ports by their cabling.")
     parser.add_argument("--host", default=socket.gethostname().split(".")[0])
     parser.add_argument("--wiring", default=TABLE)
     parser.add_argument("--rules", default=RULES)
     parser.add_argument("--known", default=KNOWN)
-    parser.add_argument("--lldp", help="a file instead of lldpcli")
-    parser.add_argument("--ibnetdiscover", help="a file instead of ibnetdiscover")
+    parser.add_argument("--lldp", help="read this file instead of running lldpcli")
+    parser.add_argument("--ibnetdiscover", help="read this file instead of running ibnetdiscover")
     parser.add_argument("--sys", default="/sys")
-    parser.add_argument("--dry-run", action="store_true", help="print the rules, write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print the udev rules, write nothing")
     return parser.parse_args()
 
 
 def wiring(path, host):
-    """Rows of this host: by (switch, port) the interface, and all interfaces with the kind of their link."""
+    """Rows of this host: interfaces by (switch, port), and link types by interface."""
     by_port, interfaces = {}, {}
     with open(path, encoding="utf-8") as table:
         for line in table:
@@ -56,7 +56,7 @@ def output_of(command, path):
 
 
 def members(value):
-    """The members of what lldpcli writes as a map or as a list of maps."""
+    """Members of a map or of a list of maps: lldpcli writes either."""
     for part in value if isinstance(value, list) else [value]:
         if isinstance(part, dict):
             yield from part.items()
@@ -70,12 +70,12 @@ def lldp_neighbors(text):
         port = entry.get("port", {})
         names = [port.get("id", {}).get("value", ""), port.get("descr", "")]
         for switch, chassis in members(entry.get("chassis", {})):
-            if isinstance(chassis, dict):  # {"id": ...} alone: a neighbor that says no name
+            if isinstance(chassis, dict):  # {"id": ...} alone: a neighbor without a system name
                 yield local, switch.split(".")[0], [name for name in names if name]
 
 
 def infiniband_ports(text):
-    """By port GUID of a host (16 digits): the switch and the number of its port."""
+    """Switch and switch port number by port GUID (16 hex digits) of a host."""
     found, switch = {}, None
     for line in text.splitlines():
         head = re.match(r'Switch\s+\d+\s+"[^"]*"\s+#\s+"([^"]*)"', line)
@@ -98,7 +98,7 @@ def read(*path):
 
 
 class Hardware:
-    """What this host's kernel says of its ports. Virtual devices have no PCI device behind them."""
+    """Network ports of this host, from sysfs. Virtual devices have no PCI device."""
 
     def __init__(self, root):
         self.net = os.path.join(root, "class", "net")
@@ -110,7 +110,7 @@ class Hardware:
                 yield name
 
     def address(self, name):
-        # A member of a bond shows the bond's address; its own is kept here.
+        # A bond member shows the bond's address; its permanent address is here.
         return read(self.net, name, "bonding_slave", "perm_hwaddr") or read(self.net, name, "address")
 
     def is_infiniband(self, name):
@@ -133,13 +133,13 @@ def find(by_port, switch, names, host, interfaces):
 
 
 def name_ports(hardware, by_port, interfaces, host, neighbors, fabric):
-    """By interface: (address, PCI address). Raises ValueError when two ports claim one name."""
+    """(MAC address, PCI address) by interface. Raises ValueError if two ports match the same name."""
     named = {}
 
     def claim(interface, local):
         entry = (hardware.address(local), hardware.pci(local))
         if named.setdefault(interface, entry) != entry:
-            raise ValueError(f"{interface}: both {named[interface][0]} and {entry[0]} are cabled as it")
+            raise ValueError(f"{interface}: two ports are cabled as this interface: {named[interface][0]} and {entry[0]}")
 
     physical = set(hardware.ports())
     for local, switch, names in neighbors:
@@ -157,7 +157,7 @@ def name_ports(hardware, by_port, interfaces, host, neighbors, fabric):
 
 
 def keep_known(named, interfaces, path):
-    """Adds what an earlier run found and nobody says otherwise now."""
+    """Adds names of an earlier run that no neighbor contradicts."""
     taken = {address for address, _ in named.values()}
     try:
         with open(path, encoding="ascii") as file:
@@ -170,12 +170,12 @@ def keep_known(named, interfaces, path):
 
 
 def rules_of(named, interfaces):
-    lines = ["# Written by weft-name-nics; change the wiring, not this file."]
+    lines = ["# Generated by weft-name-nics; change the wiring table, not this file."]
     for interface in interfaces:
         if interface not in named:
             continue
         address = named[interface][0]
-        if interfaces[interface] == "ib":  # the last 8 of 20 bytes are the port's GUID, the first may change
+        if interfaces[interface] == "ib":  # the last 8 of 20 bytes are the port GUID, the others may change
             match = f'ATTR{{type}}=="32", ATTR{{address}}=="*{address[-23:]}"'
         else:
             match = f'ATTR{{type}}=="1", ATTR{{address}}=="{address}"'
@@ -184,7 +184,7 @@ def rules_of(named, interfaces):
 
 
 def replace(path, text):
-    """Whether the file was another before."""
+    """Writes the file; returns whether its content changed."""
     if os.path.exists(path) and open(path, encoding="ascii").read() == text:
         return False
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
@@ -198,7 +198,7 @@ def main():
     options = arguments()
     by_port, interfaces = wiring(options.wiring, options.host)
     if not interfaces:
-        print(f"{options.wiring} has no row of {options.host}", file=sys.stderr)
+        print(f"{options.wiring} has no row for host {options.host}", file=sys.stderr)
         return 2
     neighbors = lldp_neighbors(output_of(["lldpcli", "-f", "json", "show", "neighbors"], options.lldp))
     fabric = {}
@@ -215,12 +215,12 @@ def main():
         sys.stdout.write(rules)
     else:
         if replace(options.rules, rules):
-            print("changed: ports are named so after the next start")
+            print("changed: the new port names take effect after a reboot")
         rows = [f"{name}\t{named[name][0]}\t{named[name][1]}" for name in interfaces if name in named]
         replace(options.known, "# interface\taddress\tPCI address\n" + "\n".join(rows) + "\n")
     missing = [name for name in interfaces if name not in named]
     if missing:
-        print("no neighbor known: " + " ".join(missing), file=sys.stderr)
+        print("no LLDP or InfiniBand neighbor found: " + " ".join(missing), file=sys.stderr)
     return 1 if missing else 0
 
 

@@ -1,6 +1,6 @@
 #
-# weft-rdma-name DEVICE: looks up the PCI function behind /sys/class/infiniband/DEVICE in what weft-name-nics found. A
-# virtual function is called after its port and its number. Fails, and so leaves the name alone, where nothing is known.
+# weft-rdma-name DEVICE: looks up the PCI function of /sys/class/infiniband/DEVICE in the table of weft-name-nics. A
+# virtual function is named after its port and its number. Fails, which keeps the name, if the function is not found.
 set -eu
 sys=${WEFT_SYS:-/sys}
 known=${WEFT_NICS:-/etc/weft/nics.tsv}

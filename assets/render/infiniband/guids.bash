@@ -1,14 +1,14 @@
 #
-# GUIDs are facts of the hardware: this reads them off the cabled fabric and writes what OpenSM needs by GUID.
+# Reads GUIDs from the cabled fabric and writes the OpenSM files that list nodes by GUID.
 #
 # Usage: guids.sh [OPTIONS]
-#   --from FILE  output of ibnetdiscover (default: runs it)
-#   --out DIR    where root_guids.conf, cn_guids.conf, io_guids.conf, partitions.conf and node-name-map go
+#   --from FILE  output of ibnetdiscover (default: run ibnetdiscover)
+#   --out DIR    directory for root_guids.conf, cn_guids.conf, io_guids.conf, partitions.conf and node-name-map
 #                (default: /etc/opensm/FABRIC)
-#   --host NAME  also write opensm.conf for this manager: its port's GUID and its priority
-#   --partial    write although designed nodes do not answer (they are named in any case)
+#   --host NAME  also write opensm.conf for this subnet manager, with its port GUID and priority
+#   --partial    write the files even if nodes of the design are missing (missing nodes are always listed)
 #
-# Exit code: 0 all found; 3 some nodes are missing, and without --partial nothing was written.
+# Exit code: 0 all nodes found; 3 some nodes are missing (nothing is written without --partial).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +19,7 @@ while [ $# -gt 0 ]; do
     --out) out=${2:?} && shift ;;
     --host) host=${2:?} && shift ;;
     --partial) partial=1 ;;
-    *) echo "guids.sh: no option $1" >&2 && exit 2 ;;
+    *) echo "guids.sh: unknown option $1" >&2 && exit 2 ;;
   esac
   shift
 done
@@ -28,7 +28,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -n "$from" ]; then cat -- "$from"; else ibnetdiscover; fi > "$work/fabric"
 
-# DESCRIPTION <tab> PORT GUID, of switches and adapters. Managed switches call themselves "MF0;NAME:MODEL/U1".
+# DESCRIPTION <tab> PORT GUID, of switches and adapters. Managed switches have the description "MF0;NAME:MODEL/U1".
 awk '
   function description(line,   at) {
     at = index(line, "# \"")
@@ -47,15 +47,15 @@ awk '
 missing=0
 awk -F'\t' -v OFS='\t' -v dir="$work" '
   BEGIN { for (f in file) delete file[f] }
-  FNR == NR { if ($1 in guid && guid[$1] != $2) print "guids.sh: two nodes are called " $1 > "/dev/stderr"
+  FNR == NR { if ($1 in guid && guid[$1] != $2) print "guids.sh: duplicate node description: " $1 > "/dev/stderr"
               guid[$1] = $2; next }
   /^#/ { next }
   $1 == "partition" { name[++parts] = $2; head[$2] = $2 "=" $3 ", " $4 " :"; next }
   $1 == "manager" { next }
   {
     id = $2 in guid ? guid[$2] : ($3 in guid ? guid[$3] : "")
-    if (id == "") { print "guids.sh: " $2 " does not answer" > "/dev/stderr"; lost++; next }
-    # "no GUID" lists must be there all the same: OpenSM opens them
+    if (id == "") { print "guids.sh: node not found in the fabric: " $2 > "/dev/stderr"; lost++; next }
+    # empty lists are written too: OpenSM opens the files
     if ($4 == "root") roots = roots id "\n"
     if ($4 == "compute") computes = computes id "\n"
     if ($4 == "io" || $4 == "manager") ios = ios id "\n"
@@ -86,7 +86,7 @@ awk -F'\t' -v OFS='\t' -v dir="$work" '
   }' "$work/found" "$here/nodes.tsv" || missing=$?
 [ "$missing" -eq 0 ] || [ "$missing" -eq 3 ] || exit "$missing"
 if [ "$missing" -eq 3 ] && [ "$partial" -eq 0 ]; then
-  echo "guids.sh: nothing written; --partial writes what there is" >&2
+  echo "guids.sh: nothing written; use --partial to write the nodes found" >&2
   exit 3
 fi
 
@@ -95,7 +95,7 @@ install -m 0644 "$work"/{root_guids.conf,cn_guids.conf,io_guids.conf,partitions.
 if [ -n "$host" ]; then
   priority=$(awk -F'\t' -v host="$host" '$1 == "manager" && $2 == host { print $3 }' "$here/nodes.tsv")
   port=$(awk -F'\t' -v host="$host" '$3 == "adapter" && index($1, host " ") == 1 { print $2; exit }' "$work/found")
-  [ -n "$priority" ] && [ -n "$port" ] || { echo "guids.sh: $host is no manager of this fabric" >&2; exit 1; }
+  [ -n "$priority" ] && [ -n "$port" ] || { echo "guids.sh: $host is not a subnet manager of this fabric" >&2; exit 1; }
   sed -e "s/^guid .*/guid $port/" -e "s/^sm_priority .*/sm_priority $priority/" "$here/opensm.conf" > "$work/opensm.conf"
   install -m 0644 "$work/opensm.conf" "$out/opensm.conf"
 fi

@@ -1,8 +1,8 @@
 #
-# The fabric without hardware: ibsim simulates it, the real OpenSM routes it, a shell has the real tools.
+# Simulated fabric: ibsim simulates the hardware; OpenSM and the diagnostic tools are the real ones.
 #
-# Usage: run.sh [COMMAND [ARGUMENT...]]   runs the command (a shell) in the simulated fabric, then stops everything
-# Inside it, `ibsim-run ibnetdiscover`, `ibsim-run saquery`, ... talk to the fabric.
+# Usage: run.sh [COMMAND [ARGUMENT...]]   run the command (default: a shell) in the simulated fabric, then stop everything
+# In the shell, run tools with ibsim-run: `ibsim-run ibnetdiscover`, `ibsim-run saquery`, ...
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,7 +17,7 @@ ports=$(awk '/^(Ca|Switch)/ { n += $2 + 1 } END { print n + 64 }' "$here/fabric.
 ibsim -s -n -N $((nodes + 16)) -S $((switches + 16)) -P "$ports" "$here/fabric.net" > "$work/ibsim.log" 2>&1 &
 simulator=$!
 manager=''
-# OpenSM does not always heed a polite signal while the simulator still answers it.
+# OpenSM does not always stop on SIGTERM while the simulator is running.
 stop() {
   [ -z "$manager" ] || kill -KILL "$manager" 2> "$work/errors" || true
   kill "$simulator" 2> "$work/errors" || true

@@ -1,10 +1,10 @@
-# Writes which global rank of the job is which GPU of this pod and which address its rail has. Fails when a rail has no
-# address: better now than after the first timeout of a collective.
+# Writes the GPU of this pod and the rail address of each global rank. Fails if a rail has no address, before a
+# collective runs into its timeout.
 set -eu
 out=${WEFT_RANKS:-/etc/weft/ranks}
-case $WEFT_INDEX in '' | *[!0-9]*) echo "index of the pod: '$WEFT_INDEX'" >&2; exit 1 ;; esac
+case $WEFT_INDEX in '' | *[!0-9]*) echo "WEFT_INDEX is not a pod index: '$WEFT_INDEX'" >&2; exit 1 ;; esac
 
-# address_of INTERFACE: its IPv4 address, with iproute2 or, where an image lacks it, with Python
+# address_of INTERFACE: its IPv4 address, with iproute2 or, if the image lacks it, with Python
 address_of() {
   if command -v ip >/dev/null 2>&1; then
     ip -o -4 addr show dev "$1" 2>/dev/null | sed -n 's/^.* inet \([0-9.]*\).*$/\1/p' | head -n 1
@@ -24,7 +24,7 @@ except OSError:
 need() {
   address=$(address_of "$1")
   if [ -z "$address" ]; then
-    echo "$1 has no address" >&2
+    echo "$1 has no IPv4 address" >&2
     exit 1
   fi
 }
@@ -37,7 +37,7 @@ rails=$#
 echo "# rank pod local_rank interface address" >"$out.new"
 local_rank=0
 while [ "$local_rank" -lt "$WEFT_GPUS" ]; do
-  # GPUs are spread over the rails in order: with as many rails as GPUs, each has its own.
+  # GPUs are assigned to rails in order: with as many rails as GPUs, one GPU per rail.
   turn=$((local_rank * rails / WEFT_SERVER_GPUS))
   interface=$(printf '%s\n' "$@" | sed -n "$((turn + 1))p")
   need "$interface"

@@ -1,5 +1,5 @@
-# Run as root or slurm: once slurmdbd answers and before slurmctld starts, once more when it has started, and after each
-# change. Users come from a file of lines "account user", if one is named: accounts FILE
+# Run as root or slurm: when slurmdbd is up and before slurmctld starts, again after slurmctld has started, and after each
+# change. Users are read from an optional file of lines "account user": accounts FILE
 set -eu
 
 # known LIST NAME
@@ -25,7 +25,7 @@ $name"
   fi
 }
 
-# change WORDS...: sacctmgr, which calls it an error when there is nothing to change
+# change ARGUMENTS...: runs sacctmgr, ignoring its error if there is nothing to change
 change() {
   if message=$(sacctmgr -i "$@" 2>&1); then return 0; fi
   case $message in *Nothing*) return 0 ;; esac
@@ -38,10 +38,10 @@ known "$(sacctmgr -n -P list cluster format=cluster)" "$cluster" || change add c
 all_qos=$(sacctmgr -n -P list qos format=name)
 all_accounts=$(sacctmgr -n -P list assoc where cluster="$cluster" user='' format=account)
 
-# Who gives way to whom. The grace is the time a checkpoint takes.
+# Preemption order. The grace time covers a checkpoint.
 @QOS@
 
-# One account for each tenant.
+# One account per tenant.
 @ACCOUNTS@
 
 if [ $# -gt 0 ]; then

@@ -1,9 +1,9 @@
-# Ranks meet on the first node. If that one is lost, Slurm starts the whole job again.
+# The first node is the rendezvous of the ranks. If it fails, Slurm requeues the whole job.
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 port=$((@PORT@ + SLURM_JOB_ID % 1000))
 @MOUNT_CHECKS@
 
-# Time is up or the nodes are needed: ranks get a SIGTERM to write a checkpoint, then the job goes back into the queue.
+# Time limit or preemption: send SIGTERM to the ranks so that they write a checkpoint, then requeue the job.
 interrupted=
 # shellcheck disable=SC2317
 on_interrupt() {

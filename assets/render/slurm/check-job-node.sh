@@ -1,2 +1,2 @@
-# A node that fails here is drained and the job goes back into the queue.
+# A node that fails this check is drained and the job is requeued.
 exec /etc/slurm/health-check

@@ -1,4 +1,4 @@
-# Removes what a user left in shared memory, unless another job of the user is running here.
+# Removes the user's files in shared memory, unless another job of the user is running on this node.
 set -u
 user=${SLURM_JOB_UID:?}
 shm=${WEFT_SHM:-/dev/shm}

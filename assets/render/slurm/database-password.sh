@@ -1,13 +1,13 @@
 secret=/etc/slurm/slurmdbd.secret
 if [ -s "$root$secret" ]; then
-  echo "$secret is there already"
+  echo "$secret already exists"
 else
   mkdir -p "$root/etc/slurm"
-  # Hexadecimal: nothing in it means anything to Slurm or SQL.
+  # Hexadecimal: no characters that are special to Slurm or SQL.
   printf 'StoragePass=%s\n' "$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >"$root$secret.new"
   finish "$secret" slurm 0600
 fi
-# Gives the database the same password, if there is one here: through standard input, so that no one sees it in ps.
+# Sets the same password in a local database, through standard input, so that it does not show in ps.
 if [ -z "$root" ] && command -v mariadb >/dev/null; then
   pass=$(sed -n 's/^StoragePass=//p' "$secret")
   mariadb <<SQL

@@ -1,4 +1,4 @@
-# Drains the node it runs on when something is wrong with it, and says so with its exit status.
+# Drains this node if a check fails; the exit status is then 1.
 set -u
 gpus=0
 rails=''
@@ -17,15 +17,15 @@ fail() {
 case $vendor in
   nvidia)
     seen=$(nvidia-smi --query-gpu=index --format=csv,noheader 2>/dev/null | wc -l)
-    [ "$seen" -eq "$gpus" ] || fail "$seen of $gpus GPUs answer"
-    # Uncorrected errors since the driver was loaded: what was computed with them cannot be trusted.
+    [ "$seen" -eq "$gpus" ] || fail "$seen of $gpus GPUs found"
+    # Uncorrected errors since the driver was loaded: results computed since then may be corrupt.
     bad=$(nvidia-smi --query-gpu=index,ecc.errors.uncorrected.volatile.total --format=csv,noheader,nounits 2>/dev/null |
       awk -F', *' '$2 ~ /^[0-9]+$/ && $2 > 0 { printf "%s%s", sep, $1; sep = "," }')
     [ -z "$bad" ] || fail "uncorrected ECC errors on GPU $bad"
     ;;
   amd)
     seen=$(find "$sys/class/drm" -maxdepth 1 -name 'renderD*' 2>/dev/null | wc -l)
-    [ "$seen" -ge "$gpus" ] || fail "$seen of $gpus GPUs answer"
+    [ "$seen" -ge "$gpus" ] || fail "$seen of $gpus GPUs found"
     ;;
 esac
 

@@ -1,4 +1,4 @@
-# A folder for the job on the node's own drives, for data that is read more than once.
+# Creates the job's scratch directory on local drives, for data that is read more than once.
 set -u
 scratch=${WEFT_SCRATCH_ROOT:-/scratch/jobs}
 [ -d "$scratch" ] || exit 0

@@ -1,4 +1,4 @@
-# What it prints as "export NAME=VALUE" becomes part of the task's environment. What the job set itself stays.
+# Slurm adds each printed "export NAME=VALUE" to the task's environment. Variables that the job set are kept.
 set -u
 file=${WEFT_POOL_ENV:-/etc/slurm/pool.env}
 if [ -r "$file" ]; then
