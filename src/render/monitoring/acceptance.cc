@@ -51,7 +51,7 @@ std::string commented(const std::string& text) {
 
 std::string hosts_table(const Watch& watch) {
   const model::Cluster& cluster = watch.cluster();
-  std::string out = "# name\tpool\tunit\tmanaged at\tports\n";
+  std::string out = "# name\tpool\tunit\tmanagement address\tports\n";
   for (const PoolPlan& pool : watch.plan().pools()) {
     const std::string front = watch.plan().frontend_interface(pool);
     for (std::uint32_t i = 0; i < pool.group->count; ++i) {
@@ -85,8 +85,8 @@ std::string partition_of(const Watch& watch, const PoolPlan& pool) {
 
 std::string pools_table(const Watch& watch, const std::vector<PoolLimits>& limits) {
   std::string out =
-      "# pool\trole\tGPUs\tbackend devices\tGb/s of one\tleast Gb/s of a pair\tstorage devices\tGb/s of one\tleast\t"
-      "all-reduce GB/s\tin one server\tall-to-all\tpartition\n";
+      "# pool\trole\tGPUs\tbackend devices\tGb/s per port\tmin Gb/s per pair\tstorage devices\tGb/s per port\tmin\t"
+      "all-reduce GB/s\twithin one server\tall-to-all\tpartition\n";
   static constexpr std::string_view kRoles[] = {"training", "inference", "infrastructure", "cpu",
                                                 "storage",  "login",     "management",     "jump"};
   for (const PoolLimits& one : limits) {
@@ -180,7 +180,7 @@ std::string environment_file(const Watch& watch) {
   bool infiniband = false;
   for (const watch::FabricWatch& fabric : watch.fabrics())
     infiniband = infiniband || (fabric.present && !fabric.ethernet);
-  std::string out = commented(heading(watch.cluster(), "What the scripts need to know of this cluster.")) +
+  std::string out = commented(heading(watch.cluster(), "Settings of the acceptance scripts for this cluster.")) +
                     "# shellcheck shell=sh disable=SC2034\n";
   const auto put = [&](std::string_view name, const std::string& value) {
     out += fmt::format("{}={}\n", name, shell_quote_always(value));
@@ -200,27 +200,25 @@ std::string environment_file(const Watch& watch) {
 }
 
 std::string fio_file(const Watch& watch, const StorageLimits& limits) {
-  std::string out = commented(
-      heading(watch.cluster(), fmt::format("fio, storage system {}: FIO_DIR=FOLDER fio --section=read {}.fio\n"
-                                           "Designed for one server: {} read, {} written; for all together: {} and {}.",
-                                           limits.system->name->text, limits.system->name->text,
-                                           byte_rate_text(limits.node_read), byte_rate_text(limits.node_write),
-                                           byte_rate_text(limits.all_read), byte_rate_text(limits.all_write))));
+  std::string out = commented(heading(
+      watch.cluster(), fmt::format("fio, storage system {}: FIO_DIR=FOLDER fio --section=read {}.fio\n"
+                                   "Design targets: one server {} read, {} write; all servers {} read, {} write.",
+                                   limits.system->name->text, limits.system->name->text,
+                                   byte_rate_text(limits.node_read), byte_rate_text(limits.node_write),
+                                   byte_rate_text(limits.all_read), byte_rate_text(limits.all_write))));
   out +=
       "[global]\ndirectory=${FIO_DIR}\nioengine=libaio\ndirect=1\nbs=1M\niodepth=64\nnumjobs=32\nsize=4G\n"
       "filename_format=weft.$jobnum\ntime_based=1\nruntime=60\nramp_time=5\ngroup_reporting=1\n\n"
-      "# Written first: what is read afterwards exists.\n[write]\nrw=write\nend_fsync=1\n\n[read]\nrw=read\n\n"
-      "# Small files and metadata, not part of the pass criteria.\n[random]\nrw=randread\nbs=4k\n";
+      "# Write first, so that there are files to read.\n[write]\nrw=write\nend_fsync=1\n\n[read]\nrw=read\n\n"
+      "# Random 4 KiB reads, not part of the pass criteria.\n[random]\nrw=randread\nbs=4k\n";
   return out;
 }
 
 std::string nccl_script(const Watch& watch, const PoolPlan& pool) {
   const bool slurm = watch.plan().in_slurm(pool);
   std::string out =
-      "#!/bin/sh\n" +
-      commented(heading(watch.cluster(),
-                        fmt::format("nccl-tests on pool {}: {}.sh SERVERS COLLECTIVE prints what the test prints.",
-                                    pool.name(), pool.name())));
+      "#!/bin/sh\n" + commented(heading(watch.cluster(), fmt::format("nccl-tests on pool {}: {}.sh SERVERS COLLECTIVE",
+                                                                     pool.name(), pool.name())));
   out += "set -eu\n";
   for (const auto& [name, value] : watch.plan().environment(pool, false)) {
     const bool plain =
@@ -258,12 +256,12 @@ std::string table_of_limits(const std::vector<PoolLimits>& pools, const std::vec
       out += fmt::format("| rdma | {}, each pair on each of {} rails | {} of {} Gb/s |\n", name,
                          one.backend_devices.size(), gigabits_text(one.backend_least), gigabits_text(one.backend_mbps));
     if (one.in_server_least > 0)
-      out += fmt::format("| nccl | {}, all_reduce_perf in one server | {} GB/s |\n", name,
+      out += fmt::format("| nccl | {}, all_reduce_perf within one server | {} GB/s |\n", name,
                          gigabits_text(one.in_server_least));
     if (one.all_reduce_least > 0)
       out += fmt::format(
-          "| nccl | {}, all_reduce, all_gather, reduce_scatter over all | {} GB/s |\n| nccl | {}, alltoall_perf over "
-          "all | {} GB/s |\n",
+          "| nccl | {}, all_reduce, all_gather, reduce_scatter across all servers | {} GB/s |\n| nccl | {}, "
+          "alltoall_perf across all servers | {} GB/s |\n",
           name, gigabits_text(one.all_reduce_least), name, gigabits_text(one.all_to_all_least));
   }
   for (const StorageLimits& one : systems) {
@@ -271,8 +269,8 @@ std::string table_of_limits(const std::vector<PoolLimits>& pools, const std::vec
       return about(Bytes(multiply_divide(rate.count(), acceptance::kStoragePercent, 100)));
     };
     out += fmt::format(
-        "| storage | {}, one server | {}/s read, {}/s written |\n| storage | {}, all servers at once | {}/s read, {}/s "
-        "written |\n",
+        "| storage | {}, one server | {}/s read, {}/s write |\n| storage | {}, all servers concurrently | {}/s read, "
+        "{}/s write |\n",
         one.system->name->text, least(one.node_read), least(one.node_write), one.system->name->text,
         least(one.all_read), least(one.all_write));
   }

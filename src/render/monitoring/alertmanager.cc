@@ -120,7 +120,7 @@ void render_alertmanager(const RenderInput& input, FileSink& sink) {
       input.cluster,
       "Alertmanager, the same on the control plane and on the jump hosts. Keys and addresses of receivers are files "
       "in\n"
-      "/etc/alertmanager/secrets (mode 0400): chat-TEAM holds a webhook address, pager-TEAM an integration key.");
+      "/etc/alertmanager/secrets (mode 0400): chat-TEAM contains a webhook URL, pager-TEAM an integration key.");
   sink.add({.path = "alertmanager/alertmanager.yml",
             .content = write_yaml(std::span(&document, 1), what),
             .consumer = "Alertmanager",

@@ -110,7 +110,7 @@ Value tests_document(const AlertGroup& group) {
 
 std::string runbooks_text(const Watch& watch, const std::vector<AlertGroup>& groups) {
   std::string out = fmt::format(
-      "# Runbooks of {}\n\nOne section for each alert, under the name that its `runbook` annotation gives.\n",
+      "# Runbooks of {}\n\nOne section per alert, with the anchor that its `runbook` annotation links to.\n",
       watch.cluster().name());
   for (const AlertGroup& group : groups) {
     for (const Alert& alert : group.alerts) {

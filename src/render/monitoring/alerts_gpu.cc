@@ -7,17 +7,16 @@ namespace weft::render::watch {
 namespace {
 
 constexpr std::string_view kSource =
-    "Metrics: github.com/NVIDIA/dcgm-exporter, etc/default-counters.csv; those it leaves out by default are in\n"
-    "exporters/dcgm-counters.csv. NVLINK_BANDWIDTH_TOTAL is a rate in MB/s, whatever its type says (NVIDIA/DCGM #221,\n"
-    "KempnerInstitute/kempnerpulse #11). XID_ERRORS keeps its last value for ever (dcgm-exporter #500): only a change\n"
-    "counts. Power and NVLink peaks are the catalog's, per pool (recording.yml).";
+    "Metrics: github.com/NVIDIA/dcgm-exporter, etc/default-counters.csv; metrics not exported by default are in\n"
+    "exporters/dcgm-counters.csv. NVLINK_BANDWIDTH_TOTAL is a rate in MB/s despite its metric type (NVIDIA/DCGM #221,\n"
+    "KempnerInstitute/kempnerpulse #11). XID_ERRORS keeps its last value (dcgm-exporter #500): only a change\n"
+    "counts. Peak power and NVLink bandwidth per pool come from the catalog (recording.yml).";
 
 // XIDs that a program's own mistake raises: 13 and 31 bad access, 43 stopped processing, 45 torn down, 94 contained
 // (docs.nvidia.com/deploy/xid-errors).
 constexpr std::string_view kProgramXids =
     "DCGM_FI_DEV_XID_ERRORS == 13 or DCGM_FI_DEV_XID_ERRORS == 31 or "
-    "DCGM_FI_DEV_XID_ERRORS == 43 or DCGM_FI_DEV_XID_ERRORS == 45 or "
-    "DCGM_FI_DEV_XID_ERRORS == 94";
+    "DCGM_FI_DEV_XID_ERRORS == 43 or DCGM_FI_DEV_XID_ERRORS == 45 or DCGM_FI_DEV_XID_ERRORS == 94";
 
 class GpuAlerts {
  public:
@@ -55,13 +54,13 @@ class GpuAlerts {
                .wait = "10m",
                .severity = "info",
                .fabric = "host",
-               .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: memory nearly full",
+               .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: GPU memory nearly full",
                .description =
                    "{{ $labels.instance }} GPU {{ $labels.gpu }} uses {{ $value | printf \"%.0f\" }} % of its "
-                   "memory; the next allocation may end the job.",
+                   "memory; the job may run out of memory.",
                .action =
-                   "Look at the job's batch size and allocator (PyTorch keeps what it once had: compare reserved "
-                   "with allocated). Nothing to do when the job is known to fill the GPU."};
+                   "Check the job's batch size and allocator (PyTorch caches freed memory: compare reserved "
+                   "with allocated memory). No action if the job is expected to fill the GPU."};
     full.cases = {
         fires({series("DCGM_FI_DEV_FB_USED", "76000+0x60"), series("DCGM_FI_DEV_FB_FREE", "4000+0x60")}, "30m", labels_,
               "95"),
@@ -79,14 +78,14 @@ class GpuAlerts {
                .wait = "30m",
                .severity = "warning",
                .fabric = "host",
-               .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} waits more than it computes",
+               .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: low utilization",
                .description =
-                   "{{ $labels.instance }} GPU {{ $labels.gpu }} holds a job and is busy "
-                   "{{ $value | printf \"%.0f\" }} % of the time: storage or network does not feed it.",
+                   "{{ $labels.instance }} GPU {{ $labels.gpu }} runs a job and is busy "
+                   "{{ $value | printf \"%.0f\" }} % of the time: storage or network is the bottleneck.",
                .action =
                    "Compare storage read throughput and backend traffic of the job's servers (dashboards jobs, "
-                   "storage, backend). One slow server: run acceptance/rdma.sh and acceptance/fio on it. All "
-                   "servers: the input pipeline or the storage system."};
+                   "storage, backend). If one server is slow, run acceptance/rdma.sh and acceptance/fio on it. If all "
+                   "are, check the input pipeline and the storage system."};
     const TestSeries job = series("DCGM_FI_DEV_FB_USED", "60000+0x90");
     const TestSeries left = series("DCGM_FI_DEV_FB_FREE", "20000+0x90");
     idle.cases = {fires({series("DCGM_FI_DEV_GPU_UTIL", "35+0x90"), job, left}, "65m", labels_, "35"),
@@ -100,22 +99,23 @@ class GpuAlerts {
 
   void add_nvlink() {
     const std::int64_t half = pool_.gpu->nvlink_bandwidth->per_second.count() / 1'000'000 * kNvlinkPercent / 100;
-    Alert slow{.name = "NvlinkUnderused",
-               .expr = fmt::format("avg_over_time(DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL[30m])\n"
-                                   "< on (pool) group_left () (0.{:02} * weft:gpu_nvlink:mbytes_per_second)\n"
-                                   "and on (instance, gpu) avg_over_time(DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL[30m]) > 0\n"
-                                   "and on (instance, gpu) avg_over_time(DCGM_FI_DEV_GPU_UTIL[30m]) > {}",
-                                   kNvlinkPercent, kGpuBusyPercent),
-               .wait = "30m",
-               .severity = "info",
-               .fabric = "host",
-               .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: NVLink below half of its peak",
-               .description =
-                   "{{ $labels.instance }} GPU {{ $labels.gpu }} moves {{ $value | printf \"%.0f\" }} MB/s over "
-                   "NVLink while it computes.",
-               .action =
-                   "Normal for jobs that exchange little. For tensor-parallel jobs: nvidia-smi nvlink --status, and "
-                   "NCCL_DEBUG=INFO must show P2P or NVLS, not SHM or NET, inside the server."};
+    Alert slow{
+        .name = "NvlinkUnderused",
+        .expr = fmt::format("avg_over_time(DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL[30m])\n"
+                            "< on (pool) group_left () (0.{:02} * weft:gpu_nvlink:mbytes_per_second)\n"
+                            "and on (instance, gpu) avg_over_time(DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL[30m]) > 0\n"
+                            "and on (instance, gpu) avg_over_time(DCGM_FI_DEV_GPU_UTIL[30m]) > {}",
+                            kNvlinkPercent, kGpuBusyPercent),
+        .wait = "30m",
+        .severity = "info",
+        .fabric = "host",
+        .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: NVLink below half of its peak",
+        .description =
+            "{{ $labels.instance }} GPU {{ $labels.gpu }} transfers {{ $value | printf \"%.0f\" }} MB/s over "
+            "NVLink under compute load.",
+        .action =
+            "Normal for jobs with little communication. For tensor-parallel jobs, check nvidia-smi nvlink --status; "
+            "NCCL_DEBUG=INFO must show P2P or NVLS, not SHM or NET, within the server."};
     const TestSeries busy = series("DCGM_FI_DEV_GPU_UTIL", "95+0x90");
     slow.cases = {
         fires({series("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", fmt::format("{}+0x90", half / 2)), busy}, "65m", labels_,
@@ -130,32 +130,30 @@ class GpuAlerts {
          .expr = "avg_over_time(DCGM_FI_DEV_POWER_USAGE[5m]) > on (pool) group_left () weft:gpu_tdp:watts",
          .wait = "5m",
          .severity = "warning",
-         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} draws more than its TDP",
+         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: power above TDP",
          .description =
-             "{{ $labels.instance }} GPU {{ $labels.gpu }} draws {{ $value | printf \"%.0f\" }} W; it will be "
+             "{{ $labels.instance }} GPU {{ $labels.gpu }} draws {{ $value | printf \"%.0f\" }} W and will be "
              "throttled.",
-         .action =
-             "nvidia-smi -q -d POWER,PERFORMANCE on the server: power limit as set, inlet temperature, other GPUs of "
-             "the board. Set the limit back with nvidia-smi -pl."},
+         .action = "Run nvidia-smi -q -d POWER,PERFORMANCE on the server: check power limit, inlet temperature, other "
+                   "GPUs of the baseboard. Restore the limit with nvidia-smi -pl."},
         "DCGM_FI_DEV_POWER_USAGE", fmt::format("{}+0x60", tdp + 40), fmt::format("{}+0x60", tdp - 40), "30m",
         fmt::format("{}", tdp + 40));
     add({.name = "GpuHot",
          .expr = fmt::format("DCGM_FI_DEV_GPU_TEMP > {}", kGpuCelsius),
          .wait = "5m",
          .severity = "warning",
-         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} is too hot",
+         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: high temperature",
          .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} is at {{ $value | printf \"%.0f\" }} C.",
-         .action =
-             "Fans and inlet temperature in the BMC; neighbors in the rack; cooling distribution. Drain the server "
-             "when it does not fall within the hour."},
+         .action = "Check fans and inlet temperature in the BMC, other servers in the rack, and the cooling "
+                   "distribution. Drain the server if the temperature does not fall within an hour."},
         "DCGM_FI_DEV_GPU_TEMP", "91+0x60", "64+0x60", "30m", "91");
     add({.name = "GpuMemoryHot",
          .expr = fmt::format("DCGM_FI_DEV_MEMORY_TEMP > {}", kGpuMemoryCelsius),
          .wait = "5m",
          .severity = "warning",
-         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: memory is too hot",
+         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: high memory temperature",
          .description = "{{ $labels.instance }} GPU {{ $labels.gpu }}: memory at {{ $value | printf \"%.0f\" }} C.",
-         .action = "As GpuHot."},
+         .action = "See GpuHot."},
         "DCGM_FI_DEV_MEMORY_TEMP", "98+0x60", "70+0x60", "30m", "98");
   }
 
@@ -164,30 +162,30 @@ class GpuAlerts {
          .expr = "increase(DCGM_FI_DEV_ECC_SBE_VOL_TOTAL[1h]) > 0",
          .wait = "5m",
          .severity = "warning",
-         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} corrects memory errors",
+         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: correctable memory errors",
          .description =
              "{{ $labels.instance }} GPU {{ $labels.gpu }} corrected single-bit errors within the last hour.",
-         .action =
-             "nvidia-smi -q -d ECC,ROW_REMAPPER. A few are normal; growth over days: plan a drain and a reset, then "
-             "dcgmi diag -r 3."},
+         .action = "Run nvidia-smi -q -d ECC,ROW_REMAPPER. A few are normal; if they grow over days, schedule a drain "
+                   "and a reset, then run dcgmi diag -r 3."},
         "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "0+1x90", "7+0x90", "20m", "");
     add({.name = "GpuEccDoubleBit",
          .expr = "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL > 0",
          .wait = "1m",
          .severity = "critical",
-         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} has uncorrectable memory errors",
+         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: uncorrectable memory errors",
          .description =
              "{{ $labels.instance }} GPU {{ $labels.gpu }}: {{ $value | printf \"%.0f\" }} double-bit errors "
-             "since the driver was loaded; results cannot be trusted.",
-         .action = "Drain the server, reset the GPU, run dcgmi diag -r 4. Errors come back, or row remapping failed: "
+             "since the driver was loaded; results may be corrupt.",
+         .action = "Drain the server, reset the GPU, run dcgmi diag -r 4. If errors recur or row remapping failed, "
                    "replace the GPU."},
         "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "0+0x5 1+0x60", "0+0x60", "30m", "1");
     add({.name = "GpuRowRemapFailed",
          .expr = "DCGM_FI_DEV_ROW_REMAP_FAILURE > 0",
          .wait = "1m",
          .severity = "critical",
-         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }} has no spare memory rows left",
-         .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} could not replace a bad memory row.",
+         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: row remapping failed",
+         .description =
+             "{{ $labels.instance }} GPU {{ $labels.gpu }} could not remap a bad memory row: no spare rows left.",
          .action = "Drain the server and replace the GPU."},
         "DCGM_FI_DEV_ROW_REMAP_FAILURE", "1+0x60", "0+0x60", "30m", "");
   }
@@ -201,20 +199,21 @@ class GpuAlerts {
          .severity = "critical",
          .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: XID {{ $value | printf \"%.0f\" }}",
          .description = "{{ $labels.instance }} GPU {{ $labels.gpu }} reported XID {{ $value | printf \"%.0f\" }}.",
-         .action = "dmesg on the server; docs.nvidia.com/deploy/xid-errors says what the number means. 48, 63, 64, 95: "
-                   "memory, reset. 74: NVLink, look at the fabric manager. 79: the GPU fell off the bus, power-cycle. "
-                   "119, 120: GSP, reset. Drain first."},
+         .action =
+             "Drain the server and read dmesg; docs.nvidia.com/deploy/xid-errors explains the number. 48, 63, 64, 95: "
+             "memory error, reset. 74: NVLink error, check the fabric manager. 79: GPU fell off the bus, power-cycle. "
+             "119, 120: GSP timeout, reset."},
         "DCGM_FI_DEV_XID_ERRORS", "0+0x26 79+0x60", "79+0x60", "30m", "79");
     out_.back().cases.push_back(silent({series("DCGM_FI_DEV_XID_ERRORS", "0+0x26 31+0x60")}, "30m"));
     add({.name = "GpuXidOfProgram",
          .expr = fmt::format("({}) and changes(DCGM_FI_DEV_XID_ERRORS[10m]) > 0", kProgramXids),
          .wait = "1m",
          .severity = "info",
-         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: XID {{ $value | printf \"%.0f\" }} of a program",
+         .summary = "{{ $labels.instance }} GPU {{ $labels.gpu }}: XID {{ $value | printf \"%.0f\" }} (application)",
          .description =
-             "{{ $labels.instance }} GPU {{ $labels.gpu }} reported XID {{ $value | printf \"%.0f\" }}, which a "
-             "program's own fault raises.",
-         .action = "The job's owner looks at it. Several jobs on one GPU: treat as GpuXid."},
+             "{{ $labels.instance }} GPU {{ $labels.gpu }} reported XID {{ $value | printf \"%.0f\" }}, typically an "
+             "application error.",
+         .action = "Inform the job's owner. If several jobs on one GPU are affected, treat it as GpuXid."},
         "DCGM_FI_DEV_XID_ERRORS", "0+0x26 31+0x60", "0+0x26 79+0x60", "30m", "31");
     add_lost();
   }
@@ -228,10 +227,12 @@ class GpuAlerts {
                .wait = "5m",
                .severity = "critical",
                .fabric = "host",
-               .summary = "{{ $labels.instance }} shows fewer GPUs than it has",
+               .summary = "{{ $labels.instance }}: GPUs missing",
                .description = fmt::format(
-                   "{{{{ $labels.instance }}}} shows {{{{ $value | printf \"%.0f\" }}}} of {} GPUs.", designed),
-               .action = "nvidia-smi -L and dmesg (XID 79). Drain, power-cycle over the BMC, then replace."};
+                   "{{{{ $labels.instance }}}} reports {{{{ $value | printf \"%.0f\" }}}} of {} GPUs.", designed),
+               .action =
+                   "Check nvidia-smi -L and dmesg (XID 79). Drain the server, power-cycle it through the BMC, then "
+                   "replace the GPU."};
     std::vector<TestSeries> some;
     std::vector<TestSeries> every;
     for (std::int64_t gpu = 0; gpu < designed; ++gpu) {

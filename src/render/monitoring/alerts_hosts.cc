@@ -8,23 +8,24 @@ namespace {
 
 constexpr std::string_view kSource =
     "Metrics: node_exporter (default collectors, timex, edac), blackbox_exporter (probe_ssl_earliest_cert_expiry),\n"
-    "HAProxy's own exporter (addons/promex).";
+    "HAProxy's built-in exporter (addons/promex).";
 
 void add_server_state(std::vector<Alert>& out) {
   const Labels labels = {{"instance", "train001"}, {"job", "node"}, {"pool", "train"}, {"rack", "r1"}};
   const std::string series = "up" + selector(labels);
-  out.push_back(
-      {.name = "ServerDown",
-       .expr = "up{job=\"node\"} == 0",
-       .wait = "3m",
-       .severity = "critical",
-       .fabric = "frontend",
-       .summary = "{{ $labels.instance }} does not answer",
-       .description = "{{ $labels.instance }} of {{ $labels.pool }} in {{ $labels.rack }} does not answer on the "
-                      "frontend.",
-       .action = "BmcUnreachable too: power or rack. BMC answers: console, event log, power-cycle; the scheduler "
-                 "has taken it out by itself. weft trace recovery names the way in.",
-       .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
+  out.push_back({.name = "ServerDown",
+                 .expr = "up{job=\"node\"} == 0",
+                 .wait = "3m",
+                 .severity = "critical",
+                 .fabric = "frontend",
+                 .summary = "{{ $labels.instance }} is down",
+                 .description =
+                     "{{ $labels.instance }} of {{ $labels.pool }} in {{ $labels.rack }} does not respond on the "
+                     "frontend.",
+                 .action = "If BmcUnreachable fires too, check power and rack. If the BMC responds: console, event "
+                           "log, power-cycle. The scheduler drains the server automatically. weft trace recovery shows "
+                           "the access path.",
+                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
   const Labels exporter = {{"instance", "train001"}, {"job", "dcgm"}, {"pool", "train"}};
   const std::string down = "up" + selector(exporter);
   out.push_back({.name = "ExporterDown",
@@ -33,10 +34,9 @@ void add_server_state(std::vector<Alert>& out) {
                  .severity = "warning",
                  .fabric = "frontend",
                  .summary = "{{ $labels.job }} of {{ $labels.instance }} is not scraped",
-                 .description =
-                     "Prometheus gets no {{ $labels.job }} metrics from {{ $labels.instance }}: what they watch is "
-                     "unwatched.",
-                 .action = "The exporter's unit or pod on that host; for dcgm also nv-hostengine.",
+                 .description = "Prometheus gets no {{ $labels.job }} metrics from {{ $labels.instance }}: its alerts "
+                                "cannot fire.",
+                 .action = "Check the exporter's systemd unit or pod on that host; for dcgm also nv-hostengine.",
                  .cases = {fires({{down, "1+0x5 0+0x60"}}, "30m", exporter), silent({{down, "1+0x60"}}, "30m")}});
 }
 
@@ -56,7 +56,7 @@ void add_system(std::vector<Alert>& out) {
        .fabric = "host",
        .summary = "{{ $labels.instance }}: {{ $labels.mountpoint }} is nearly full",
        .description = "{{ $labels.instance }}: {{ $value | printf \"%.0f\" }} % of {{ $labels.mountpoint }} is left.",
-       .action = "Scratch: the epilog that purges it. Root: logs, images (crictl rmi --prune).",
+       .action = "Scratch: check the epilog that purges it. Root: remove logs and images (crictl rmi --prune).",
        .cases = {fires({{left, "40+0x60"}, size}, "40m", root, "4"), silent({{left, "400+0x60"}, size}, "40m")}});
   const std::string offset = "node_timex_offset_seconds" + selector(host);
   out.push_back(
@@ -65,10 +65,10 @@ void add_system(std::vector<Alert>& out) {
        .wait = "10m",
        .severity = "warning",
        .fabric = "host",
-       .summary = "{{ $labels.instance }}: the clock is off",
+       .summary = "{{ $labels.instance }}: clock offset",
        .description = "{{ $labels.instance }} is {{ $value | printf \"%.2f\" }} s off; MUNGE, TLS and logs need "
-                      "one time.",
-       .action = "chronyc sources on the host; the time servers of the out-of-band network.",
+                      "synchronized clocks.",
+       .action = "Check chronyc sources on the host and the NTP servers of the out-of-band network.",
        .cases = {fires({{offset, "0.2+0x60"}}, "30m", host, "0.20"), silent({{offset, "0.001+0x60"}}, "30m")}});
   const Labels memory = {{"controller", "0"}, {"instance", "train001"}, {"job", "node"}};
   const std::string errors = "node_edac_uncorrectable_errors_total" + selector(memory);
@@ -78,10 +78,9 @@ void add_system(std::vector<Alert>& out) {
                  .severity = "critical",
                  .fabric = "host",
                  .summary = "{{ $labels.instance }}: uncorrectable memory error",
-                 .description =
-                     "{{ $labels.instance }}: memory controller {{ $labels.controller }} reported an error that "
-                     "could not be corrected.",
-                 .action = "Drain the server; the BMC's event log names the module; replace it.",
+                 .description = "{{ $labels.instance }}: memory controller {{ $labels.controller }} reported an "
+                                "uncorrectable error.",
+                 .action = "Drain the server and replace the DIMM that the BMC's event log lists.",
                  .cases = {fires({{errors, "0+0x30 1+0x60"}}, "40m", memory), silent({{errors, "1+0x60"}}, "40m")}});
 }
 
@@ -95,9 +94,9 @@ void add_services(std::vector<Alert>& out) {
        .wait = "1h",
        .severity = "warning",
        .fabric = "frontend",
-       .summary = "The certificate of {{ $labels.instance }} runs out",
-       .description = "The certificate of {{ $labels.instance }} is good for {{ $value | printf \"%.0f\" }} days.",
-       .action = "Why it was not renewed by itself: kubectl describe certificate, or the ACME client's log.",
+       .summary = "Certificate of {{ $labels.instance }} expires soon",
+       .description = "The certificate of {{ $labels.instance }} expires in {{ $value | printf \"%.0f\" }} days.",
+       .action = "Check why automatic renewal failed: kubectl describe certificate, or the ACME client's log.",
        .cases = {fires({{series, "864000+0x200"}}, "2h", site, "10"), silent({{series, "7776000+0x200"}}, "2h")}});
   const Labels balancer = {{"instance", "infra001"}, {"job", "haproxy"}, {"proxy", "chat"}};
   const std::string active = "haproxy_backend_active_servers" + selector(balancer);
@@ -107,9 +106,10 @@ void add_services(std::vector<Alert>& out) {
        .wait = "1m",
        .severity = "critical",
        .fabric = "frontend",
-       .summary = "No server left behind {{ $labels.proxy }}",
+       .summary = "No healthy server for {{ $labels.proxy }}",
        .description = "{{ $labels.instance }} has no healthy server for {{ $labels.proxy }}; clients get errors.",
-       .action = "Health checks of the replicas (/health), then their pods or units; capacity of the pool.",
+       .action =
+           "Check the health checks of the replicas (/health), their pods or units, and the capacity of the pool.",
        .cases = {fires({{active, "2+0x5 0+0x60"}}, "20m", balancer), silent({{active, "2+0x60"}}, "20m")}});
 }
 

@@ -12,11 +12,12 @@ constexpr std::string_view kSource =
     "Metrics: node_exporter, collectors infiniband (collector/infiniband_linux.go) and ethtool (collector/\n"
     "ethtool_linux.go turns rx_ into received_, tx_ into transmitted_); counters of ConnectX: kernel.org,\n"
     "networking/device_drivers/ethernet/mellanox/mlx5/counters.rst. Switches: snmp_exporter with IF-MIB and\n"
-    "CISCO-PFC-EXT-MIB, which SONiC answers too (SONiC wiki, PFC and Queue SNMP counters), github.com/vinted/\n"
+    "CISCO-PFC-EXT-MIB, which SONiC supports too (SONiC wiki, PFC and Queue SNMP counters), github.com/vinted/\n"
     "sonic-exporter, github.com/tynany/frr_exporter, github.com/guilbaults/infiniband-exporter. The label fabric of\n"
-    "hosts' series is made from the interface's name when they are scraped. Limits of RDMA counters: NVSentinel. A\n"
-    "pause frame stops a port for at most 65535 x 512 bit times (IEEE 802.3 annex 31B): that is how frames a second\n"
-    "become a share of time.";
+    "host series is derived from the interface name at scrape time. Limits of RDMA counters: NVSentinel. A\n"
+    "pause frame stops a port for at most 65535 x 512 bit times (IEEE 802.3 annex 31B), which converts frames per "
+    "second\n"
+    "to a fraction of time.";
 
 struct Example {
   Labels port;     // of a host's netdev series
@@ -70,25 +71,26 @@ void add_host_pauses(const Watch& watch, const std::vector<FabricWatch>& fabrics
                  .expr = fmt::format("weft:pfc_paused:ratio > 0.{:02}", kStormPercent),
                  .wait = "2m",
                  .severity = "critical",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }}: the {{ $labels.fabric }} keeps it waiting",
-                 .description = "{{ $labels.instance }} {{ $labels.device }} was told to pause priority "
-                                "{{ $labels.priority }} for {{ $value | humanizePercentage }} of the last minutes.",
+                 .summary = "{{ $labels.instance }} {{ $labels.device }}: PFC pause storm on the {{ $labels.fabric }}",
+                 .description = "{{ $labels.instance }} {{ $labels.device }} received PFC pauses for priority "
+                                "{{ $labels.priority }} for {{ $value | humanizePercentage }} of the last 5 minutes.",
                  .action =
-                     "Find the port that pauses without being paused (dashboard backend, PFC by port): its host is "
-                     "the source. Drain that host, reset its NIC; if nobody can be found, shut the leaf port. ECN "
-                     "marks absent while pauses are high: the WRED profile is not bound (weft check --config).",
+                     "Find the port that sends pauses but receives none (dashboard backend, PFC by port): its host is "
+                     "the source. Drain that host, reset its NIC; if no host is found, shut down the leaf port. If ECN "
+                     "marks are absent while pauses are high, the WRED profile is not bound (weft check --config).",
                  .cases = std::move(paused)});
-  out.push_back({.name = "PfcSlowReceiver",
-                 .expr = fmt::format("weft:pfc_pausing:ratio > 0.{:02}", kStormPercent),
-                 .wait = "2m",
-                 .severity = "critical",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }} stops its leaf",
-                 .description = "{{ $labels.instance }} {{ $labels.device }} sent pauses for priority "
-                                "{{ $labels.priority }} for {{ $value | humanizePercentage }} of the last minutes: it "
-                                "does not take what it is sent.",
-                 .action = "PCIe width and speed of the NIC (lspci -vv), IOMMU, NUMA placement of the job, relaxed "
-                           "ordering. Drain the host: it is what a pause storm starts from.",
-                 .cases = std::move(pausing)});
+  out.push_back(
+      {.name = "PfcSlowReceiver",
+       .expr = fmt::format("weft:pfc_pausing:ratio > 0.{:02}", kStormPercent),
+       .wait = "2m",
+       .severity = "critical",
+       .summary = "{{ $labels.instance }} {{ $labels.device }}: slow receiver",
+       .description = "{{ $labels.instance }} {{ $labels.device }} sent pauses for priority "
+                      "{{ $labels.priority }} for {{ $value | humanizePercentage }} of the last 5 minutes: it "
+                      "receives more slowly than its leaf sends.",
+       .action = "Check PCIe width and speed of the NIC (lspci -vv), IOMMU, NUMA placement of the job, relaxed "
+                 "ordering. Drain the host: slow receivers cause pause storms.",
+       .cases = std::move(pausing)});
 }
 
 void add_switch_pauses(const Watch& watch, const std::vector<FabricWatch>& fabrics, std::vector<Alert>& out) {
@@ -114,10 +116,11 @@ void add_switch_pauses(const Watch& watch, const std::vector<FabricWatch>& fabri
        .severity = "critical",
        .summary = "{{ $labels.instance }} {{ $labels.ifName }}: pause storm on the {{ $labels.fabric }}",
        .description = "{{ $labels.instance }} {{ $labels.ifName }} receives {{ $value | printf \"%.0f\" }} pause "
-                      "frames a second of priority {{ $labels.cpfcIfPriorityValue }}.",
-       .action = "Follow the pauses towards the port that receives them and sends none on: what hangs there is "
-                 "the source (a host, or a spine with a blocked port). Shut that port; the watchdog must have "
-                 "acted by then (show pfcwd stats).",
+                      "frames per second of priority {{ $labels.cpfcIfPriorityValue }}.",
+       .action =
+           "Trace the pauses to the port that receives pauses and forwards none: the attached device is "
+           "the source (a host, or a spine with a blocked port). Shut down that port; the PFC watchdog should have "
+           "triggered already (show pfcwd stats).",
        .cases = std::move(cases)});
 }
 
@@ -142,18 +145,18 @@ void add_drops(const Watch& watch, const std::vector<FabricWatch>& fabrics, std:
     cases.push_back(fires({{"sonic_queue_dropped_packets_total" + selector(queue), "0+5x60"}}, "12m", queue));
     cases.push_back(silent({{"sonic_queue_dropped_packets_total" + selector(queue), "5+0x60"}}, "12m"));
   }
-  out.push_back({.name = "LosslessDrop",
-                 .expr = join(parts, "\nor "),
-                 .wait = "1m",
-                 .severity = "critical",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }} drops packets that must not be dropped",
-                 .description =
-                     "{{ $labels.instance }} {{ $labels.device }} lost packets of the lossless class of the "
-                     "{{ $labels.fabric }}: headroom is too small, PFC is not on at one end, or the watchdog "
-                     "dropped them.",
-                 .action = "weft check --config over the running configuration; compare the port's headroom with cable "
-                           "length and speed; show pfcwd stats. RDMA goes back N packets for each loss.",
-                 .cases = std::move(cases)});
+  out.push_back(
+      {.name = "LosslessDrop",
+       .expr = join(parts, "\nor "),
+       .wait = "1m",
+       .severity = "critical",
+       .summary = "{{ $labels.instance }} {{ $labels.device }}: drops in the lossless class",
+       .description = "{{ $labels.instance }} {{ $labels.device }} dropped packets of the lossless class of the "
+                      "{{ $labels.fabric }}: headroom is too small, PFC is not on at one end, or the watchdog "
+                      "dropped them.",
+       .action = "Run weft check --config on the running config; compare the port's headroom with cable "
+                 "length and speed; check show pfcwd stats. RDMA retransmits from each lost packet (go-back-N).",
+       .cases = std::move(cases)});
 }
 
 void add_watchdog(const Watch& watch, const std::vector<FabricWatch>& fabrics, std::vector<Alert>& out) {
@@ -168,11 +171,12 @@ void add_watchdog(const Watch& watch, const std::vector<FabricWatch>& fabrics, s
                          "or increase(node_ethtool_transmitted_pause_storm_error_events[10m]) > 0",
                  .wait = "1m",
                  .severity = "critical",
-                 .summary = "{{ $labels.instance }}: a PFC watchdog ended a pause storm on the {{ $labels.fabric }}",
+                 .summary = "{{ $labels.instance }}: PFC watchdog triggered on the {{ $labels.fabric }}",
                  .description =
                      "{{ $labels.instance }} {{ $labels.ifName }}{{ $labels.device }}: the watchdog stopped "
                      "honoring pauses; packets of the lossless class are dropped until it restores the queue.",
-                 .action = "As PfcPauseStorm: the watchdog treats the symptom. Repeated within minutes: shut the port.",
+                 .action = "See PfcPauseStorm: the watchdog treats only the symptom. If it triggers again within "
+                           "minutes, shut down the port.",
                  .cases = {fires({{at_switch, "0+1x60"}}, "12m", told), fires({{host, "0+1x60"}}, "12m", port),
                            silent({{at_switch, "3+0x60"}, {host, "3+0x60"}}, "12m")}});
 }
@@ -196,18 +200,18 @@ void add_marks(const Watch& watch, std::vector<Alert>& out) {
     cases.push_back(silent({packets, {marked, fmt::format("0+{}x60", limit / 4)}}, "12m"));
   }
   if (parts.empty()) return;
-  out.push_back({.name = "EcnMarksHigh",
-                 .expr = join(parts, "\nor "),
-                 .wait = "10m",
-                 .severity = "warning",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }}: most of what it receives met a full queue",
-                 .description = "{{ $labels.instance }} {{ $labels.device }}: {{ $value | humanizePercentage }} of its "
-                                "packets were marked, more than the marking probability at the upper threshold: queues "
-                                "on the {{ $labels.fabric }} stay above it.",
-                 .action =
-                     "Traffic that piles up: look for ECMP collisions (uplinks of one leaf unequally used), incast "
-                     "on storage, or hosts whose congestion control is off (rp_cnp_handled stands still).",
-                 .cases = std::move(cases)});
+  out.push_back(
+      {.name = "EcnMarksHigh",
+       .expr = join(parts, "\nor "),
+       .wait = "10m",
+       .severity = "warning",
+       .summary = "{{ $labels.instance }} {{ $labels.device }}: sustained ECN marking",
+       .description = "{{ $labels.instance }} {{ $labels.device }}: {{ $value | humanizePercentage }} of its "
+                      "packets are ECN-marked, more than the marking probability at the upper threshold: queues "
+                      "on the {{ $labels.fabric }} stay above it.",
+       .action = "Sustained congestion: look for ECMP collisions (uneven load on the uplinks of a leaf), incast "
+                 "on storage, or hosts with congestion control disabled (rp_cnp_handled does not increase).",
+       .cases = std::move(cases)});
 }
 
 }  // namespace

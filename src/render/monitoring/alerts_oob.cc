@@ -9,35 +9,36 @@ namespace {
 constexpr std::string_view kSource =
     "Metrics: redfish_exporter (github.com/jenningsloy318, redfish_system_health_state: 1 OK, 2 warning, 3 critical) "
     "or\n"
-    "ipmi_exporter (prometheus-community, docs/metrics.md), snmp_exporter, blackbox_exporter. Power strips: "
+    "ipmi_exporter (prometheus-community, docs/metrics.md), snmp_exporter, blackbox_exporter. PDUs: "
     "PowerNet-MIB,\n"
-    "rPDU2DeviceStatusPower in hundredths of a kilowatt. Ratings: the catalog, recording.yml.";
+    "rPDU2DeviceStatusPower in units of 10 W. Ratings: catalog, recording.yml.";
 
 void add_managers(std::vector<Alert>& out) {
   const Labels labels = {{"fabric", "oob"}, {"instance", "train001"}, {"job", "bmc"}, {"rack", "r1"}};
   const std::string series = "up" + selector(labels);
-  out.push_back(
-      {.name = "BmcUnreachable",
-       .expr = "up{job=\"bmc\"} == 0",
-       .wait = "10m",
-       .severity = "warning",
-       .fabric = "oob",
-       .summary = "The BMC of {{ $labels.instance }} does not answer",
-       .description = "The BMC of {{ $labels.instance }} in {{ $labels.rack }} does not answer: should the server "
-                      "hang, nobody gets at it.",
-       .action = "Ping from the jump host; its port on the out-of-band leaf; ipmitool mc reset cold from the host. "
-                 "More than one in the rack: OobRackDark.",
-       .cases = {fires({{series, "1+0x5 0+0x60"}}, "30m", labels), silent({{series, "1+0x60"}}, "30m")}});
-  const std::string health = "redfish_system_health_state" + selector(labels);
-  out.push_back({.name = "HardwareFault",
-                 .expr = "redfish_system_health_state >= 3 or ipmi_sensor_state == 2 or ipmi_temperature_state == 2",
-                 .wait = "5m",
-                 .severity = "critical",
+  out.push_back({.name = "BmcUnreachable",
+                 .expr = "up{job=\"bmc\"} == 0",
+                 .wait = "10m",
+                 .severity = "warning",
                  .fabric = "oob",
-                 .summary = "{{ $labels.instance }} reports a critical fault",
-                 .description = "The BMC of {{ $labels.instance }} in {{ $labels.rack }} reports a critical state.",
-                 .action = "The BMC's event log: fan, power supply, temperature, memory.",
-                 .cases = {fires({{health, "1+0x5 3+0x60"}}, "20m", labels), silent({{health, "1+0x60"}}, "20m")}});
+                 .summary = "BMC of {{ $labels.instance }} is unreachable",
+                 .description =
+                     "The BMC of {{ $labels.instance }} in {{ $labels.rack }} does not respond: if the server "
+                     "hangs, there is no remote access to it.",
+                 .action = "Ping it from the jump host; check its port on the out-of-band leaf; run ipmitool mc reset "
+                           "cold on the host. If several BMCs of the rack are affected, see OobRackDark.",
+                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "30m", labels), silent({{series, "1+0x60"}}, "30m")}});
+  const std::string health = "redfish_system_health_state" + selector(labels);
+  out.push_back(
+      {.name = "HardwareFault",
+       .expr = "redfish_system_health_state >= 3 or ipmi_sensor_state == 2 or ipmi_temperature_state == 2",
+       .wait = "5m",
+       .severity = "critical",
+       .fabric = "oob",
+       .summary = "{{ $labels.instance }} reports a critical hardware fault",
+       .description = "The BMC of {{ $labels.instance }} in {{ $labels.rack }} reports a critical health state.",
+       .action = "Check the BMC's event log: fan, power supply, temperature, memory.",
+       .cases = {fires({{health, "1+0x5 3+0x60"}}, "20m", labels), silent({{health, "1+0x60"}}, "20m")}});
 }
 
 void add_network(std::vector<Alert>& out) {
@@ -49,11 +50,12 @@ void add_network(std::vector<Alert>& out) {
        .wait = "3m",
        .severity = "critical",
        .fabric = "oob",
-       .summary = "Out-of-band switch {{ $labels.instance }} does not answer",
-       .description = "{{ $labels.tier }} {{ $labels.instance }} of the out-of-band network does not answer: the way "
-                      "to everything behind it is gone.",
-       .action = "By hand: console port, power. Everything else can wait: without the lifeline a second fault "
-                 "needs a person in the room.",
+       .summary = "Out-of-band switch {{ $labels.instance }} is down",
+       .description =
+           "{{ $labels.tier }} {{ $labels.instance }} of the out-of-band network does not respond: there is no "
+           "management access to the devices behind it.",
+       .action = "On site: check console port and power. Fix this first: without out-of-band access, a second fault "
+                 "needs on-site work.",
        .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
   std::vector<TestSeries> dark;
   std::vector<TestSeries> one;
@@ -69,10 +71,10 @@ void add_network(std::vector<Alert>& out) {
        .wait = "3m",
        .severity = "critical",
        .fabric = "oob",
-       .summary = "Most of {{ $labels.rack }} does not answer out of band",
-       .description = "Less than half of what stands in {{ $labels.rack }} answers on the out-of-band network.",
-       .action = "The rack's out-of-band leaf or its power feed. The other fabrics tell which: servers that still "
-                 "answer on the frontend have power.",
+       .summary = "Most of {{ $labels.rack }} is unreachable out of band",
+       .description = "Less than half of the devices in {{ $labels.rack }} respond on the out-of-band network.",
+       .action = "Check the rack's out-of-band leaf and its power feed. Servers that still "
+                 "respond on the frontend have power.",
        .cases = {fires(std::move(dark), "20m", {{"rack", "r1"}}), silent(std::move(one), "20m")}});
 }
 
@@ -97,25 +99,26 @@ void add_power(const Watch& watch, std::vector<Alert>& out) {
        .fabric = "oob",
        .summary = "{{ $labels.instance }} (feed {{ $labels.feed }}) is close to its rating",
        .description = fmt::format("{{{{ $labels.instance }}}} in {{{{ $labels.rack }}}} carries "
-                                  "{{{{ $value | printf \"%.0f\" }}}} W of {} W; the breaker goes next.",
+                                  "{{{{ $value | printf \"%.0f\" }}}} W of {} W; the breaker may trip.",
                                   rating),
-       .action = "Supplies that moved their load because another feed is gone: RackFeedDown. Otherwise cap the "
-                 "GPUs of the rack (nvidia-smi -pl) and move a server.",
+       .action = "If RackFeedDown fires too, the load moved from the failed feed. Otherwise cap the power of the "
+                 "rack's GPUs (nvidia-smi -pl) and move a server.",
        .cases = {fires({{series, fmt::format("{}+0x60", rating / 10 * 95 / 100)}}, "20m", labels,
                        fmt::format("{}", rating / 10 * 95 / 100 * 10)),
                  silent({{series, fmt::format("{}+0x60", rating / 10 / 2)}}, "20m")}});
   const std::string up = "up" + selector(labels);
-  out.push_back(
-      {.name = "RackFeedDown",
-       .expr = "up{job=\"pdu\"} == 0",
-       .wait = "3m",
-       .severity = "critical",
-       .fabric = "oob",
-       .summary = "Feed {{ $labels.feed }} of {{ $labels.rack }}: {{ $labels.instance }} does not answer",
-       .description = "{{ $labels.instance }} on feed {{ $labels.feed }} does not answer; the supplies of "
-                      "{{ $labels.rack }} may run on the others.",
-       .action = "Power supplies in the BMCs of the rack tell whether the feed is gone or only its management.",
-       .cases = {fires({{up, "1+0x5 0+0x60"}}, "20m", labels), silent({{up, "1+0x60"}}, "20m")}});
+  out.push_back({.name = "RackFeedDown",
+                 .expr = "up{job=\"pdu\"} == 0",
+                 .wait = "3m",
+                 .severity = "critical",
+                 .fabric = "oob",
+                 .summary = "Feed {{ $labels.feed }} of {{ $labels.rack }}: {{ $labels.instance }} is unreachable",
+                 .description =
+                     "{{ $labels.instance }} on feed {{ $labels.feed }} does not respond; the power supplies of "
+                     "{{ $labels.rack }} may be running on the other feeds.",
+                 .action = "Check the power supplies in the BMCs of the rack: either the feed failed or only the PDU's "
+                           "management port.",
+                 .cases = {fires({{up, "1+0x5 0+0x60"}}, "20m", labels), silent({{up, "1+0x60"}}, "20m")}});
 }
 
 }  // namespace

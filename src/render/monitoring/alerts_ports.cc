@@ -19,36 +19,34 @@ struct Counter {
 };
 
 constexpr std::string_view kCable =
-    "Reseat, then swap the cable or module; if the errors stay with the port, swap the NIC. weft show cables names "
-    "both "
-    "ends.";
+    "Reseat, then replace the cable or transceiver; if errors persist, replace the NIC. weft show cables lists "
+    "both ends.";
 constexpr std::string_view kReceiver =
-    "The receiver is too slow or out of buffers: CPU, PCIe, receive queue depth of the job.";
+    "The receiver is too slow or out of buffers: check CPU, PCIe and the job's receive queue depth.";
 
 constexpr Counter kCounters[] = {
-    {"RdmaLinkDowned", "node_infiniband_link_downed_total", "increase", "10m", 0, "critical", "the link went down",
-     kCable},
+    {"RdmaLinkDowned", "node_infiniband_link_downed_total", "increase", "10m", 0, "critical", "link went down", kCable},
     {"RdmaBufferOverrun", "node_infiniband_excessive_buffer_overrun_errors_total", "increase", "10m", 0, "critical",
-     "receive buffers overran", kReceiver},
+     "receive buffer overruns", kReceiver},
     {"RdmaLinkIntegrity", "node_infiniband_local_link_integrity_errors_total", "increase", "10m", 0, "critical",
      "too many physical errors", kCable},
     {"RdmaReceiverNotReady", "node_infiniband_rnr_nak_retry_packets_received_total", "increase", "10m", 0, "critical",
-     "the far end was not ready to receive", kReceiver},
+     "receiver-not-ready NAKs (RNR)", kReceiver},
     {"RdmaSymbolErrors", "node_infiniband_symbol_error_total", "increase", "1h", kSymbolErrorsPerHour, "critical",
      "symbol errors", kCable},
     {"RdmaSymbolErrorBurst", "node_infiniband_symbol_error_total", "rate", "5m", kSymbolErrorsPerSecond, "warning",
-     "a burst of symbol errors", kCable},
+     "burst of symbol errors", kCable},
     {"RdmaLinkRecoveries", "node_infiniband_link_error_recovery_total", "increase", "1m", kLinkRecoveriesPerMinute,
-     "warning", "the link retrains", kCable},
+     "warning", "link retraining", kCable},
     {"RdmaReceiveErrors", "node_infiniband_port_errors_received_total", "rate", "5m", kReceiveErrorsPerSecond,
-     "warning", "packets arrive broken", kCable},
+     "warning", "receive errors", kCable},
     {"RdmaAckTimeouts", "node_infiniband_local_ack_timeout_errors_total", "rate", "5m", kAckTimeoutsPerSecond,
-     "warning", "acknowledgements do not come", "Losses on the way: LosslessDrop on the path, or a peer that is gone."},
+     "warning", "ACK timeouts", "Packet loss: check LosslessDrop on the path, or an unreachable peer."},
     {"RdmaTransmitDiscards", "node_infiniband_port_discards_transmitted_total", "rate", "5m",
-     kTransmitDiscardsPerSecond, "warning", "packets are thrown away before they leave",
-     "The port is down or held up: PfcPauseStorm, link state."},
+     kTransmitDiscardsPerSecond, "warning", "transmit discards",
+     "The port is down or paused: check PfcPauseStorm and the link state."},
     {"RoceSlowRestarts", "node_infiniband_roce_slow_restart_used_total", "rate", "5m", kSlowRestartsPerSecond,
-     "warning", "connections restart slowly", "Losses on the way: LosslessDrop on the path."},
+     "warning", "RoCE slow restarts", "Packet loss: check LosslessDrop on the path."},
 };
 
 std::string selection(const Watch& watch) {
@@ -98,8 +96,9 @@ void add_link_state(const std::string& select, const Labels& labels, std::vector
        .summary = "{{ $labels.instance }} {{ $labels.device }} is down",
        .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} is not active: jobs "
                       "on this server run on the other rails, slower, or stop.",
-       .action = "ibstat or rdma link on the server; the far end in weft show cables; LeafUnreachable says when "
-                 "it is the leaf and not the cable.",
+       .action =
+           "Check ibstat or rdma link on the server, and the far end in weft show cables. LeafUnreachable fires if "
+           "the leaf is down rather than the cable.",
        .cases = {fires({{series, "4+0x5 1+0x60"}}, "12m", labels), silent({{series, "4+0x60"}}, "12m")}});
   Labels second = labels;
   second[2].second = "host2";
@@ -116,9 +115,9 @@ void add_link_state(const std::string& select, const Labels& labels, std::vector
        .severity = "critical",
        .summary = "{{ $labels.fabric }} {{ $labels.unit }}: every server lost {{ $labels.device }}",
        .description = "All {{ $value | printf \"%.0f\" }} servers of {{ $labels.pool }} {{ $labels.unit }} lost "
-                      "{{ $labels.device }}: their leaf is down. Alerts of the single ports are held back.",
-       .action = "The leaf's name is in weft show cables (the far end of that port). Console and power over the "
-                 "out-of-band network; weft trace recovery says how to get there. Jobs go on without the rail.",
+                      "{{ $labels.device }}: their leaf is down. Alerts of the individual ports are inhibited.",
+       .action = "weft show cables lists the leaf (far end of that port). Use console and power control over the "
+                 "out-of-band network; weft trace recovery shows the access path. Jobs continue without the rail.",
        .cases = {
            fires({{series, "4+0x5 1+0x60"}, {"node_infiniband_state_id" + selector(second), "4+0x5 1+0x60"}}, "12m",
                  told, "2"),
@@ -133,7 +132,7 @@ void add_flaps(std::vector<Alert>& out) {
        .expr = fmt::format("increase(node_network_carrier_changes_total{{fabric!=\"\"}}[1h]) > {}", kCarrierChanges),
        .wait = "1m",
        .severity = "warning",
-       .summary = "{{ $labels.instance }} {{ $labels.device }} goes up and down",
+       .summary = "{{ $labels.instance }} {{ $labels.device }}: link flaps",
        .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} changed state more "
                       "than twice within an hour.",
        .action = std::string(kCable),
@@ -157,26 +156,26 @@ void add_correction(const Watch& watch, std::vector<Alert>& out) {
     raw_cases.push_back(silent({{series, fmt::format("0+{}x60", at_limit / 10)}}, "20m"));
   }
   if (raw.empty()) return;
-  out.push_back({.name = "FecCorrectionsHigh",
-                 .expr = std::move(raw),
-                 .wait = "10m",
-                 .severity = "warning",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }}: the line is going bad",
-                 .description =
-                     "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} corrects one bit in "
-                     "{{ $value | printf \"%.1e\" }}, a tenth of what the code can bear.",
-                 .action = std::string(kCable),
-                 .cases = std::move(raw_cases)});
+  out.push_back(
+      {.name = "FecCorrectionsHigh",
+       .expr = std::move(raw),
+       .wait = "10m",
+       .severity = "warning",
+       .summary = "{{ $labels.instance }} {{ $labels.device }}: high pre-FEC bit error rate",
+       .description =
+           "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} has a pre-FEC bit error rate of "
+           "{{ $value | printf \"%.1e\" }}, a tenth of what FEC can correct.",
+       .action = std::string(kCable),
+       .cases = std::move(raw_cases)});
   const Labels labels = {{"device", "be1"}, {"fabric", "backend"}, {"instance", "host1"}, {"job", "node"}};
   const std::string series = "node_ethtool_received_pcs_symbol_err_phy" + selector(labels);
   out.push_back({.name = "FecUncorrected",
                  .expr = "increase(node_ethtool_received_pcs_symbol_err_phy{fabric!=\"\"}[10m]) > 0",
                  .wait = "1m",
                  .severity = "critical",
-                 .summary = "{{ $labels.instance }} {{ $labels.device }}: errors that could not be corrected",
-                 .description =
-                     "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} received symbols "
-                     "that error correction gave up on; packets are lost.",
+                 .summary = "{{ $labels.instance }} {{ $labels.device }}: uncorrectable FEC errors",
+                 .description = "{{ $labels.instance }} {{ $labels.device }} on the {{ $labels.fabric }} received "
+                                "symbols that FEC could not correct; packets are lost.",
                  .action = std::string(kCable),
                  .cases = {fires({{series, "0+4x60"}}, "12m", labels), silent({{series, "4+0x60"}}, "12m")}});
 }

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::string_view kSource =
     "Metrics: node_exporter, collectors nvmesubsystem (off by default, since 1.11), diskstats, mountstats (off by\n"
-    "default), filesystem. Paths that a client was designed with: recording.yml. Namespaces of local drives are left "
+    "default), filesystem. Designed paths per client: recording.yml. Namespaces of local drives are "
     "out\n"
-    "by their transport.";
+    "excluded by their transport.";
 
 bool has_kind(const Watch& watch, model::StorageKind kind) {
   for (const model::StorageSpec& system : watch.cluster().spec().storage.value) {
@@ -53,12 +53,12 @@ void add_paths(const PoolPlan& pool, std::vector<Alert>& out) {
          .wait = "2m",
          .severity = "warning",
          .fabric = "storage",
-         .summary = "{{ $labels.instance }}: {{ $labels.subsystem }} lost a path",
+         .summary = "{{ $labels.instance }}: path to {{ $labels.subsystem }} lost",
          .description = fmt::format("{{{{ $labels.instance }}}} reaches {{{{ $labels.subsystem }}}} over "
-                                    "{{{{ $value | printf \"%.0f\" }}}} of {} paths; one more failure stops it.",
+                                    "{{{{ $value | printf \"%.0f\" }}}} of {} paths; redundancy is reduced.",
                                     links),
-         .action = "nvme list-subsys on the host: which controller is connecting or dead, and its ANA state. Then "
-                   "the rail (RdmaPortDown), the target's port, and nvme connect-all.",
+         .action = "Run nvme list-subsys on the host: find the controller that is connecting or dead, and "
+                   "its ANA state. Then check the rail (RdmaPortDown) and the target's port, and run nvme connect-all.",
          .cases = {
              fires({{live, fmt::format("{}+0x60", links - 1)}, remote}, "20m", labels, fmt::format("{}", links - 1)),
              silent({{live, fmt::format("{}+0x60", links)}, remote}, "20m"),
@@ -71,9 +71,9 @@ void add_paths(const PoolPlan& pool, std::vector<Alert>& out) {
        .wait = "1m",
        .severity = "critical",
        .fabric = "storage",
-       .summary = "{{ $labels.instance }} lost {{ $labels.subsystem }}",
-       .description = "{{ $labels.instance }} has no path left to {{ $labels.subsystem }}; its volumes hang.",
-       .action = "Both storage rails of the host, then the target. Jobs on the host are lost: drain it.",
+       .summary = "{{ $labels.instance }}: {{ $labels.subsystem }} unreachable",
+       .description = "{{ $labels.instance }} has no path left to {{ $labels.subsystem }}; I/O to its volumes blocks.",
+       .action = "Check both storage rails of the host, then the target. Jobs on the host fail: drain it.",
        .cases = {fires({{live, "2+0x5 0+0x60"}, remote}, "20m", labels), silent({{live, "1+0x60"}, remote}, "20m")}});
 }
 
@@ -89,10 +89,10 @@ void add_block_latency(std::vector<Alert>& out) {
        .wait = "10m",
        .severity = "warning",
        .fabric = "storage",
-       .summary = "{{ $labels.instance }} {{ $labels.device }}: reads are slow",
-       .description = "{{ $labels.instance }} {{ $labels.device }}: a read takes {{ $value | printf \"%.1f\" }} ms.",
-       .action = "One host: its rails and paths. All hosts: the storage system (queue depth, a failed "
-                 "controller, a rebuild). PfcPauseStorm on the storage fabric at the same time: incast.",
+       .summary = "{{ $labels.instance }} {{ $labels.device }}: high read latency",
+       .description = "{{ $labels.instance }} {{ $labels.device }}: read latency is {{ $value | printf \"%.1f\" }} ms.",
+       .action = "One host: check its rails and paths. All hosts: check the storage system (queue depth, a failed "
+                 "controller, a rebuild). If PfcPauseStorm fires on the storage fabric too, the cause is incast.",
        // 60 s of read time a minute over 6,000 reads: 10 ms each.
        .cases = {fires({{busy, "0+60x60"}, {done, "0+6000x60"}}, "40m", labels, "10.0"),
                  silent({{busy, "0+1.2x60"}, {done, "0+6000x60"}}, "40m")}});
@@ -112,11 +112,12 @@ void add_file_latency(std::vector<Alert>& out) {
        .wait = "10m",
        .severity = "warning",
        .fabric = "storage",
-       .summary = "{{ $labels.instance }}: {{ $labels.export }} is slow",
-       .description = "{{ $labels.instance }}: a {{ $labels.operation }} of {{ $labels.export }} takes "
+       .summary = "{{ $labels.instance }}: high NFS latency of {{ $labels.export }}",
+       .description = "{{ $labels.instance }}: latency of {{ $labels.operation }} on {{ $labels.export }} is "
                       "{{ $value | printf \"%.0f\" }} ms.",
-       .action = "nfsiostat on the host: server time or queue time. Metadata storms of small files: dashboard "
-                 "storage, operations by kind.",
+       .action =
+           "Run nfsiostat on the host: server time or queue time. For metadata load from small files, see dashboard "
+           "storage, operations by kind.",
        .cases = {fires({{waited, "0+120x60"}, {asked, "0+1200x60"}}, "40m", labels, "100"),
                  silent({{waited, "0+1.2x60"}, {asked, "0+1200x60"}}, "40m")}});
 }
@@ -134,27 +135,27 @@ void add_space(std::vector<Alert>& out) {
        .severity = "warning",
        .fabric = "storage",
        .summary = "{{ $labels.mountpoint }} is nearly full",
-       .description = "{{ $labels.mountpoint }} as {{ $labels.instance }} sees it has "
+       .description = "{{ $labels.mountpoint }} (on {{ $labels.instance }}) has "
                       "{{ $value | printf \"%.0f\" }} % left; checkpoints will fail.",
-       .action = "Old checkpoints first; quotas; then more space.",
+       .action = "Remove old checkpoints; check quotas; add capacity.",
        .cases = {fires({{left, "40+0x60"}, size}, "40m", labels, "4"), silent({{left, "400+0x60"}, size}, "40m")}});
 }
 
 void add_servers(std::vector<Alert>& out) {
   const Labels labels = {{"fabric", "storage"}, {"instance", "flash001"}, {"job", "storage"}, {"pool", "flash"}};
   const std::string series = "up" + selector(labels);
-  out.push_back(
-      {.name = "StorageServerDown",
-       .expr = "up{job=\"storage\"} == 0",
-       .wait = "2m",
-       .severity = "critical",
-       .fabric = "storage",
-       .summary = "Storage server {{ $labels.instance }} does not answer",
-       .description = "{{ $labels.instance }} of {{ $labels.pool }} does not answer on the storage fabric; clients "
-                      "run on its partner's paths.",
-       .action = "Power and console over its BMC; both its rails; then its controllers. Do not touch the partner "
-                 "before it is back.",
-       .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
+  out.push_back({.name = "StorageServerDown",
+                 .expr = "up{job=\"storage\"} == 0",
+                 .wait = "2m",
+                 .severity = "critical",
+                 .fabric = "storage",
+                 .summary = "Storage server {{ $labels.instance }} is down",
+                 .description =
+                     "{{ $labels.instance }} of {{ $labels.pool }} does not respond on the storage fabric; clients "
+                     "use the paths of its HA partner.",
+                 .action = "Check power and console through its BMC, both its rails, then its controllers. Do not "
+                           "change the HA partner before it is back.",
+                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "20m", labels), silent({{series, "1+0x60"}}, "20m")}});
 }
 
 }  // namespace

@@ -44,41 +44,43 @@ void add_sessions(const Watch& watch, std::vector<Alert>& out) {
                  .expr = "weft:bgp_sessions:established < on (instance, fabric) weft:bgp_sessions:designed",
                  .wait = "2m",
                  .severity = "critical",
-                 .summary = "{{ $labels.instance }}: fewer sessions than it was built with",
+                 .summary = "{{ $labels.instance }}: BGP sessions missing",
                  .description = "{{ $labels.instance }} on the {{ $labels.fabric }} has {{ $value | printf \"%.0f\" }} "
-                                "sessions; its share of the fabric is gone for every host below it.",
-                 .action = "show bgp summary on the switch; the neighbor that is missing and its cable in weft show "
-                           "cables. A link that is up without a session: ASN, address family, BFD timers (weft check "
-                           "--config).",
+                                "established BGP sessions, fewer than designed; hosts below it lose that bandwidth.",
+                 .action =
+                     "Run show bgp summary on the switch; find the missing neighbor and its cable in weft show "
+                     "cables. If the link is up without a session: check ASN, address family, BFD timers (weft check "
+                     "--config).",
                  .cases = {fires(std::move(missing), "12m", told, fmt::format("{}", designed - 1)),
                            silent(std::move(every), "12m")}});
   const Labels bfd = {
       {"fabric", kind}, {"instance", name}, {"job", "frr"}, {"local", "10.0.0.1"}, {"peer", "10.0.0.2"}};
   const std::string series = "frr_bfd_peer_state" + selector(bfd);
-  out.push_back({.name = "BfdSessionDown",
-                 .expr = "frr_bfd_peer_state == 0",
-                 .wait = "2m",
-                 .severity = "warning",
-                 .summary = "{{ $labels.instance }}: BFD to {{ $labels.peer }} is down",
-                 .description = "{{ $labels.instance }} on the {{ $labels.fabric }} does not hear {{ $labels.peer }}.",
-                 .action = "As BgpSessionsMissing.",
-                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", bfd), silent({{series, "1+0x60"}}, "12m")}});
+  out.push_back(
+      {.name = "BfdSessionDown",
+       .expr = "frr_bfd_peer_state == 0",
+       .wait = "2m",
+       .severity = "warning",
+       .summary = "{{ $labels.instance }}: BFD to {{ $labels.peer }} is down",
+       .description = "{{ $labels.instance }} on the {{ $labels.fabric }} lost its BFD session to {{ $labels.peer }}.",
+       .action = "See BgpSessionsMissing.",
+       .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", bfd), silent({{series, "1+0x60"}}, "12m")}});
 }
 
 void add_switch_state(std::vector<Alert>& out) {
   const Labels labels = {{"fabric", "backend"}, {"instance", "leaf1"}, {"job", "snmp"}, {"tier", "leaf"}};
   const std::string series = "up" + selector(labels);
-  out.push_back(
-      {.name = "SwitchDown",
-       .expr = "up{job=\"snmp\",fabric!=\"oob\"} == 0",
-       .wait = "3m",
-       .severity = "critical",
-       .summary = "{{ $labels.instance }} does not answer",
-       .description = "{{ $labels.tier }} {{ $labels.instance }} of the {{ $labels.fabric }} does not answer on the "
-                      "out-of-band network.",
-       .action = "Console over the out-of-band network, PDU outlet, then the switch itself. OobRackDark at the "
-                 "same time: it is the out-of-band leaf, not this switch.",
-       .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", labels), silent({{series, "1+0x60"}}, "12m")}});
+  out.push_back({.name = "SwitchDown",
+                 .expr = "up{job=\"snmp\",fabric!=\"oob\"} == 0",
+                 .wait = "3m",
+                 .severity = "critical",
+                 .summary = "{{ $labels.instance }} is unreachable",
+                 .description =
+                     "{{ $labels.tier }} {{ $labels.instance }} of the {{ $labels.fabric }} does not respond on the "
+                     "out-of-band network.",
+                 .action = "Check the console over the out-of-band network, the PDU outlet, then the switch. If "
+                           "OobRackDark fires at the same time, the out-of-band leaf failed, not this switch.",
+                 .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", labels), silent({{series, "1+0x60"}}, "12m")}});
   const Labels exporter = {{"fabric", "backend"}, {"instance", "leaf1"}, {"job", "frr"}};
   const std::string scraped = "up" + selector(exporter);
   out.push_back({.name = "SwitchExporterDown",
@@ -86,31 +88,31 @@ void add_switch_state(std::vector<Alert>& out) {
                  .wait = "10m",
                  .severity = "warning",
                  .summary = "{{ $labels.job }} of {{ $labels.instance }} is not scraped",
-                 .description =
-                     "No {{ $labels.job }} metrics come from {{ $labels.instance }} of the {{ $labels.fabric }}: "
-                     "what they watch is unwatched.",
-                 .action = "SwitchDown too: the switch. Otherwise the exporter's container on it.",
+                 .description = "No {{ $labels.job }} metrics from {{ $labels.instance }} of the {{ $labels.fabric }}: "
+                                "its alerts cannot fire.",
+                 .action = "If SwitchDown fires too, check the switch. Otherwise check the exporter's container on it.",
                  .cases = {fires({{scraped, "1+0x5 0+0x60"}}, "20m", exporter), silent({{scraped, "1+0x60"}}, "20m")}});
   const Labels port = {{"fabric", "backend"}, {"ifName", "Ethernet0"}, {"instance", "leaf1"}, {"job", "snmp"}};
   const std::string state = "ifOperStatus" + selector(port);
-  out.push_back({.name = "SwitchPortFlaps",
-                 .expr = fmt::format("changes(ifOperStatus[1h]) > {}", kCarrierChanges),
-                 .wait = "1m",
-                 .severity = "warning",
-                 .summary = "{{ $labels.instance }} {{ $labels.ifName }} goes up and down",
-                 .description = "{{ $labels.instance }} {{ $labels.ifName }} on the {{ $labels.fabric }} changed state "
-                                "{{ $value | printf \"%.0f\" }} times within an hour.",
-                 .action = "Cable or module of the port (weft show cables); error correction counters of both ends.",
-                 .cases = {fires({{state, "1 2 1 2 1+0x90"}}, "20m", port, "4"), silent({{state, "1+0x90"}}, "20m")}});
+  out.push_back(
+      {.name = "SwitchPortFlaps",
+       .expr = fmt::format("changes(ifOperStatus[1h]) > {}", kCarrierChanges),
+       .wait = "1m",
+       .severity = "warning",
+       .summary = "{{ $labels.instance }} {{ $labels.ifName }}: link flaps",
+       .description = "{{ $labels.instance }} {{ $labels.ifName }} on the {{ $labels.fabric }} changed state "
+                      "{{ $value | printf \"%.0f\" }} times within an hour.",
+       .action = "Check cable and transceiver of the port (weft show cables) and the FEC counters of both ends.",
+       .cases = {fires({{state, "1 2 1 2 1+0x90"}}, "20m", port, "4"), silent({{state, "1+0x90"}}, "20m")}});
   const std::string errors = "ifInErrors" + selector(port);
   out.push_back({.name = "SwitchPortErrors",
                  .expr = "rate(ifInErrors[10m]) > 1",
                  .wait = "5m",
                  .severity = "warning",
-                 .summary = "{{ $labels.instance }} {{ $labels.ifName }} receives broken frames",
+                 .summary = "{{ $labels.instance }} {{ $labels.ifName }}: receive errors",
                  .description = "{{ $labels.instance }} {{ $labels.ifName }} on the {{ $labels.fabric }}: "
-                                "{{ $value | printf \"%.0f\" }} bad frames a second.",
-                 .action = "Cable or module of the port (weft show cables).",
+                                "{{ $value | printf \"%.0f\" }} frames with errors per second.",
+                 .action = "Check cable and transceiver of the port (weft show cables).",
                  .cases = {fires({{errors, "0+300x60"}}, "20m", port, "5"), silent({{errors, "300+0x60"}}, "20m")}});
 }
 
@@ -121,16 +123,16 @@ void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
   const Labels labels = {{"fabric", "backend"},   {"instance", "host1"}, {"job", "infiniband"},
                          {"local_name", "leaf1"}, {"local_port", "3"},   {"remote_name", "spine1"}};
   const std::string downed = "infiniband_linkdownedcounter_total" + selector(labels);
-  out.push_back({.name = "IbSwitchLinkDowned",
-                 .expr = "increase(infiniband_linkdownedcounter_total[15m]) > 0",
-                 .wait = "1m",
-                 .severity = "critical",
-                 .summary = "{{ $labels.local_name }} port {{ $labels.local_port }} went down",
-                 .description =
-                     "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
-                     "{{ $labels.fabric }} lost its link.",
-                 .action = "iblinkinfo and ibdiagnet from the fabric manager; cable and module of that port.",
-                 .cases = {fires({{downed, "0+1x60"}}, "20m", labels), silent({{downed, "1+0x60"}}, "20m")}});
+  out.push_back(
+      {.name = "IbSwitchLinkDowned",
+       .expr = "increase(infiniband_linkdownedcounter_total[15m]) > 0",
+       .wait = "1m",
+       .severity = "critical",
+       .summary = "{{ $labels.local_name }} port {{ $labels.local_port }} went down",
+       .description = "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
+                      "{{ $labels.fabric }} lost its link.",
+       .action = "Run iblinkinfo and ibdiagnet on the subnet manager; check cable and transceiver of that port.",
+       .cases = {fires({{downed, "0+1x60"}}, "20m", labels), silent({{downed, "1+0x60"}}, "20m")}});
   const std::string symbols = "infiniband_symbolerrorcounter_total" + selector(labels);
   out.push_back({.name = "IbSwitchSymbolErrors",
                  .expr = fmt::format("increase(infiniband_symbolerrorcounter_total[1h]) > {}", kSymbolErrorsPerHour),
@@ -139,8 +141,8 @@ void add_infiniband(const Watch& watch, std::vector<Alert>& out) {
                  .summary = "{{ $labels.local_name }} port {{ $labels.local_port }}: symbol errors",
                  .description =
                      "{{ $labels.local_name }} port {{ $labels.local_port }} to {{ $labels.remote_name }} on the "
-                     "{{ $labels.fabric }}: the line is going bad.",
-                 .action = "ibdiagnet --pc, then cable and module of that port.",
+                     "{{ $labels.fabric }} has symbol errors: cable or transceiver is degrading.",
+                 .action = "Run ibdiagnet --pc, then check cable and transceiver of that port.",
                  .cases = {fires({{symbols, "0+5x90"}}, "40m", labels), silent({{symbols, "0+1x90"}}, "40m")}});
 }
 
@@ -154,8 +156,9 @@ void add_probes(std::vector<Alert>& out) {
                  .summary = "{{ $labels.from }} does not reach {{ $labels.instance }} on the {{ $labels.fabric }}",
                  .description =
                      "{{ $labels.from }} does not reach {{ $labels.instance }} on the {{ $labels.fabric }} with "
-                     "packets as large as the fabric carries.",
-                 .action = "Small packets pass: MTU (ping -M do -s). None pass: link, VLAN, route; weft trace reach.",
+                     "packets of the fabric's MTU.",
+                 .action = "If small packets pass, check the MTU (ping -M do -s). If none pass, check link, VLAN, "
+                           "route; run weft trace reach.",
                  .cases = {fires({{series, "1+0x5 0+0x60"}}, "12m", labels), silent({{series, "1+0x60"}}, "12m")}});
 }
 

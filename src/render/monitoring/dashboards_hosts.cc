@@ -64,26 +64,26 @@ std::string gpu_metric(std::string_view name) { return std::string(name) + std::
 
 Dashboard overview_dashboard(const Watch& watch) {
   Dashboard out(uid_of("overview"), title_of(watch, "overview"));
-  out.row("Now");
+  out.row("Current state");
   out.add(alarm("Critical alerts", "count(ALERTS{alertstate=\"firing\",severity=\"critical\"}) or vector(0)"));
   out.add(alarm("Servers down", "count(up{job=\"node\"} == 0) or vector(0)"));
   out.add(number("GPUs", "count(DCGM_FI_DEV_GPU_TEMP)", "short"));
   out.add(limited(number("GPU utilization", "avg(DCGM_FI_DEV_GPU_UTIL)", "percent"), kGpuBusyPercent, true));
-  out.add(number("Power of GPUs", "sum(DCGM_FI_DEV_POWER_USAGE)", "watt"));
+  out.add(number("GPU power", "sum(DCGM_FI_DEV_POWER_USAGE)", "watt"));
   out.add(alarm("Ports down", "count(node_infiniband_state_id{fabric=~\"backend|storage\"} != 4) or vector(0)"));
   out.row("Alerts");
-  out.add({.title = "Firing",
+  out.add({.title = "Firing alerts",
            .type = "table",
            .unit = "short",
            .queries = {{"ALERTS{alertstate=\"firing\",severity=~\"critical|warning\"}"}},
            .width = 24,
            .height = 9});
-  out.row("Four fabrics");
+  out.row("Fabrics");
   for (const model::FabricKind fabric : {model::FabricKind::backend, model::FabricKind::storage}) {
     if (!watch.fabric(fabric).present) continue;
     const std::string kind(model::to_text(fabric));
     out.add(lines(
-        fmt::format("Traffic of hosts, {}", kind), "Bps",
+        fmt::format("Host traffic, {}", kind), "Bps",
         {{fmt::format("sum(rate(node_infiniband_port_data_received_bytes_total{{fabric=\"{}\"}}[$__rate_interval]))",
                       kind),
           "received"},
@@ -91,7 +91,7 @@ Dashboard overview_dashboard(const Watch& watch) {
                       kind),
           "sent"}}));
   }
-  out.add(lines("Traffic of hosts, frontend", "Bps",
+  out.add(lines("Host traffic, frontend", "Bps",
                 {{"sum(rate(node_network_receive_bytes_total{fabric=\"frontend\"}[$__rate_interval]))", "received"},
                  {"sum(rate(node_network_transmit_bytes_total{fabric=\"frontend\"}[$__rate_interval]))", "sent"}}));
   out.add(limited(lines("Paths lost", "short", {{"count by (fabric) (probe_success == 0)", "{{fabric}}"}}), 1));
@@ -103,7 +103,7 @@ Dashboard gpu_dashboard(const Watch& watch) {
   out.variable("pool", "Pool", "DCGM_FI_DEV_GPU_TEMP");
   out.variable("instance", "Server", "DCGM_FI_DEV_GPU_TEMP{pool=~\"$pool\"}");
   const std::string legend = "{{instance}} {{gpu}}";
-  out.row("Use");
+  out.row("Utilization");
   out.add(
       limited(lines("Utilization", "percent", {{gpu_metric("DCGM_FI_DEV_GPU_UTIL"), legend}}), kGpuBusyPercent, true));
   out.add(limited(lines("Memory used", "percent",
@@ -111,19 +111,19 @@ Dashboard gpu_dashboard(const Watch& watch) {
                                       gpu_metric("DCGM_FI_DEV_FB_USED"), gpu_metric("DCGM_FI_DEV_FB_FREE")),
                           legend}}),
                   kGpuMemoryPercent));
-  out.add(lines("Tensor cores at work", "percentunit", {{gpu_metric("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), legend}}));
+  out.add(lines("Tensor core activity", "percentunit", {{gpu_metric("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), legend}}));
   Panel nvlink = lines("NVLink", "Bps", {{"1e6 * " + gpu_metric("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"), legend}});
   if (highest_nvlink(watch) > 0)
     nvlink = limited(std::move(nvlink), highest_nvlink(watch) * kNvlinkPercent / 100, true);
   out.add(std::move(nvlink));
-  out.row("Heat and power");
+  out.row("Temperature and power");
   out.add(limited(lines("Power", "watt", {{gpu_metric("DCGM_FI_DEV_POWER_USAGE"), legend}}), highest_tdp(watch)));
   out.add(limited(lines("Temperature", "celsius", {{gpu_metric("DCGM_FI_DEV_GPU_TEMP"), legend}}), kGpuCelsius));
   out.add(limited(lines("Memory temperature", "celsius", {{gpu_metric("DCGM_FI_DEV_MEMORY_TEMP"), legend}}),
                   kGpuMemoryCelsius));
   out.add(lines("SM clock", "rotmhz", {{gpu_metric("DCGM_FI_DEV_SM_CLOCK"), legend}}));
   out.row("Errors");
-  out.add(limited(lines("Single-bit errors in an hour", "short",
+  out.add(limited(lines("Single-bit errors per hour", "short",
                         {{fmt::format("increase({}[1h])", gpu_metric("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL")), legend}}),
                   1));
   out.add(limited(lines("Double-bit errors", "short", {{gpu_metric("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL"), legend}}), 1));
@@ -150,12 +150,12 @@ Dashboard jobs_dashboard(const Watch& watch) {
                    {"slurm_nodes_down", "down"}}));
     out.add(lines("Scheduling cycle", "µs",
                   {{"slurm_scheduler_mean_cycle", "main"}, {"slurm_scheduler_backfill_mean_cycle", "backfill"}}));
-    out.add(limited(lines("Records that wait for slurmdbd", "short", {{"slurm_scheduler_dbd_queue_size", "records"}}),
-                    1000));
+    out.add(
+        limited(lines("Records queued for slurmdbd", "short", {{"slurm_scheduler_dbd_queue_size", "records"}}), 1000));
   }
   if (watch.plan().has_kubernetes()) {
     out.row("Kubernetes");
-    out.add(limited(lines("Pods that wait", "short",
+    out.add(limited(lines("Pending pods", "short",
                           {{"sum by (namespace) (kube_pod_status_phase{phase=\"Pending\"})", "{{namespace}}"}}),
                     1));
     out.add(lines(
@@ -170,11 +170,11 @@ Dashboard jobs_dashboard(const Watch& watch) {
               {{"count(kube_node_status_condition{condition=\"Ready\",status=\"true\"} == 0) or vector(0)", "nodes"}}),
         1));
   }
-  out.row("What bounds the jobs");
+  out.row("Bottlenecks");
   out.add(limited(lines("GPU utilization by pool", "percent", {{"avg by (pool) (DCGM_FI_DEV_GPU_UTIL)", "{{pool}}"}}),
                   kGpuBusyPercent, true));
-  out.add(
-      lines("Use of ports by fabric", "percentunit", {{"avg by (fabric) (weft:port_receive:ratio)", "{{fabric}}"}}));
+  out.add(lines("Port utilization by fabric", "percentunit",
+                {{"avg by (fabric) (weft:port_receive:ratio)", "{{fabric}}"}}));
   return out;
 }
 

@@ -37,8 +37,8 @@ Value column_value(const Column& column, bool of_port) {
 constexpr Column kPorts[] = {
     {"ifOperStatus", "1.3.6.1.2.1.2.2.1.8", "gauge", "1 up, 2 down"},
     {"ifInErrors", "1.3.6.1.2.1.2.2.1.14", "counter", "frames with errors"},
-    {"ifInDiscards", "1.3.6.1.2.1.2.2.1.13", "counter", "received and thrown away"},
-    {"ifOutDiscards", "1.3.6.1.2.1.2.2.1.19", "counter", "thrown away before sending"},
+    {"ifInDiscards", "1.3.6.1.2.1.2.2.1.13", "counter", "received frames discarded"},
+    {"ifOutDiscards", "1.3.6.1.2.1.2.2.1.19", "counter", "outbound frames discarded"},
     {"ifHCInOctets", "1.3.6.1.2.1.31.1.1.1.6", "counter", "bytes received"},
     {"ifHCOutOctets", "1.3.6.1.2.1.31.1.1.1.10", "counter", "bytes sent"},
     {"ifHighSpeed", "1.3.6.1.2.1.31.1.1.1.15", "gauge", "Mb/s"},
@@ -48,7 +48,7 @@ constexpr Column kPause[] = {
     {"cpfcIfPriorityRequests", "1.3.6.1.4.1.9.9.813.1.2.1.2", "counter", "pause frames sent", "cpfcIfPriorityValue"},
     {"cpfcIfPriorityIndications", "1.3.6.1.4.1.9.9.813.1.2.1.3", "counter", "pause frames received",
      "cpfcIfPriorityValue"},
-    {"cpfcWatchdogIfQueueShutdowns", "1.3.6.1.4.1.9.9.813.1.3.1.3", "counter", "times the watchdog shut the queue",
+    {"cpfcWatchdogIfQueueShutdowns", "1.3.6.1.4.1.9.9.813.1.3.1.3", "counter", "queue shutdowns by the PFC watchdog",
      "cpfcWatchdogIfQueueNumber"},
 };
 
@@ -98,7 +98,7 @@ std::string snmp_modules(const Watch& watch) {
   std::vector<std::string_view> switch_walk = kPortWalk;
   switch_walk.insert(switch_walk.end(),
                      {"1.3.6.1.4.1.9.9.813.1.2.1", "1.3.6.1.4.1.9.9.813.1.3.1.3", "1.3.6.1.4.1.9.9.187.1.2.5.1.3"});
-  const Column power{"rPDU2DeviceStatusPower", "1.3.6.1.4.1.318.1.1.26.4.3.1.5", "gauge", "hundredths of a kilowatt"};
+  const Column power{"rPDU2DeviceStatusPower", "1.3.6.1.4.1.318.1.1.26.4.3.1.5", "gauge", "power in units of 10 W"};
   Value pdu = column_value(power, false);
   pdu["indexes"] = Value::list({Value::map({{"labelname", "rPDU2DeviceStatusIndex"}, {"type", "gauge"}})});
   const Value document = Value::map(
@@ -112,11 +112,11 @@ std::string snmp_modules(const Watch& watch) {
        {"modules", Value::map({{"weft_switch", module_of(switch_walk, std::move(all))},
                                {"weft_ports", module_of(port_walk, std::move(ports))},
                                {"weft_pdu", module_of({"1.3.6.1.4.1.318.1.1.26.4.3.1.5"}, {std::move(pdu)})}})}});
-  return write_yaml(std::span(&document, 1),
-                    heading(watch.cluster(),
-                            "snmp_exporter (0.26 or later, --config.expand-environment-variables): "
-                            "modules of switches and power strips.\nUser and passwords come from the "
-                            "environment of its unit."));
+  return write_yaml(
+      std::span(&document, 1),
+      heading(watch.cluster(),
+              "snmp_exporter (0.26 or later, --config.expand-environment-variables): "
+              "modules for switches and PDUs.\nUser and passwords come from the environment of its unit."));
 }
 
 std::string blackbox_modules(const Watch& watch) {
@@ -130,7 +130,7 @@ std::string blackbox_modules(const Watch& watch) {
   modules["https"] = probe_module("http", Value::map({{"preferred_ip_protocol", "ip4"}, {"fail_if_not_ssl", true}}));
   const Value document = Value::map({{"modules", std::move(modules)}});
   return write_yaml(std::span(&document, 1),
-                    heading(watch.cluster(), "blackbox_exporter: probes as large as each fabric's MTU."));
+                    heading(watch.cluster(), "blackbox_exporter: probes of each fabric's MTU."));
 }
 
 std::string dcgm_counters(const Watch& watch) {
@@ -153,8 +153,8 @@ std::string dcgm_counters(const Watch& watch) {
       {"DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "row remapping failed"},
       {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "PCIe retries"},
       {"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "gauge", "NVLink traffic (MB/s)"},
-      {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "share of cycles in which tensor cores work"},
-      {"DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "share of cycles in which memory works"},
+      {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "fraction of cycles with tensor cores active"},
+      {"DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "fraction of cycles with memory active"},
   };
   std::string out;
   for (const char c : "# " + heading(watch.cluster(), "dcgm-exporter -f: field, Prometheus type, help.") + "\n") {

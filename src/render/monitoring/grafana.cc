@@ -42,8 +42,8 @@ void write_sources(const watch::Watch& watch, bool lifeline, FileSink& sink) {
   list.add(data_source("weft-alertmanager", "Alertmanager", "alertmanager",
                        fmt::format("http://127.0.0.1:{}", kAlertmanagerPort), false));
   const Value document = Value::map({{"apiVersion", 1}, {"datasources", std::move(list)}});
-  const std::string what = lifeline ? "Grafana on a jump host: the Prometheus beside it."
-                                    : "Grafana on the control plane: the Prometheus beside it.";
+  const std::string what =
+      lifeline ? "Grafana on a jump host: local Prometheus." : "Grafana on the control plane: local Prometheus.";
   sink.add(grafana_file(
       lifeline ? "grafana/provisioning/datasources/weft-oob.yml" : "grafana/provisioning/datasources/weft.yml",
       write_yaml(std::span(&document, 1), heading(watch.cluster(), what)),
@@ -60,10 +60,10 @@ void write_provider(const watch::Watch& watch, FileSink& sink) {
                                {"updateIntervalSeconds", 60},
                                {"options", Value::map({{"path", kDashboards}})}});
   const Value document = Value::map({{"apiVersion", 1}, {"providers", Value::list({std::move(provider)})}});
-  sink.add(grafana_file(
-      "grafana/provisioning/dashboards/weft.yml",
-      write_yaml(std::span(&document, 1), heading(watch.cluster(), "Grafana: where dashboards come from.")),
-      "/etc/grafana/provisioning/dashboards/weft.yml"));
+  sink.add(
+      grafana_file("grafana/provisioning/dashboards/weft.yml",
+                   write_yaml(std::span(&document, 1), heading(watch.cluster(), "Grafana: dashboard provisioning.")),
+                   "/etc/grafana/provisioning/dashboards/weft.yml"));
 }
 
 }  // namespace

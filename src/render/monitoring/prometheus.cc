@@ -72,11 +72,11 @@ Value configuration(const Watch& watch, std::vector<ScrapeJob>& jobs, bool lifel
 // What somebody who installs it must see to, as lines of the heading.
 std::string conditions(const Watch& watch, bool alone) {
   std::string out = "Prometheus of the control plane.";
-  if (alone) out += "\nThere are no jump hosts: it must reach the out-of-band network itself.";
+  if (alone) out += "\nThere are no jump hosts: it needs a route to the out-of-band network.";
   if (watch.storage_bridge() != model::kNone<model::DeviceId>) {
     out += fmt::format(
-        "\nStorage servers stand on the storage fabric alone: they are scraped through a forward proxy on {},\n"
-        "which must let port {} of them through and nothing else.",
+        "\nStorage servers are only on the storage fabric: they are scraped through a forward proxy on {},\n"
+        "which must allow only port {} of them.",
         watch.cluster().name_of(watch.storage_bridge()), kNodeExporterPort);
   }
   return out;
@@ -100,14 +100,14 @@ void write_configuration(const Watch& watch, FileSink& sink) {
         "prometheus/prometheus-oob.yml",
         write_yaml(std::span(&outband, 1),
                    heading(watch.cluster(),
-                           "Prometheus of the out-of-band network, on the jump hosts: it works when the "
-                           "other three fabrics do not.")));
+                           "Prometheus of the out-of-band network, on the jump hosts: it is independent of the "
+                           "other three fabrics.")));
     file.install = std::string(kFolder) + "prometheus.yml";
     sink.add(std::move(file));
   }
   if (servers * kSeriesPerServer > kSeriesPerPrometheus) {
     sink.note(fmt::format(
-        "{} servers give about {} million series: shard the jobs node and dcgm over {} Prometheus servers "
+        "{} servers produce about {} million series: shard the jobs node and dcgm over {} Prometheus servers "
         "(relabel action hashmod)",
         servers, servers * kSeriesPerServer / 1'000'000, servers * kSeriesPerServer / kSeriesPerPrometheus + 1));
   }
@@ -131,9 +131,9 @@ Value recording_document(const Watch& watch) {
 
 void write_rules(const Watch& watch, FileSink& sink) {
   const Value recording = recording_document(watch);
-  sink.add(monitoring_file("prometheus/rules/recording.yml",
-                           write_yaml(std::span(&recording, 1),
-                                      heading(watch.cluster(), "What was designed, and shares that alerts use."))));
+  sink.add(monitoring_file(
+      "prometheus/rules/recording.yml",
+      write_yaml(std::span(&recording, 1), heading(watch.cluster(), "Design values and ratios used by the alerts."))));
   std::vector<AlertGroup> groups = {watch::gpu_alerts(watch),        watch::network_alerts(watch),
                                     watch::storage_alerts(watch),    watch::host_alerts(watch),
                                     watch::scheduling_alerts(watch), watch::oob_alerts(watch)};
