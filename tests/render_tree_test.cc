@@ -179,7 +179,7 @@ TEST_F(RenderTree, DiffAgainstWhatASwitchRuns) {
   EXPECT_EQ(found["changes"][0]["risk"], "traffic");
   const Outcome by_name = weft({"diff", example("pod16.yaml"), path("spine.json"), "-t", "sonic"});
   EXPECT_EQ(by_name.code, 1) << by_name.out;
-  EXPECT_THAT(by_name.out, HasSubstr("the link goes down and comes back"));
+  EXPECT_THAT(by_name.out, HasSubstr("the link flaps"));
 }
 
 // Nothing rendered is not "no difference", and not a tree.

@@ -67,7 +67,7 @@ void add_site(const RenderInput& input, FileSink& sink) {
       {"Storage", "storage-clients.yml", PlaybookNeeds::nothing},
       {"Slurm", "slurm.yml", PlaybookNeeds::slurm},
       {"Kubernetes nodes", "kubernetes-nodes.yml", PlaybookNeeds::kubernetes},
-      {"What runs on Kubernetes", "platform.yml", PlaybookNeeds::kubernetes},
+      {"Kubernetes platform", "platform.yml", PlaybookNeeds::kubernetes},
       {"Tests", "acceptance.yml", PlaybookNeeds::nothing},
   };
   Value plays = Value::list();
@@ -75,12 +75,12 @@ void add_site(const RenderInput& input, FileSink& sink) {
     if (!is_needed(input, step.needs)) continue;
     plays.add(Value::map({{"name", step.name}, {"ansible.builtin.import_playbook", step.playbook}}));
   }
-  add_file(sink, "site.yml", yaml_file(input, "The whole tree, in the manifest's order.", plays),
+  add_file(sink, "site.yml", yaml_file(input, "Applies the whole rendered tree in manifest order.", plays),
            "cd ansible && ansible-playbook site.yml");
 }
 
 void add_settings(const RenderInput& input, FileSink& sink) {
-  LineFile file(input.cluster, "How Ansible is run from this folder.");
+  LineFile file(input.cluster, "Ansible settings for this directory.");
   file.line("[defaults]")
       .setting("inventory", "inventory.yml")
       .setting("forks", "50")
@@ -100,12 +100,12 @@ bool applies_ansible(const RenderInput& input) { return !input.plan.pools().empt
 
 void render_ansible(const RenderInput& input, FileSink& sink) {
   add_settings(input, sink);
-  add_file(sink, "inventory.yml", yaml_file(input, "Hosts and groups of the design.", ansible_inventory(input)));
+  add_file(sink, "inventory.yml", yaml_file(input, "Hosts and groups of the cluster.", ansible_inventory(input)));
   add_file(sink, "group_vars/servers.yml",
-           yaml_file(input, "What all servers share.", ansible_server_variables(input)));
+           yaml_file(input, "Variables of all servers.", ansible_server_variables(input)));
   for (const PoolPlan& pool : input.plan.pools()) {
     add_file(sink, fmt::format("group_vars/{}.yml", ansible_group_name("pool_", pool.name())),
-             yaml_file(input, "What the hosts of " + pool.name() + " are given.", ansible_pool_variables(input, pool)));
+             yaml_file(input, "Variables of group " + pool.name() + ".", ansible_pool_variables(input, pool)));
   }
   add_texts(input, sink, ansible_build_playbooks());
   add_texts(input, sink, ansible_runbooks());

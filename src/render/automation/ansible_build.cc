@@ -9,23 +9,24 @@ namespace {
 
 constexpr auto kNothing = PlaybookNeeds::nothing;
 constexpr std::array<PlaybookText, 10> kPlaybooks = {{
-    {"os-baseline.yml", "Kernel settings, limits, modules, time, names, logins.", kNothing,
+    {"os-baseline.yml", "Configures kernel settings, limits, modules, NTP, host names and SSH.", kNothing,
      asset<"render/ansible/os-baseline.yml">},
-    {"nics.yml", "Names ports after their cables, gives them addresses, routes and classes.", kNothing,
+    {"nics.yml", "Names ports by their cabling; configures addresses, routes and QoS.", kNothing,
      asset<"render/ansible/nics.yml">},
-    {"storage-clients.yml", "Exports, NVMe connections, multipath, mounts.", kNothing,
+    {"storage-clients.yml", "Configures exports, NVMe connections, multipath and mounts.", kNothing,
      asset<"render/ansible/storage-clients.yml">},
-    {"slurm.yml", "MUNGE, Slurm's controllers and nodes.", PlaybookNeeds::slurm, asset<"render/ansible/slurm.yml">},
-    {"kubernetes-nodes.yml", "What pods' networks need on the nodes.", PlaybookNeeds::kubernetes,
+    {"slurm.yml", "Configures MUNGE, Slurm controllers and nodes.", PlaybookNeeds::slurm,
+     asset<"render/ansible/slurm.yml">},
+    {"kubernetes-nodes.yml", "Configures pod networks on the nodes.", PlaybookNeeds::kubernetes,
      asset<"render/ansible/kubernetes-nodes.yml">},
-    {"platform.yml", "Applies what was rendered for Kubernetes.", PlaybookNeeds::kubernetes,
+    {"platform.yml", "Applies the rendered Kubernetes objects.", PlaybookNeeds::kubernetes,
      asset<"render/ansible/platform.yml">},
-    {"switches.yml", "Pushes switch configuration: out-of-band first, spines one at a time and drained.", kNothing,
-     asset<"render/ansible/switches.yml">},
-    {"firmware.yml", "Sets BMC and BIOS as the policies say.", kNothing, asset<"render/ansible/firmware.yml">},
-    {"firmware-check.yml", "Compares firmware with the policies, and with itself.", kNothing,
+    {"switches.yml", "Configures switches: out-of-band first, then spines one at a time, drained, then leaves.",
+     kNothing, asset<"render/ansible/switches.yml">},
+    {"firmware.yml", "Applies the BMC and BIOS policies.", kNothing, asset<"render/ansible/firmware.yml">},
+    {"firmware-check.yml", "Checks firmware against the policies and for consistent versions.", kNothing,
      asset<"render/ansible/firmware-check.yml">},
-    {"acceptance.yml", "Tests before the first job.", kNothing, asset<"render/ansible/acceptance.yml">},
+    {"acceptance.yml", "Runs acceptance tests.", kNothing, asset<"render/ansible/acceptance.yml">},
 }};
 }  // namespace
 

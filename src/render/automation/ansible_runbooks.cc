@@ -9,16 +9,17 @@ namespace {
 
 constexpr auto kNothing = PlaybookNeeds::nothing;
 constexpr std::array<PlaybookText, 7> kRunbooks = {{
-    {"node-drain.yml", "Takes a node out of service, or back.", kNothing, asset<"render/ansible/node-drain.yml">},
+    {"node-drain.yml", "Drains a node, or returns it to service.", kNothing, asset<"render/ansible/node-drain.yml">},
     {"gpu-reset.yml", "Resets the GPUs of a node.", PlaybookNeeds::gpus, asset<"render/ansible/gpu-reset.yml">},
-    {"fabric-failover.yml", "Drill: drains a spine, verifies that nobody notices, lets traffic back.", kNothing,
+    {"fabric-failover.yml",
+     "Failover drill: drains a spine, verifies that no rail loses its gateway, undrains the spine.", kNothing,
      asset<"render/ansible/fabric-failover.yml">},
-    {"tasks/probe-rails.yml", "Every rail reaches its gateway with full frames.", kNothing,
+    {"tasks/probe-rails.yml", "Pings the gateway of every rail with full-size frames.", kNothing,
      asset<"render/ansible/tasks/probe-rails.yml">},
-    {"replace-node.yml", "Puts a new machine in a node's place.", kNothing, asset<"render/ansible/replace-node.yml">},
-    {"rotate-munge-key.yml", "Gives all of Slurm a new MUNGE key.", PlaybookNeeds::slurm,
+    {"replace-node.yml", "Replaces a node with new hardware.", kNothing, asset<"render/ansible/replace-node.yml">},
+    {"rotate-munge-key.yml", "Rotates the MUNGE key of Slurm.", PlaybookNeeds::slurm,
      asset<"render/ansible/rotate-munge-key.yml">},
-    {"backup-oob-switches.yml", "Keeps copies of what the out-of-band switches run, with their history.",
+    {"backup-oob-switches.yml", "Backs up the running configs of the out-of-band switches to Git.",
      PlaybookNeeds::oob_backup, asset<"render/ansible/backup-oob-switches.yml">},
 }};
 

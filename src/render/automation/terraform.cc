@@ -48,21 +48,20 @@ void add_variables(const RenderInput& input, FileSink& sink) {
     out.set("kubeconfig", variable("string", "Path of the kubeconfig of this cluster.", true));
     out.set("kubernetes_context", variable("string", "Context in that kubeconfig.", false));
     out.set("kubernetes_api_host",
-            variable("string", "Name or address under which nodes reach the API server (its virtual address).", false));
+            variable("string", "Name or virtual IP address of the API server, as reached from the nodes.", false));
   }
   if (terraform_has_intersight(input)) {
     out.set("intersight_api_key", variable("string", "ID of the Intersight API key.", true));
-    out.set("intersight_secret_key", variable("string", "The API key's secret, or the path of its file.", true));
-    out.set("intersight_endpoint", variable("string", "Intersight, or the appliance that stands in for it.", false)
+    out.set("intersight_secret_key", variable("string", "Secret of the API key, or the path of a file with it.", true));
+    out.set("intersight_endpoint", variable("string", "URL of Intersight or of a private appliance.", false)
                                        .set("default", "https://intersight.com"));
     out.set("intersight_organization", variable("string", "Organization that owns the profiles.", false));
     out.set("server_serials",
-            variable("map(string)", "Serial number of each server, by its name; a server without one is not assigned.",
-                     false)
+            variable("map(string)",
+                     "Serial number of each server by name; profiles of servers without one are not assigned.", false)
                 .set("default", Value::map()));
     if (terraform_has_interconnects(input)) {
-      out.set("mac_block_from",
-              variable("string", "First address of the block that vNICs get theirs from: 00:25:B5:xx:xx:xx.", false));
+      out.set("mac_block_from", variable("string", "First MAC address of the vNIC pool: 00:25:B5:xx:xx:xx.", false));
     }
   }
   add_terraform_file(sink, "variables", Value::map({{"variable", std::move(out)}}), "control_plane");

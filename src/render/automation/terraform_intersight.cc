@@ -142,9 +142,9 @@ Value adapter(const RenderInput& input, const PoolPlan& pool, const std::string&
       std::find(std::begin(kRoceClasses), std::end(kRoceClasses), qos.priority.value) != std::end(kRoceClasses);
   if (!takes && port.rail > 0) return out;  // said once
   if (!takes) {
-    sink.note(fmt::format(
-        "Intersight: a VIC takes RoCE in classes 1, 2, 4, 5 and 6; priority {} of {} has to be mapped by hand.",
-        qos.priority.value, model::to_text(port.fabric)));
+    sink.note(
+        fmt::format("Intersight: a VIC supports RoCE only in classes 1, 2, 4, 5 and 6; map priority {} of {} manually.",
+                    qos.priority.value, model::to_text(port.fabric)));
     return out;
   }
   out.set("roce_settings", Value::map({{"enabled", true},

@@ -16,18 +16,18 @@ struct EffectRule {
   Effect effect;
 };
 
-constexpr Effect kNothing{Risk::none, "taken over at once, nothing stops"};
-constexpr Effect kLink{Risk::traffic, "the link goes down and comes back"};
-constexpr Effect kSession{Risk::traffic, "the routing session is set up anew, its routes move away meanwhile"};
-constexpr Effect kClass{Risk::traffic, "frames of the class may be lost while the maps change"};
-constexpr Effect kBuffers{Risk::traffic, "buffers are carved anew: what stands in them is lost"};
-constexpr Effect kGateway{Risk::traffic, "hosts of the network lose their gateway for a moment"};
-constexpr Effect kSwitch{Risk::traffic, "the switch loads its configuration anew and forwards nothing meanwhile"};
+constexpr Effect kNothing{Risk::none, "applied immediately, no impact"};
+constexpr Effect kLink{Risk::traffic, "the link flaps"};
+constexpr Effect kSession{Risk::traffic, "the routing session resets; its routes are withdrawn meanwhile"};
+constexpr Effect kClass{Risk::traffic, "frames of the class may be dropped while the maps change"};
+constexpr Effect kBuffers{Risk::traffic, "buffers are reallocated; queued frames are dropped"};
+constexpr Effect kGateway{Risk::traffic, "hosts of the network briefly lose their gateway"};
+constexpr Effect kSwitch{Risk::traffic, "the switch reloads its configuration and does not forward meanwhile"};
 constexpr Effect kNode{Risk::traffic, "each node is drained and its adapters are reset"};
-constexpr Effect kPods{Risk::reload, "pods are replaced one after the other"};
-constexpr Effect kCut{Risk::traffic, "connections that are no longer allowed are cut"};
-constexpr Effect kDaemon{Risk::reload, "the service restarts; what runs goes on"};
-constexpr Effect kNetwork{Risk::traffic, "the server's interfaces are set up anew"};
+constexpr Effect kPods{Risk::reload, "rolling restart of the pods"};
+constexpr Effect kCut{Risk::traffic, "connections that are no longer allowed are dropped"};
+constexpr Effect kDaemon{Risk::reload, "the service restarts; running jobs continue"};
+constexpr Effect kNetwork{Risk::traffic, "the server's interfaces are reconfigured"};
 
 constexpr std::array kRules = {
     EffectRule{"sonic", "PORT.", ".description", kNothing},
@@ -88,10 +88,10 @@ constexpr std::array kRules = {
     EffectRule{"kubernetes", "CiliumNetworkPolicy", "", kCut},
     EffectRule{"kubernetes", "CiliumBGP", "", kSession},
     EffectRule{"kubernetes", "Node ", "taints",
-               Effect{Risk::reload, "pods that do not tolerate it are not placed there any more"}},
+               Effect{Risk::reload, "pods without a matching toleration are no longer scheduled there"}},
     EffectRule{"kubernetes", "", "", kNothing},
     EffectRule{"slurm", "SelectType", "",
-               Effect{Risk::traffic, "slurmctld must restart; running jobs are lost with another selector"}},
+               Effect{Risk::traffic, "slurmctld must restart; a change of the selector plugin loses running jobs"}},
     EffectRule{"slurm", "AuthType", "", kDaemon},
     EffectRule{"slurm", "SlurmctldHost", "", kDaemon},
 };
@@ -110,7 +110,7 @@ Effect effect_of(std::string_view target, std::string_view path, std::string_vie
     case Risk::reload:
       return kDaemon;
     case Risk::traffic:
-      return {Risk::traffic, "what it belongs to stops meanwhile"};
+      return {Risk::traffic, "the affected service stops meanwhile"};
   }
   return kNothing;
 }

@@ -150,7 +150,7 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& shown_p
   for (const YamlNode& node : tree->find("files")->items) {
     manifest.files.push_back(read_entry(node));
     if (!is_safe_relative_path(manifest.files.back().path)) {
-      return Error{ErrorCode::invalid_input, "names a path outside its tree: `" + manifest.files.back().path + "`",
+      return Error{ErrorCode::invalid_input, "path outside the rendered tree: `" + manifest.files.back().path + "`",
                    sources.describe(node.place)};
     }
   }

@@ -7,10 +7,10 @@ namespace weft::render {
 namespace {
 
 const std::array<RenderTarget, 23> kTargets = {{
-    {"sonic", "config_db.json of every switch that runs SONiC", "SONiC", applies_sonic, render_sonic},
-    {"nvue", "NVUE commands of every switch that runs Cumulus Linux", "Cumulus Linux", applies_nvue, render_nvue},
-    {"nxos", "configuration of every switch that runs NX-OS", "NX-OS", applies_nxos, render_nxos},
-    {"eos", "configuration of every switch that runs EOS", "EOS", applies_eos, render_eos},
+    {"sonic", "config_db.json of each SONiC switch", "SONiC", applies_sonic, render_sonic},
+    {"nvue", "NVUE commands of each Cumulus Linux switch", "Cumulus Linux", applies_nvue, render_nvue},
+    {"nxos", "configuration of each NX-OS switch", "NX-OS", applies_nxos, render_nxos},
+    {"eos", "configuration of each EOS switch", "EOS", applies_eos, render_eos},
     {"frr", "the leaf-spine underlay as FRR configuration, for a lab", "FRR", applies_frr, render_frr},
     {"infiniband", "OpenSM configuration, partitions, root GUIDs, and a netlist for ibsim", "OpenSM",
      applies_infiniband, render_infiniband},
@@ -32,7 +32,7 @@ const std::array<RenderTarget, 23> kTargets = {{
      applies_kube_training, render_kube_training},
     {"slurm", "slurm.conf, gres.conf, topology.conf, cgroup.conf, prolog, epilog, QoS, batch scripts", "Slurm",
      applies_slurm, render_slurm},
-    {"host", "sysctl, netplan, udev, multipath, BIOS policy of every kind of server", "Linux", applies_host,
+    {"host", "sysctl, netplan, udev, multipath and BIOS policy of each server pool", "Linux", applies_host,
      render_host},
     {"ansible", "inventory, playbooks and day-2 runbooks", "Ansible", applies_ansible, render_ansible},
     {"terraform", "server profiles and Helm releases, in JSON syntax", "Terraform", applies_terraform,
@@ -42,8 +42,8 @@ const std::array<RenderTarget, 23> kTargets = {{
     {"alertmanager", "routes and receivers", "Alertmanager", applies_alertmanager, render_alertmanager},
     {"grafana", "dashboards", "Grafana", applies_grafana, render_grafana},
     {"haproxy", "load balancing of inference services outside Kubernetes", "HAProxy", applies_haproxy, render_haproxy},
-    {"acceptance", "tests before the first job: fio, ib_write_bw, nccl-tests, ping matrix", "operators",
-     applies_acceptance, render_acceptance},
+    {"acceptance", "acceptance tests: fio, ib_write_bw, nccl-tests, ping matrix", "operators", applies_acceptance,
+     render_acceptance},
 }};
 
 }  // namespace

@@ -80,7 +80,7 @@ void add_chrony(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
 
 void add_limits(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
   if (pool.rails.empty()) return;
-  LineFile file(input.cluster, "RDMA pins memory: what a job may pin has no limit but the node's memory.");
+  LineFile file(input.cluster, "RDMA pins memory: no limit on locked memory for jobs.");
   for (const std::string_view who : {"*", "root"}) {
     file.line(fmt::format("{} soft memlock unlimited", who)).line(fmt::format("{} hard memlock unlimited", who));
     file.line(fmt::format("{} soft nofile 1048576", who)).line(fmt::format("{} hard nofile 1048576", who));
@@ -90,7 +90,7 @@ void add_limits(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
                  .content = file.take(),
                  .consumer = "pam_limits",
                  .install = "/etc/security/limits.d/90-weft.conf"});
-  LineFile system(input.cluster, "The same for services, which start no session.");
+  LineFile system(input.cluster, "The same limit for services, which have no login session.");
   system.line("[Manager]").line("DefaultLimitMEMLOCK=infinity").line("DefaultLimitNOFILE=1048576");
   add_pool_file(pool, sink,
                 {.path = "systemd/system.conf.d/90-weft.conf",
@@ -112,7 +112,7 @@ void add_modules(const RenderInput& input, const PoolPlan& pool, FileSink& sink)
   if (pool.rails.empty()) return;
   const bool mellanox = has_nic_of(input, pool, "NVIDIA");
   const bool nvidia = pool.has_gpus() && pool.gpu->vendor.value == "NVIDIA";
-  LineFile load(input.cluster, "Modules of " + pool.name() + " that nothing else loads.");
+  LineFile load(input.cluster, "Kernel modules of " + pool.name() + " that are not loaded automatically.");
   if (mellanox) load.line("mlx5_core").line("mlx5_ib");
   for (const std::string_view name : {"ib_umad", "ib_uverbs", "rdma_cm", "rdma_ucm"}) load.line(name);
   for (const model::FabricKind fabric : {model::FabricKind::backend, model::FabricKind::storage}) {
@@ -121,9 +121,7 @@ void add_modules(const RenderInput& input, const PoolPlan& pool, FileSink& sink)
       break;
     }
   }
-  if (nvidia)
-    load.comment("GPU memory for RDMA (GPUDirect), where the driver and kernel do it without dma-buf.")
-        .line("nvidia_peermem");
+  if (nvidia) load.comment("GPUDirect RDMA, for drivers and kernels without dma-buf.").line("nvidia_peermem");
   add_pool_file(pool, sink,
                 {.path = "modules-load.d/weft.conf",
                  .content = load.take(),
@@ -133,7 +131,7 @@ void add_modules(const RenderInput& input, const PoolPlan& pool, FileSink& sink)
   LineFile options(input.cluster, "Module options of " + pool.name() + ".");
   options.line("options nvme_core multipath=Y");
   if (nvidia) {
-    options.comment("Profiling counters, which tell of other jobs, are root's alone.");
+    options.comment("GPU profiling counters, which can reveal other jobs, are restricted to root.");
     options.line("options nvidia NVreg_RestrictProfilingToAdminUsers=1");
   }
   add_pool_file(pool, sink,
@@ -145,7 +143,7 @@ void add_modules(const RenderInput& input, const PoolPlan& pool, FileSink& sink)
 }
 
 void add_sshd(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
-  LineFile file(input.cluster, "Keys only, no root but by key, nothing forwarded but from jump hosts.");
+  LineFile file(input.cluster, "Key authentication only, also for root; forwarding only on jump hosts.");
   const bool jump = pool.spec->role.value == model::PoolRole::jump;
   const bool passes = jump || is_in(host_relays(input), pool);
   file.line("PasswordAuthentication no").line("KbdInteractiveAuthentication no");
@@ -155,7 +153,7 @@ void add_sshd(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
   file.line("MaxAuthTries 3").line("LoginGraceTime 30").line("ClientAliveInterval 300").line("LogLevel VERBOSE");
   // What the management network answers on, and nothing else: neither a rail nor the other side of a storage server.
   if (host_has_fabric(input.cluster, pool, model::FabricKind::frontend)) {
-    file.comment("Reached over the frontend; the match keeps logins off the rails.");
+    file.comment("Reached over the frontend; the match rejects logins over the rails.");
     std::string rails;
     for (const model::FabricKind fabric : {model::FabricKind::backend, model::FabricKind::storage}) {
       if (!host_has_fabric(input.cluster, pool, fabric)) continue;
@@ -187,7 +185,7 @@ void add_base(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
 void add_hosts_file(const RenderInput& input, FileSink& sink) {
   const model::Cluster& cluster = input.cluster;
   const std::string& domain = cluster.spec().site->domain.value;
-  LineFile file(cluster, "Every host, BMC and switch by name, for when no name server answers.");
+  LineFile file(cluster, "Every host, BMC and switch by name, for DNS outages.");
   file.line("127.0.0.1 localhost").line("::1 localhost ip6-localhost ip6-loopback");
   const auto add = [&](Ipv4 address, const std::string& name) {
     if (address != Ipv4{}) file.line(fmt::format("{} {}.{} {}", to_text(address), name, domain, name));

@@ -60,7 +60,7 @@ void add_rules(const RenderInput& input, FileSink& sink, std::string_view name, 
 }  // namespace
 
 void add_wiring(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
-  std::string text = "# server\tinterface\tswitch\tport, as the switch may call it\tlink\n";
+  std::string text = "# server\tinterface\tswitch\tport (names the switch may use)\tlink\n";
   for (std::uint32_t i = 0; i < pool.group->count; ++i) {
     for (const model::PortId id : input.cluster.ports_of(host_member(*pool.group, i))) {
       if (host_is_system_port(input.cluster.port(id))) append_row(input.cluster, id, text);
@@ -80,14 +80,14 @@ void add_wiring(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
 void add_naming(const RenderInput& input, FileSink& sink) {
   // Reads `lldpcli -f json show neighbors` and, where the wiring table has InfiniBand links, `ibnetdiscover`. The JSON
   // of lldpcli has a map where there is one member and a list where there are several (lldpcli(8), "json").
-  add_program(input, sink, "name-nics", "Writes udev rules that name this host's ports after their cables.",
+  add_program(input, sink, "name-nics", "Writes udev rules that name this host's ports by their cabling.",
               "/usr/bin/python3", asset<"render/hosts/name-nics.py">());
-  add_program(input, sink, "rdma-name", "Says what the RDMA device of a port is called: mlx5_be1, mlx5_be1v0.",
-              "/bin/sh", asset<"render/hosts/rdma-name.sh">());
+  add_program(input, sink, "rdma-name", "Prints the name of a port's RDMA device: mlx5_be1, mlx5_be1v0.", "/bin/sh",
+              asset<"render/hosts/rdma-name.sh">());
   LineFile masked(input.cluster,
-                  "Stands in the way of rdma-core's rules of this name: 71-weft-rdma.rules names instead.");
+                  "Overrides rdma-core's rules file of this name: 71-weft-rdma.rules names the devices.");
   add_rules(input, sink, "60-rdma-persistent-naming.rules", masked.take());
-  LineFile rules(input.cluster, "RDMA devices are called after their port: mlx5_be1; a virtual function mlx5_be1v0.");
+  LineFile rules(input.cluster, "RDMA devices are named after their port: mlx5_be1; a virtual function mlx5_be1v0.");
   rules.line(fmt::format(
       R"(ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM=="{}/weft-rdma-name %k", ENV{{WEFT_RDMA_NAME}}="%c")",
       kHostPrograms));

@@ -75,7 +75,7 @@ void mellanox_classes(const model::QosSpec& qos, LineFile& file) {
     }
   }
   const int on = qos.ecn.value ? 1 : 0;
-  file.line("  # DCQCN: this end slows down when told to, and tells others.");
+  file.line("  # DCQCN: reaction point and notification point.");
   for (const std::string_view end : {"roce_np", "roce_rp"}) {
     file.line(fmt::format("  echo {} > \"/sys/class/net/$interface/ecn/{}/enable/{}\"", on, end, qos.priority.value));
   }
@@ -113,7 +113,7 @@ std::string script(const RenderInput& input, const PoolPlan& pool, model::Fabric
                    const model::NicModel& nic) {
   const model::QosSpec& qos = input.cluster.data_fabric_spec(fabric).qos.value;
   LineFile file = LineFile::script(
-      input.cluster, fmt::format("Classes, pause and marking of the {} ports of {}: DSCP {} is priority {}.",
+      input.cluster, fmt::format("QoS (traffic classes, PFC, ECN) of the {} ports of {}: DSCP {} maps to priority {}.",
                                  model::to_text(fabric), pool.name(), qos.dscp.value, qos.priority.value));
   file.line(fmt::format("for interface in {}; do", words(names_of(pool, fabric, false))));
   file.line(fmt::format("  ethtool -A \"$interface\" autoneg off rx {0} tx {0} || true",
@@ -131,7 +131,7 @@ std::string script(const RenderInput& input, const PoolPlan& pool, model::Fabric
 
 constexpr std::string_view kUnit =
     "[Unit]\n"
-    "Description=Classes, pause and marking of the %i ports\n"
+    "Description=QoS (traffic classes, PFC, ECN) of the %i ports\n"
     "After=network-pre.target systemd-udev-settle.service\n"
     "Wants=systemd-udev-settle.service\n"
     "Before=network.target slurmd.service kubelet.service\n"
@@ -147,7 +147,7 @@ constexpr std::string_view kUnit =
     "WantedBy=multi-user.target\n";
 
 void add_unit(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
-  LineFile unit(input.cluster, "Sets up the NICs of " + pool.name() + " at every start.");
+  LineFile unit(input.cluster, "Configures QoS of the NICs of " + pool.name() + " at every boot.");
   sink.add({.path = fmt::format("host/{}/systemd/weft-nic-qos@.service", pool.name()),
             .content = unit.take() + std::string(kUnit),
             .device = pool.name(),

@@ -82,11 +82,11 @@ void connect(const RenderInput& input, const PoolPlan& pool, const model::Storag
 }
 
 std::string connections(const RenderInput& input, const PoolPlan& pool) {
-  LineFile file =
-      LineFile::script(input.cluster, fmt::format("Connects {} to every NVMe target, over each storage rail. With "
-                                                  "--tls the keys are in the kernel's\nkeyring (tlshd); "
-                                                  "`nvme gen-tls-key --insert` puts them there.",
-                                                  pool.name()));
+  LineFile file = LineFile::script(
+      input.cluster,
+      fmt::format("Connects {} to every NVMe target, over each storage rail. With "
+                  "--tls the keys are in the kernel's\nkeyring (tlshd); `nvme gen-tls-key --insert` puts them there.",
+                  pool.name()));
   file.line("connected() {  # NQN ADDRESS");
   file.line("  for controller in /sys/class/nvme/nvme*; do");
   file.line("    [ -e \"$controller/subsysnqn\" ] || continue");
@@ -198,7 +198,7 @@ void add_client_file(const PoolPlan& pool, FileSink& sink, std::string_view name
 }
 
 void add_mounts(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
-  LineFile file(input.cluster, fmt::format("Mounts of {}; stands between marks in /etc/fstab.", pool.name()));
+  LineFile file(input.cluster, fmt::format("Mounts of {}; a marked block of /etc/fstab.", pool.name()));
   bool any = false;
   for (const model::StorageSpec& storage : input.cluster.spec().storage.value) {
     for (std::size_t i = 0; i < storage.volumes->size(); ++i) {
@@ -243,7 +243,7 @@ void add_nvme(const RenderInput& input, const PoolPlan& pool, const model::Stora
                   "/etc/systemd/system/weft-nvme-connect.service", "systemctl daemon-reload");
   add_client_file(pool, sink, "nvme-connect.sh", connections(input, pool), "weft-nvme-connect.service",
                   "/usr/local/sbin/weft-nvme-connect", "systemctl enable --now weft-nvme-connect", "0755");
-  LineFile rules(input.cluster, "How the kernel spreads requests over the paths of an NVMe subsystem.");
+  LineFile rules(input.cluster, "I/O policy of native NVMe multipath.");
   rules.line(fmt::format(
       R"(ACTION=="add|change", SUBSYSTEM=="nvme-subsystem", ATTR{{subsystype}}=="nvm", ATTR{{iopolicy}}="{}")",
       io_policy(first.multipath.value)));
@@ -253,9 +253,10 @@ void add_nvme(const RenderInput& input, const PoolPlan& pool, const model::Stora
 
 // The kernel joins the paths of NVMe subsystems itself; device-mapper multipath is for everything else there may be.
 std::string multipath_conf(const RenderInput& input, bool nvme) {
-  LineFile file(input.cluster,
-                nvme ? "NVMe paths are the kernel's own (nvme_core.multipath=Y), shown here and not taken."
-                     : "Paths to block devices; nothing of this cluster's storage is one.");
+  LineFile file(
+      input.cluster,
+      nvme ? "NVMe uses the kernel's native multipath (nvme_core.multipath=Y): shown, but not managed by multipathd."
+           : "Multipath block devices; this cluster's storage has none.");
   file.line("defaults {").line("    user_friendly_names no").line("    find_multipaths strict");
   if (nvme) file.line("    enable_foreign \"nvme\"");
   file.line("}").line("blacklist {").line("    devnode \"^nvme\"");
@@ -269,7 +270,7 @@ void add_lustre(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
     if (rail.fabric == model::FabricKind::storage) interfaces += (interfaces.empty() ? "" : ",") + rail.interface;
   }
   if (interfaces.empty()) return;
-  LineFile file(input.cluster, "Lustre's network runs over the storage rails, all of them as one.");
+  LineFile file(input.cluster, "LNet runs over all storage rails (multi-rail).");
   file.line(fmt::format("options lnet networks=\"o2ib({})\"", config_word(interfaces)));
   add_client_file(pool, sink, "modprobe.d/weft-lnet.conf", file.take(), "modprobe", "/etc/modprobe.d/weft-lnet.conf",
                   "");
@@ -305,7 +306,7 @@ void add_storage_client(const RenderInput& input, const PoolPlan& pool, FileSink
 
 void add_storage_server(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
   LineFile file(input.cluster,
-                fmt::format("What the file servers of {} export, to the storage network alone.", pool.name()));
+                fmt::format("Exports of the file servers of {}, to the storage network only.", pool.name()));
   bool any = false;
   for (const model::StorageSpec& storage : input.cluster.spec().storage.value) {
     if (storage.kind.value != model::StorageKind::nfs || storage.pool.value != pool.name()) continue;

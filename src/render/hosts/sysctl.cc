@@ -47,7 +47,7 @@ std::set<std::string> all_port_names(const model::Cluster& cluster) {
 // there.
 void forward_for_pods(const RenderInput& input, const PoolPlan& pool, LineFile& file) {
   const std::string frontend = input.plan.frontend_interface(pool);
-  file.comment("Pods are forwarded for; a rail never is, nor a port that is only a member of the bond.");
+  file.comment("Forwarding is on for pods, but off on rails and on bond members.");
   file.setting("net.ipv4.ip_forward", "1").setting("net.ipv6.conf.all.forwarding", "1");
   for (const std::string& name : all_port_names(input.cluster)) {
     if (name != frontend) file.setting(fmt::format("-net.ipv4.conf.{}.forwarding", name), "0");
@@ -60,7 +60,7 @@ std::string forward_rules(const RenderInput& input, const PoolPlan& pool) {
     rails += fmt::format("{}\"{}\"", rails.empty() ? "" : ", ", config_word(name));
   }
   if (rails.empty()) return {};
-  LineFile file(input.cluster, "Nothing is forwarded from or to a rail of " + pool.name() + ", whatever pods need.");
+  LineFile file(input.cluster, "Drops forwarded traffic from and to the rails of " + pool.name() + ".");
   file.line("table inet weft").line("delete table inet weft").line("table inet weft {");
   file.line(fmt::format("  set rails {{\n    type ifname\n    elements = {{ {} }}\n  }}", rails));
   file.line("  chain forward {").line("    type filter hook forward priority -10; policy accept;");
@@ -69,9 +69,8 @@ std::string forward_rules(const RenderInput& input, const PoolPlan& pool) {
 }
 
 void several_networks(LineFile& file) {
-  file.comment(
-      "Several ports: an answer may leave by another than the question came in by (2: loose), and a port speaks");
-  file.comment("for its own addresses alone.");
+  file.comment("Several ports: allow asymmetric paths (rp_filter 2, loose), and let a port answer ARP");
+  file.comment("only for its own addresses.");
   for (const std::string_view scope : {"all", "default"}) {
     file.setting(fmt::format("net.ipv4.conf.{}.rp_filter", scope), "2");
     file.setting(fmt::format("net.ipv4.conf.{}.arp_ignore", scope), "1");
@@ -83,7 +82,7 @@ void several_networks(LineFile& file) {
 }
 
 void transport(const RenderInput& input, LineFile& file) {
-  file.comment("TCP heeds congestion marks; queues and buffers for links of 100 Gb/s and more.");
+  file.comment("TCP with ECN; queues and buffers for links of 100 Gb/s and more.");
   file.setting("net.ipv4.tcp_ecn", "1");
   file.setting("net.core.rmem_max", kSocketBuffer).setting("net.core.wmem_max", kSocketBuffer);
   file.setting("net.ipv4.tcp_rmem", fmt::format("4096 131072 {}", kSocketBuffer));
@@ -91,7 +90,7 @@ void transport(const RenderInput& input, LineFile& file) {
   file.setting("net.core.netdev_max_backlog", "250000").setting("net.core.somaxconn", "4096");
   file.setting("net.ipv4.tcp_mtu_probing", "1");
   const std::int64_t entries = neighbors(input.cluster);
-  file.comment("Neighbors: more than all hosts of the cluster.");
+  file.comment("Neighbor table: larger than the number of hosts of the cluster.");
   for (const std::string_view family : {"ipv4", "ipv6"}) {
     file.setting(fmt::format("net.{}.neigh.default.gc_thresh1", family), std::to_string(entries / 4));
     file.setting(fmt::format("net.{}.neigh.default.gc_thresh2", family), std::to_string(entries / 2));
@@ -100,10 +99,10 @@ void transport(const RenderInput& input, LineFile& file) {
 }
 
 void memory(const RenderInput& input, const PoolPlan& pool, LineFile& file) {
-  file.comment("Memory: take what another NUMA node has free before throwing out cached files.");
+  file.comment("Memory: allocate from other NUMA nodes before reclaiming the page cache.");
   file.setting("vm.zone_reclaim_mode", "0").setting("vm.swappiness", "1");
   if (pool.has_gpus()) {
-    file.comment("Pages stay where a rank put them, beside its GPU and NIC.");
+    file.comment("No automatic NUMA balancing: pages stay near the rank's GPU and NIC.");
     file.setting("kernel.numa_balancing", "0");
     file.setting("vm.max_map_count", "1048576");
   }
@@ -113,7 +112,7 @@ void memory(const RenderInput& input, const PoolPlan& pool, LineFile& file) {
 }
 
 void add_huge_pages(const RenderInput& input, const PoolPlan& pool, FileSink& sink) {
-  LineFile file(input.cluster, "Huge pages without being asked for: fewer misses when GPUs and NICs read host memory.");
+  LineFile file(input.cluster, "Transparent huge pages: fewer IOTLB misses when GPUs and NICs access host memory.");
   file.line("w /sys/kernel/mm/transparent_hugepage/enabled - - - - always");
   file.line("w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise");
   sink.add({.path = "host/" + pool.name() + "/tmpfiles.d/weft.conf",
@@ -135,7 +134,7 @@ void add_sysctl(const RenderInput& input, const PoolPlan& pool, FileSink& sink) 
   if (forwards) {
     forward_for_pods(input, pool, file);
   } else {
-    file.comment("A host on several networks is no router between them.");
+    file.comment("No forwarding between the networks of a multi-homed host.");
     file.setting("net.ipv4.ip_forward", "0").setting("net.ipv6.conf.all.forwarding", "0");
   }
   several_networks(file);

@@ -159,7 +159,7 @@ std::string dcgm_counters(const Watch& watch) {
   std::string out;
   for (const char c : "# " + heading(watch.cluster(), "dcgm-exporter -f: field, Prometheus type, help.") + "\n") {
     out += c;
-    if (c == '\n' && out.find("render again") == std::string::npos) out += "# ";
+    if (c == '\n' && out.find("re-render") == std::string::npos) out += "# ";
   }
   for (const Field& field : kFields) out += fmt::format("{}, {}, {}\n", field.name, field.type, field.help);
   return out;

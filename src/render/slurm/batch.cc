@@ -144,7 +144,7 @@ std::string launch_of(const model::JobSpec& job) {
 void add_batch_script(const SlurmModel& model, const model::JobSpec& job, FileSink& sink) {
   const PoolPlan* pool = model.input().plan.pool(job.pool.value);
   if (pool == nullptr || !pool->has_gpus() || !model.input().plan.in_slurm(*pool)) {
-    sink.note(fmt::format("Job `{}` has no batch script: Slurm does not have pool `{}`.", job.name->text,
+    sink.note(fmt::format("Job `{}` has no batch script: pool `{}` is not in Slurm.", job.name->text,
                           one_line(job.pool.value)));
     return;
   }

@@ -31,14 +31,14 @@ void add_controllers(const SlurmModel& model, SettingsText& out) {
   out.set("SlurmdPort", kSlurmdPort);
   out.set("SlurmUser", "slurm");
   out.set("SlurmdUser", "root");
-  out.section("All controllers see this folder: it is on shared storage.");
+  out.section("Shared storage: all controllers access this directory.");
   out.set("StateSaveLocation", kStateFolder);
   out.set("SlurmdSpoolDir", "/var/spool/slurmd");
   out.set("SlurmctldPidFile", "/run/slurmctld.pid");
   out.set("SlurmdPidFile", "/run/slurmd.pid");
   out.set("SlurmctldLogFile", "/var/log/slurm/slurmctld.log");
   out.set("SlurmdLogFile", "/var/log/slurm/slurmd.log");
-  out.section("Who is who: MUNGE between daemons and users, tokens for slurmrestd.");
+  out.section("Authentication: MUNGE for daemons and users, JWT for slurmrestd.");
   out.set("AuthType", "auth/munge");
   if (!model.has_tokens()) return;
   out.set("AuthAltTypes", "auth/jwt");
@@ -71,19 +71,19 @@ void add_accounting(const SlurmModel& model, SettingsText& out) {
 }
 
 void add_selection(const SlurmModel& model, SettingsText& out) {
-  out.section("What is handed out, and where.");
+  out.section("Resource selection and topology.");
   out.set("SelectType", "select/cons_tres");
   out.set("SelectTypeParameters", "CR_Core_Memory");
   if (model.has_gpus()) out.set("GresTypes", model.has_shards() ? "gpu,shard" : "gpu");
   out.set("TopologyPlugin", "topology/tree");
   out.set("EnforcePartLimits", "ALL");
-  out.section("Each job in a cgroup of its own; tasks keep to the cores next to their GPUs.");
+  out.section("One cgroup per job; tasks are bound to the cores near their GPUs.");
   out.set("ProctrackType", "proctrack/cgroup");
   out.set("TaskPlugin", "task/affinity,task/cgroup");
   if (model.has_scratch()) out.set("JobContainerType", "job_container/tmpfs");
   out.set("LaunchParameters", "use_interactive_step");
   out.set("MpiDefault", "none");
-  out.section("RDMA registers memory: the login node's limit must not follow a job to its nodes.");
+  out.section("RDMA pins memory: do not propagate the login node's locked-memory limit to jobs.");
   out.set("PropagateResourceLimitsExcept", "MEMLOCK");
 }
 
@@ -93,10 +93,10 @@ void add_scheduling(const SlurmModel& model, SettingsText& out) {
   for (const Partition& partition : model.partitions()) {
     if (partition.spec->time_limit.has_value()) window = std::max(window, partition.spec->time_limit->count());
   }
-  out.section(
-      model.has_accounting()
-          ? "Order: QoS first, then each account's fair share, then age. Backfill looks as far as jobs can last."
-          : "Order: partition first, then size. Backfill looks as far as jobs can last.");
+  out.section(model.has_accounting()
+                  ? "Priority: QoS first, then fair share of the account, then age. The backfill window covers the "
+                    "longest time limit."
+                  : "Priority: partition first, then size. The backfill window covers the longest time limit.");
   out.set("SchedulerType", "sched/backfill");
   out.set("SchedulerParameters", fmt::format("bf_continue,bf_max_job_test=1000,bf_resolution=300,bf_window={}{}",
                                              minutes_of(Duration(window)), new_names ? "" : ",preempt_youngest_first"));
@@ -110,7 +110,7 @@ void add_scheduling(const SlurmModel& model, SettingsText& out) {
     out.set("PriorityWeightFairshare", 100'000);
     out.set("PriorityWeightAge", 10'000);
   }
-  out.section("Preempted jobs go back into the queue after the time they need to write a checkpoint.");
+  out.section("Preempted jobs are requeued after a grace time for a checkpoint.");
   out.set("PreemptType", model.has_accounting() ? "preempt/qos" : "preempt/partition_prio");
   out.set("PreemptMode", "REQUEUE");
   if (new_names) out.set("PreemptParameters", "send_user_signal,youngest_first");
@@ -120,7 +120,8 @@ void add_scheduling(const SlurmModel& model, SettingsText& out) {
 
 void add_health(const SlurmModel& model, SettingsText& out) {
   const bool many = static_cast<std::int64_t>(node_count(model)) > kManyNodes;
-  out.section("Nodes fetch their configuration from the controller; a node that comes back is used again.");
+  out.section(
+      "Configless nodes: slurmd fetches its configuration from the controller; a node that returns resumes service.");
   out.set("SlurmctldParameters",
           model.release() == Release::v24_05 ? "enable_configless" : "enable_configless,preempt_send_user_signal");
   out.set("ReturnToService", 1);
@@ -133,7 +134,7 @@ void add_health(const SlurmModel& model, SettingsText& out) {
   out.set("HealthCheckProgram", fmt::format("{}/health-check", kConfigFolder));
   out.set("HealthCheckInterval", 300);
   out.set("HealthCheckNodeState", "ANY,CYCLE");
-  out.section("Prolog when a job gets its nodes, epilog when it leaves them.");
+  out.section("Prolog before a job, epilog after it.");
   out.set("Prolog", fmt::format("{}/prolog.d/*", kConfigFolder));
   out.set("Epilog", fmt::format("{}/epilog.d/*", kConfigFolder));
   out.set("TaskProlog", fmt::format("{}/task-prolog", kConfigFolder));

@@ -65,7 +65,7 @@ class TopologyText {
     collect();
     add_units();
     if (!pools_.empty()) {
-      out_.section("Nodes without backend ports: jobs on them keep to their pool.");
+      out_.section("Nodes without backend ports: their jobs stay within the pool.");
       for (auto& [pool, hosts] : pools_) {
         out_.record({{"SwitchName", "fe-" + pool->name()}, {"Nodes", fold_hosts(std::move(hosts))}});
       }
@@ -142,7 +142,7 @@ RenderedFile config_file(std::string_view name, std::string content) {
 
 void add_gres_conf(const SlurmModel& model, FileSink& sink) {
   if (!model.has_gpus()) return;
-  SettingsText out(model.input().cluster, "gres.conf: which device files are GPUs, and the cores next to them.");
+  SettingsText out(model.input().cluster, "gres.conf: device files of the GPUs and the cores near them.");
   out.set("AutoDetect", "off");
   // Spares and features make no difference here.
   std::map<std::pair<const PoolPlan*, const model::ServerModel*>, std::vector<std::string>> hosts;
@@ -156,7 +156,7 @@ void add_gres_conf(const SlurmModel& model, FileSink& sink) {
     const std::string folded = fold_hosts(std::move(names));
     names.clear();
     if (set.has_mig()) {
-      out.section("MIG instances have device files that only the driver knows.");
+      out.section("Device files of MIG instances are detected through NVML.");
       out.record({{"NodeName", folded}, {"AutoDetect", "nvml"}});
     } else {
       add_gpus(model.input().cluster, set, folded, out);
@@ -168,7 +168,7 @@ void add_gres_conf(const SlurmModel& model, FileSink& sink) {
 }
 
 void add_topology_conf(const SlurmModel& model, FileSink& sink) {
-  SettingsText out(model.input().cluster, "topology.conf: the backend as a tree. Other fabrics place no jobs.");
+  SettingsText out(model.input().cluster, "topology.conf: the backend fabric as a tree.");
   TopologyText(model, out).write();
   RenderedFile file = config_file("topology.conf", out.take());
   file.sources = {"pools", "fabrics.backend"};
@@ -177,7 +177,8 @@ void add_topology_conf(const SlurmModel& model, FileSink& sink) {
 
 void add_hosts(const SlurmModel& model, FileSink& sink) {
   const RenderInput& input = model.input();
-  std::string text = commented(heading(input.cluster, "Names of Slurm's hosts, for /etc/hosts where DNS lacks them."));
+  std::string text =
+      commented(heading(input.cluster, "Host names of the Slurm cluster, for /etc/hosts if they are not in DNS."));
   std::vector<std::string> missing;
   const auto add = [&](model::DeviceId id) {
     const Ipv4 address = node_address(input, id);
@@ -194,7 +195,7 @@ void add_hosts(const SlurmModel& model, FileSink& sink) {
       add(static_cast<model::DeviceId>(model::index_of(pool->group->first) + i));
   }
   if (!missing.empty()) {
-    sink.note(fmt::format("No address is known for {}: Slurm needs their names in DNS.", fold_hosts(missing)));
+    sink.note(fmt::format("No address for {}: Slurm needs DNS records for these hosts.", fold_hosts(missing)));
   }
   RenderedFile file = config_file("hosts", std::move(text));
   file.consumer = "libc";

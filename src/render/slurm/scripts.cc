@@ -30,8 +30,9 @@ void add_pool_files(const SlurmModel& model, const PoolPlan& pool, FileSink& sin
   std::string variables = commented(heading(cluster, fmt::format("Environment of jobs on pool {}.", pool.name())));
   for (const auto& [name, value] : model.input().plan.environment(pool, false)) {
     if (!is_variable_name(name)) {
-      sink.left_out(fmt::format("`{}` of workload.environment is not the name of a variable: jobs do not get it.",
-                                one_line(name)));
+      sink.left_out(
+          fmt::format("workload.environment: `{}` is not a valid variable name; it is omitted from job environments.",
+                      one_line(name)));
       continue;
     }
     variables += fmt::format("{}={}\n", name, one_line(value));
@@ -52,7 +53,8 @@ void add_pool_files(const SlurmModel& model, const PoolPlan& pool, FileSink& sin
   const bool amd = pool.gpu != nullptr && pool.gpu->vendor.value == "AMD";
   RenderedFile facts;
   facts.path = fmt::format("slurm/pools/{}.facts", pool.name());
-  facts.content = commented(heading(cluster, fmt::format("What health-check expects on pool {}.", pool.name())));
+  facts.content =
+      commented(heading(cluster, fmt::format("Expected hardware of pool {}, for health-check.", pool.name())));
   facts.content += fmt::format("gpus={}\nvendor={}\nrails={}\n", pool.has_gpus() ? pool.server->gpus.value : 0,
                                pool.has_gpus() ? (amd ? "amd" : "nvidia") : "", shell_quote(rails));
   facts.device = pool.name();
@@ -68,17 +70,17 @@ void add_scripts(const SlurmModel& model, FileSink& sink) {
   add_script(model, "health-check", "Checks a node.", asset<"render/slurm/health-check.sh">(), sink);
   add_script(model, "prolog.d/10-health", "Checks the node before a job starts on it.",
              asset<"render/slurm/check-job-node.sh">(), sink);
-  add_script(model, "prolog.d/20-scratch", "Before a job: its scratch folder.", asset<"render/slurm/make-scratch.sh">(),
-             sink);
+  add_script(model, "prolog.d/20-scratch", "Before a job: creates its scratch directory.",
+             asset<"render/slurm/make-scratch.sh">(), sink);
   // The private /dev/shm of job_container/tmpfs goes with the job. This is for what runs outside of it, and for nodes
   // without drives of their own.
-  add_script(model, "epilog.d/10-shared-memory", "After a job: shared memory.",
+  add_script(model, "epilog.d/10-shared-memory", "After a job: cleans shared memory.",
              asset<"render/slurm/clean-shared-memory.sh">(), sink);
-  add_script(model, "epilog.d/20-scratch", "After a job: its scratch folder.", asset<"render/slurm/purge-scratch.sh">(),
-             sink);
+  add_script(model, "epilog.d/20-scratch", "After a job: removes its scratch directory.",
+             asset<"render/slurm/purge-scratch.sh">(), sink);
   add_script(model, "epilog.d/90-health", "Checks the node after a job.", asset<"render/slurm/check-job-node.sh">(),
              sink);
-  add_script(model, "task-prolog", "The fabrics' settings for every task.", asset<"render/slurm/task-prolog.sh">(),
+  add_script(model, "task-prolog", "Sets the fabric environment of every task.", asset<"render/slurm/task-prolog.sh">(),
              sink);
   for (const PoolPlan* pool : model.pools()) add_pool_files(model, *pool, sink);
 }

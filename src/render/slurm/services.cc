@@ -21,7 +21,7 @@ RenderedFile controller_file(std::string_view name, std::string content) {
 }
 
 void add_cgroup(const SlurmModel& model, FileSink& sink) {
-  SettingsText out(model.input().cluster, "cgroup.conf: a job sees the cores, memory and GPUs it was given, no more.");
+  SettingsText out(model.input().cluster, "cgroup.conf: a job is limited to its allocated cores, memory and GPUs.");
   out.set("CgroupPlugin", model.release() == Release::v24_05 ? "autodetect" : "cgroup/v2");
   out.set("ConstrainCores", "yes");
   out.set("ConstrainRAMSpace", "yes");
@@ -37,7 +37,7 @@ void add_cgroup(const SlurmModel& model, FileSink& sink) {
 void add_job_container(const SlurmModel& model, FileSink& sink) {
   if (!model.has_scratch()) return;
   SettingsText out(model.input().cluster,
-                   "job_container.conf: each job has a /tmp on the node's own drives and a /dev/shm; both go with it.");
+                   "job_container.conf: private /tmp (on local drives) and /dev/shm per job, removed after the job.");
   out.set("AutoBasePath", "true");
   out.set("BasePath", kScratch);
   RenderedFile file = controller_file("job_container.conf", out.take());
@@ -67,7 +67,7 @@ void add_slurmdbd(const SlurmModel& model, FileSink& sink) {
   out.set("StorageUser", "slurm");
   out.set("StorageLoc", "slurm_acct_db");
   out.line(fmt::format("Include {}/slurmdbd.secret", kConfigFolder));
-  out.section("What is kept, and for how long.");
+  out.section("Retention of accounting records.");
   out.set("PurgeEventAfter", "12month");
   out.set("PurgeJobAfter", "24month");
   out.set("PurgeStepAfter", "6month");
@@ -124,7 +124,7 @@ void add_slurmd_unit(const SlurmModel& model, FileSink& sink) {
 }
 
 void add_keys_script(const SlurmModel& model, FileSink& sink) {
-  std::string text = "#!/bin/sh\n" + commented(heading(model.input().cluster, "Makes the keys that Slurm needs."));
+  std::string text = "#!/bin/sh\n" + commented(heading(model.input().cluster, "Creates the keys of Slurm."));
   text += asset<"render/slurm/make-keys.sh">();
   if (model.has_tokens()) text += fmt::format("make_key {}/jwt_hs256.key 32 slurm 0600\n", kConfigFolder);
   if (model.has_accounting()) text += "\n" + std::string(asset<"render/slurm/database-password.sh">());
@@ -214,11 +214,12 @@ std::string quotas_of(const SlurmModel& model) {
   }
   if (text.empty() || !model.has_gpus()) return text.empty() ? text : "\n" + commented("Quotas.") + text;
   std::string before =
-      "\n" + commented("Quotas. They name kinds of GPU, which slurmctld registers when it first starts.");
+      "\n" + commented("Quotas. They refer to GPU types, which slurmctld registers at its first start.");
   before += "tres=$(sacctmgr -n -P list tres format=type,name)\n";
   for (const std::string& type : model.gpu_types()) {
     before += fmt::format(
-        "case $tres in *{0}*) ;; *) echo \"gres/{0} is not known yet: start slurmctld and run this again\" >&2; "
+        "case $tres in *{0}*) ;; *) echo \"gres/{0} is not registered yet: start slurmctld and rerun this script\" "
+        ">&2; "
         "exit 2 ;; esac\n",
         "gpu:" + type);
   }
@@ -251,7 +252,7 @@ void add_accounts(const SlurmModel& model, FileSink& sink) {
   file.risk = Risk::none;
   file.sources = {"tenants", "priorities", "workload.checkpoint_time"};
   sink.add(std::move(file));
-  sink.note("Users of Slurm accounts come from the site: hand `slurm/accounts` a file of lines \"account user\".");
+  sink.note("Users of Slurm accounts are site-specific: pass `slurm/accounts` a file of lines \"account user\".");
 }
 
 }  // namespace weft::render::slurm_render

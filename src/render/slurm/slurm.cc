@@ -14,7 +14,8 @@ void render_slurm(const RenderInput& input, FileSink& sink) {
     return;
   }
   if (model.controllers().empty()) {
-    sink.note("Slurm has no controller: set `control_plane.pool`; slurm.conf names `slurmctld` until then.");
+    sink.note(
+        "Slurm has no controller: set `control_plane.pool`; until then, slurm.conf uses the placeholder `slurmctld`.");
   }
   add_slurm_conf(model, sink);
   add_gres_conf(model, sink);

@@ -44,7 +44,7 @@ bool CliToken::valid() const {
 
 bool CliWriter::put(CliTokens tokens) {
   if (skip_ > 0) return false;
-  CHECK(tokens.size() > 0, "a line of no words");
+  CHECK(tokens.size() > 0, "empty line");
   if (!std::all_of(tokens.begin(), tokens.end(), [](const CliToken& token) { return token.valid(); })) {
     refused_.push_back(shown(tokens));
     return false;
@@ -75,7 +75,7 @@ CliWriter::Section CliWriter::section(CliTokens tokens) {
 }
 
 void CliWriter::close() {
-  CHECK(depth_ > 0, "a section closed twice");
+  CHECK(depth_ > 0, "section closed twice");
   --depth_;
   if (skip_ > 0) --skip_;
 }

@@ -20,29 +20,28 @@ bool has_external_links(const model::Cluster& cluster, model::DeviceId device) {
 void note_group(const SwitchPlanner& planner, const model::DeviceGroup& group, bool guarded, FileSink& sink) {
   const model::FabricSpec* fabric = switch_fabric(planner.cluster(), group.fabric);
   if (has_external_links(planner.cluster(), group.first)) {
-    sink.note(fmt::format("{}: links to the site carry no address and no BGP session yet: the site's side decides",
-                          group.name));
+    sink.note(fmt::format(
+        "{}: uplinks to the site have no addresses and no BGP sessions; add them when the site's settings are known",
+        group.name));
   }
   if (group.fabric == model::FabricKind::frontend && fabric->ipv6.has_value() && planner.is_stretched(group.fabric)) {
-    sink.note(
-        fmt::format("{}: IPv6 of the one subnet that spans several pairs of leaves stays within a pair: hosts are "
-                    "announced one by one in IPv4 alone",
-                    group.name));
+    sink.note(fmt::format(
+        "{}: a subnet spans several leaf pairs: host routes are announced for IPv4 only, so IPv6 stays within a pair",
+        group.name));
   }
   if (guarded && planner.render_plan().jump_hosts().empty()) {
     sink.note(fmt::format(
-        "{}: `jump_only` without a jump host: the access list lets the devices of this network reach each other",
+        "{}: `jump_only` without a jump host: the access list allows traffic between the devices of this network",
         group.name));
   }
   if (fabric == nullptr && planner.oob().gateway.value != model::Whereabouts::none) {
-    sink.note(
-        fmt::format("{}: the way out of the out-of-band network ({}) is not configured: its next hop is the "
-                    "site's",
-                    group.name, to_text(planner.oob().subnet.value)));
+    sink.note(fmt::format(
+        "{}: the uplink of the out-of-band network ({}) is not configured: its next hop belongs to the site",
+        group.name, to_text(planner.oob().subnet.value)));
   }
   if (fabric != nullptr && fabric->load_balancing.value != model::LoadBalancing::ecmp) {
-    sink.left_out(
-        fmt::format("{}: adaptive routing or spraying is not configured: it depends on the release", group.name));
+    sink.left_out(fmt::format(
+        "{}: adaptive routing and packet spraying are not configured: the commands depend on the release", group.name));
   }
 }
 
@@ -102,7 +101,7 @@ void render_switches(const RenderInput& input, FileSink& sink, const SwitchDiale
       dialect.write(out, CliSwitch{plan, planner, services, guard});
       RenderedFile file = describe_file(dialect, plan);
       for (const std::string& line : out.refused()) {
-        sink.left_out(fmt::format("{}: a line was left out, it would not stay one line: {}", file.path, line));
+        sink.left_out(fmt::format("{}: omitted a line that contains a line break: {}", file.path, line));
       }
       file.content = out.take();
       sink.add(std::move(file));

@@ -39,7 +39,7 @@ void accounts(CliWriter& out, const CliSwitch& input) {
   const model::OobSpec& oob = input.oob();
   const std::string from = oob.credentials.has_value() ? oob.credentials.value : std::string("the site's secret store");
   out.separate();
-  out.comment(fmt::format("Accounts are not in this file. Their keys and secrets come from {}.", from));
+  out.comment(fmt::format("User accounts are not in this file; their keys and secrets come from {}.", from));
   out.line({"aaa", "authentication", "login", "default", "local"});
   out.line({"aaa", "authorization", "exec", "default", "local"});
 }
@@ -81,7 +81,7 @@ void eos_guard(CliWriter& out, const CliSwitch& input) {
   const auto list = out.section({"ip", "access-list", kEosGuard});
   out.line({"counters", "per-entry"});
   int sequence = 10;
-  out.line({sequence, "remark", CliToken::rest("jump hosts alone reach what is managed here")});
+  out.line({sequence, "remark", CliToken::rest("only jump hosts reach managed devices")});
   for (const GuardRule& rule : input.guard) {
     sequence += 10;
     out.line({sequence, "permit", CliToken::rest(guard_text(rule))});

@@ -280,7 +280,7 @@ class SwitchConfig {
 };
 
 std::string daemons_file(const model::Cluster& cluster, const std::string& name, bool bfd) {
-  std::string text = frr::comment_heading(cluster, fmt::format("Which FRR daemons {} runs", name), "#");
+  std::string text = frr::comment_heading(cluster, fmt::format("FRR daemons of {}", name), "#");
   text += fmt::format("bgpd=yes\nbfdd={}\nstaticd=yes\n", bfd ? "yes" : "no");
   for (const char* off : {"ospfd", "ospf6d", "ripd", "ripngd", "isisd", "pimd", "ldpd", "nhrpd", "eigrpd", "babeld"}) {
     text += fmt::format("{}=no\n", off);
@@ -332,14 +332,13 @@ void render_frr(const RenderInput& input, FileSink& sink) {
     underlay.each_switch(fabric, [&](model::DeviceId id) { add_switch(underlay, fabric, id, sink); });
     if (!fabric.spec->routes_to->empty()) {
       sink.note(
-          fmt::format("the lab keeps the {} fabric apart although `routes_to` names others: switches of "
-                      "two fabrics share no cable",
+          fmt::format("the lab isolates the {} fabric despite `routes_to`: no cable connects switches of two fabrics",
                       model::to_text(fabric.kind)));
     }
   }
   const model::FabricPlan& frontend = input.cluster.fabric(model::FabricKind::frontend);
   if (frontend.present && frontend.tiers < 2) {
-    sink.note("the frontend is one pair of leaves that bridge; the lab leaves it out");
+    sink.note("the frontend is one bridging pair of leaves; the lab omits it");
   }
   frr::render_lab(underlay, sink);
 }

@@ -79,7 +79,7 @@ class LabTable {
   explicit LabTable(const Underlay& underlay) : underlay_(underlay), cluster_(underlay.cluster()) {}
 
   [[nodiscard]] std::string write() {
-    text_ = comment_heading(cluster_, "What lab.sh builds: switches, their links, VLANs, hosts and routes", "#");
+    text_ = comment_heading(cluster_, "Input of lab.sh: switches, links, VLANs, hosts and routes", "#");
     for (const FabricPart& fabric : underlay_.fabrics()) {
       underlay_.each_switch(fabric, [&](model::DeviceId id) { add_switch(fabric, id); });
       for (const model::CableRole role : {model::CableRole::leaf_spine, model::CableRole::spine_core})
@@ -255,12 +255,12 @@ std::string topology(const Underlay& underlay) {
   file.set("name", cluster.name());
   file.set("topology", Value::map().set("nodes", std::move(nodes)).set("links", std::move(links)));
   const Value documents[] = {std::move(file)};
-  return write_yaml(documents, heading(cluster, "The lab as a containerlab topology; ports p12/2 are called p12-2"));
+  return write_yaml(documents, heading(cluster, "The lab as a containerlab topology; port p12/2 is named p12-2"));
 }
 
 std::string script(const model::Cluster& cluster) {
   std::string text = "#!/usr/bin/env bash\n";
-  text += comment_heading(cluster, "Builds the routed fabrics of the cluster, or a part of them, as a lab", "#");
+  text += comment_heading(cluster, "Runs the routed fabrics of the cluster, or a part of them, as a lab", "#");
   // Namespaces are called PREFIX-DEVICE, and FRR's path spaces (-N) the same. Interfaces have the names of the model's
   // ports with '-' for '/', so that a line of a trace can be looked up in `weft show cables`.
   text += asset<"render/frr/lab.bash">();

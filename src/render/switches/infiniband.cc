@@ -32,10 +32,10 @@ class FabricFiles {
     write_simulator();
     write_switches();
     if (!fabric_.has_managers) {
-      sink_.note(fmt::format("the {} fabric has no managers: OpenSM has to run on {}", model::to_text(fabric_.kind),
+      sink_.note(fmt::format("the {} fabric has no subnet managers: run OpenSM on {}", model::to_text(fabric_.kind),
                              managers_));
     }
-    sink_.note(fmt::format("GUIDs are known on site only: run {}guids.sh once the fabric is cabled", folder_));
+    sink_.note(fmt::format("GUIDs are read from the hardware: run {}guids.sh when the fabric is cabled", folder_));
   }
 
  private:

@@ -30,36 +30,37 @@ std::vector<Option> options_of(const Fabric& fabric, bool simulated) {
   const auto guid = simulated ? fabric.nodes[fabric.first_sm].port_guid() : 0;
   const std::string kind(model::to_text(fabric.kind));
   std::vector<Option> options = {
-      {"guid", guid_text(guid), simulated ? "the simulated port of the manager" : "guids.sh puts the port's own here"},
-      {"subnet_prefix", subnet_prefix(fabric.kind), "each fabric has its own"},
-      {"sm_priority", std::to_string(kHighestPriority), "guids.sh lowers it by one on each further manager"},
-      {"lmc", "0", "one LID a port: multipath is the fat tree's"},
-      {"routing_engine", routing_engine(fabric), "the next one where the first finds no tree"}};
+      {"guid", guid_text(guid),
+       simulated ? "simulated port of the subnet manager" : "replaced by guids.sh with the port GUID"},
+      {"subnet_prefix", subnet_prefix(fabric.kind), "unique per fabric"},
+      {"sm_priority", std::to_string(kHighestPriority), "guids.sh lowers it by one on each standby"},
+      {"lmc", "0", "one LID per port: fat-tree routing spreads the load"},
+      {"routing_engine", routing_engine(fabric), "fallback if the topology is not a fat tree"}};
   if (fabric.plan->tiers >= 2) {
     options.push_back({"root_guid_file", place + "root_guids.conf", "the switches of the top tier"});
-    options.push_back({"cn_guid_file", place + "cn_guids.conf", "servers, whose paths are spread first"});
+    options.push_back({"cn_guid_file", place + "cn_guids.conf", "servers, balanced first"});
     options.push_back({"io_guid_file", place + "io_guids.conf", "storage and managers"});
   }
   const std::vector<Option> rest = {
       {"partition_config_file", place + "partitions.conf", ""},
-      {"part_enforce", "both", "switches drop packets of foreign partitions, in and out"},
+      {"part_enforce", "both", "switches drop packets of other partitions, in and out"},
       {"node_name_map_name", place + "node-name-map", ""},
       {"sweep_interval", "10", "seconds"},
       {"sweep_on_trap", "TRUE", ""},
       {"max_wire_smps", "16", ""},
-      {"sminfo_polling_timeout", "1000", "ms: a standby takes over after four missed answers"},
+      {"sminfo_polling_timeout", "1000", "ms: a standby takes over after four missed polls"},
       {"polling_retry_number", "4", ""},
-      {"max_op_vls", "3", "VL0 to VL3 (IBTA 14.2.5.6), what adapters and switches have in common"},
+      {"max_op_vls", "3", "VL0 to VL3 (IBTA 14.2.5.6), supported by adapters and switches"},
       {"qos", "TRUE", ""},
       {"qos_max_vls", "4", ""},
-      {"qos_high_limit", "4", "x 4 KiB of high priority before a low one gets its turn"},
-      {"qos_vlarb_high", "0:64,1:64,2:64,3:64", "equal shares; a job picks its lane with NCCL_IB_SL"},
+      {"qos_high_limit", "4", "x 4 KiB of high priority before low priority is served"},
+      {"qos_vlarb_high", "0:64,1:64,2:64,3:64", "equal weights; a job selects its lane with NCCL_IB_SL"},
       {"qos_vlarb_low", "0:64,1:64,2:64,3:64", ""},
-      {"qos_sl2vl", "0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,15", "four service levels, repeated; SL15 is no data's"},
+      {"qos_sl2vl", "0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,15", "four service levels, repeated; SL15 carries no data"},
       {"log_file", fmt::format("{}opensm-{}.log", logs, kind), ""},
       {"log_max_size", "100", "MB"},
       {"log_flags", "0x03", ""},
-      {"force_log_flush", "TRUE", "what was done must be in the log when somebody looks"},
+      {"force_log_flush", "TRUE", "flush the log after each message"},
       {"dump_files_dir", simulated ? "." : "/var/log/", ""},
       {"console", "off", ""}};
   options.insert(options.end(), rest.begin(), rest.end());

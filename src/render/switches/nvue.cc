@@ -64,7 +64,7 @@ void add_pair(Commands& commands, const SwitchPlan& plan) {
   const std::string links =
       names_where(plan, [](const SwitchPort& port) { return port.use == SwitchPort::Use::pair_link; });
   if (!plan.has_pair() || links.empty()) return;
-  commands.comment("The pair: servers are bonded over both switches");
+  commands.comment("MLAG pair: servers are bonded to both switches");
   commands.set({"interface", "peerlink", "bond", "member", links});
   // 44:38:39:ff:00:00 and up is set aside for MLAG.
   commands.set({"mlag", "mac-address",
@@ -224,8 +224,8 @@ void render_nvue(const RenderInput& input, FileSink& sink) {
   }
   if (stretched) {
     sink.note(
-        "The frontend's subnet lies behind several pairs of Cumulus leaves, each of which announces its own hosts: "
-        "turn on proxy ARP on the VLAN interface of each (net.ipv4.conf.vlanN.proxy_arp_pvlan = 1).");
+        "The frontend subnet spans several pairs of Cumulus leaves, each of which announces its own hosts: enable "
+        "proxy ARP on the VLAN interface of each (net.ipv4.conf.vlanN.proxy_arp_pvlan = 1).");
   }
 }
 

@@ -87,7 +87,7 @@ void add_guard_rule(Commands& commands, const std::string& place, const GuardRul
 
 void add_routing(Commands& commands, const SwitchPlan& plan) {
   if (!plan.routes() || plan.device->asn == 0) return;
-  commands.comment("Routing: eBGP, every switch with a number of its own");
+  commands.comment("Routing: eBGP, one ASN per switch");
   const std::string asn = std::to_string(plan.device->asn);
   const std::string id = to_text(plan.device->loopback);
   const std::string bgp = fmt::format("vrf {} router bgp", plan.kernel_vrf());
@@ -119,7 +119,7 @@ void add_routing(Commands& commands, const SwitchPlan& plan) {
 void add_access_lists(Commands& commands, const RenderPlan& render, const SwitchPlan& plan) {
   const std::vector<GuardRule> guard = guard_rules(render, plan);
   if (guard.empty()) return;
-  commands.comment("Only the jump hosts talk to what is managed here, and it only to them and to its services");
+  commands.comment("Managed devices communicate only with jump hosts and their services");
   const std::string list = fmt::format("acl {}", kJumpOnly);
   commands.set_at(list, {"type", "ipv4"});
   int number = 0;

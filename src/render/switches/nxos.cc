@@ -26,7 +26,7 @@ void accounts(CliWriter& out, const CliSwitch& input) {
   out.separate();
   const model::OobSpec& oob = input.oob();
   const std::string from = oob.credentials.has_value() ? oob.credentials.value : std::string("the site's secret store");
-  out.comment(fmt::format("Accounts are not in this file. Their keys and secrets come from {}.", from));
+  out.comment(fmt::format("User accounts are not in this file; their keys and secrets come from {}.", from));
   out.line({"aaa", "authentication", "login", "default", "local"});
 }
 
@@ -59,7 +59,7 @@ void nxos_system(CliWriter& out, const CliSwitch& input) {
   if (plan.has_fabric_links()) {
     out.separate();
     if (plan.fabric->hash_seeds.value) {
-      out.comment("Each tier hashes with a seed of its own");
+      out.comment("Each tier has its own hash seed");
       out.line({"ip", "load-sharing", "address", "source-destination", "port", "source-destination", "universal-id",
                 hash_seed(plan)});
     } else {
@@ -78,12 +78,12 @@ void nxos_guard(CliWriter& out, const CliSwitch& input) {
   if (!input.plan.oob() || input.guard.empty()) return;
   if (input.plan.group->tier == model::Tier::leaf) {
     out.separate();
-    out.comment("Room for port access lists; takes effect with the next reload");
+    out.comment("TCAM space for port access lists; takes effect after a reload");
     out.line({"hardware", "access-list", "tcam", "region", "ing-racl", 1536});
     out.line({"hardware", "access-list", "tcam", "region", "ing-ifacl", 256});
   }
   out.separate();
-  out.comment("Jump hosts alone reach what is managed here; it asks the services of this network alone");
+  out.comment("Managed devices are reached only from jump hosts and reach only services of this network");
   const auto list = out.section({"ip", "access-list", kNxosGuard});
   out.line({"statistics", "per-entry"});
   int sequence = 10;

@@ -52,21 +52,21 @@ void sonic_notes(const RenderInput& input, FileSink& sink) {
     if (!is_ethernet_switch_of(input.cluster, group, kSonic)) continue;
     if (sonic_render::hardware_of(*group.network_switch).hwsku.empty()) {
       tell(
-          fmt::format("SONiC's hwsku and platform of {} are not known here: DEVICE_METADATA and the lanes of PORT are "
-                      "taken from the switch (sonic-cfggen -H) before its config_db.json is loaded.",
+          fmt::format("the catalog has no SONiC hwsku and platform for {}: merge DEVICE_METADATA and the lanes of PORT "
+                      "from the switch (sonic-cfggen -H) before loading its config_db.json.",
                       group.network_switch->id->text));
     }
     const model::FabricSpec* fabric = switch_fabric(input.cluster, group.fabric);
     if (fabric != nullptr && fabric->load_balancing.value != model::LoadBalancing::ecmp) {
       tell(
-          fmt::format("The {} fabric asks for load balancing beyond ECMP; config_db.json has no table for it: turn it "
-                      "on with the switch vendor's own command.",
+          fmt::format("The {} fabric requires load balancing beyond ECMP; config_db.json has no table for it: enable "
+                      "it with the switch vendor's command.",
                       model::to_text(group.fabric)));
     }
     if (fabric != nullptr && fabric->external->links.value > 0 && group.tier != model::Tier::none) {
       tell(
-          fmt::format("The site's routers beyond the {} fabric speak eBGP over IPv6 link-local addresses with whatever "
-                      "number they have; they announce the default route.",
+          fmt::format("The site's routers of the {} fabric need eBGP over IPv6 link-local addresses, with any ASN; "
+                      "they announce the default route.",
                       model::to_text(group.fabric)));
     }
   }

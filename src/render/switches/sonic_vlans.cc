@@ -239,7 +239,7 @@ void add_access_lists(Tables& tables) {
     Value table = Value::map();
     table.put("type", "L3");
     table.put("stage", "ingress");
-    table.put("policy_desc", "managed devices talk to jump hosts and to the services they need");
+    table.put("policy_desc", "managed devices to jump hosts and required services");
     table.put("ports", std::move(ports));
     tables.root["ACL_TABLE"].put(std::string(kJumpOnly), std::move(table));
     add_jump_rules(tables);
