@@ -221,7 +221,7 @@ Value AttachmentPlan::ipam(const RailPlan& rail, model::SubnetId id, std::uint32
   }
   // To the rail's other units, and nowhere else: the pod's default route stays on its primary network.
   if (subnet.gateway != Ipv4{} && rail_prefix(rail) != subnet.prefix) {
-    CHECK(rail_prefix(rail).contains(subnet.prefix), "a subnet outside its rail");
+    CHECK(rail_prefix(rail).contains(subnet.prefix), "subnet outside its rail");
     ipam.set("routes",
              Value::list({Value::map({{"dst", to_text(rail_prefix(rail))}, {"gw", to_text(subnet.gateway)}})}));
   }

@@ -107,9 +107,9 @@ Value gateway_namespace() {
 
 constexpr std::string_view kBgpNotes =
     "BGP from the nodes labeled weft/fabric=frontend to both frontend leaves, and the pool of service addresses.\n"
-    "Cilium's resources have no BFD: a session ends 9 s after its leaf falls silent, or at once when the link does;\n"
-    "BFD of the leaves guards their own uplinks. The MD5 password is read from the Secret frontend-bgp (key password)\n"
-    "in kube-system, which the secret store provides: the leaves hold the same.";
+    "Cilium's resources have no BFD: a session ends 9 s after its leaf stops responding, or at once on link down;\nBFD "
+    "on the leaves covers only their uplinks. The MD5 password is read from the Secret frontend-bgp (key password)\n"
+    "in kube-system, which the secret store provides: the leaves have the same password.";
 
 }  // namespace
 
@@ -121,7 +121,7 @@ void render_kube_frontend(const RenderInput& input, FileSink& sink) {
   const std::string folder = "kubernetes/frontend/";
   add_manifest(input, sink,
                {.path = folder + "10-namespace.yaml",
-                .what = "The namespace of what takes requests in. It comes before everything that stands in it.",
+                .what = "Namespace of the gateway. Applied before the objects in it.",
                 .consumer = "Kubernetes",
                 .documents = {gateway_namespace()},
                 .stage = Stage::hosts,

@@ -84,7 +84,7 @@ void add_charts(const RenderInput& input, FileSink& sink) {
                .release = "nfd",
                .chart = "oci://registry.k8s.io/nfd/charts/node-feature-discovery",
                .space = kFeatureSpace,
-               .what = "Node Feature Discovery: one for both operators.",
+               .what = "Node Feature Discovery, shared by both operators.",
                .values = feature_values(input)});
   }
   Value gpu = Value::map({{"nfd", Value::map({{"enabled", false}})}});
@@ -95,8 +95,8 @@ void add_charts(const RenderInput& input, FileSink& sink) {
              .release = "gpu-operator",
              .chart = "nvidia/gpu-operator",
              .space = kGpuOperatorSpace,
-             .what = "NVIDIA GPU Operator (helm repo add nvidia https://helm.ngc.nvidia.com/nvidia). Images and their\n"
-                     "versions are the chart's.",
+             .what = "NVIDIA GPU Operator (helm repo add nvidia https://helm.ngc.nvidia.com/nvidia). Images and "
+                     "their\nversions come from the chart.",
              .values = std::move(gpu)});
   if (applies_kube_network(input)) {
     add_chart(input, sink,
@@ -144,7 +144,7 @@ Value feature_rule(const RenderInput& input) {
   if (!vendors.empty()) {
     Value nic = Value::map({{"vendor", in({vendors.begin(), vendors.end()})},
                             {"sriov_totalvfs", Value::map({{"op", "Gt"}, {"value", Value::list({"0"})}})}});
-    rules.add(Value::map({{"name", "NICs that can make virtual functions"},
+    rules.add(Value::map({{"name", "NICs that support SR-IOV virtual functions"},
                           {"labels", Value::map({{"weft.sriov", "true"}})},
                           {"matchFeatures", Value::list({feature("pci.device", std::move(nic))})}}));
   }
@@ -167,10 +167,10 @@ void add_labels(const RenderInput& input, FileSink& sink) {
   }
   if (lines.empty()) return;
   const std::string path = path_of("40-node-labels.sh");
-  const std::string what = heading(
-      input.cluster,
-      "Chooses how the GPUs of each pool are cut and shared. A change of MIG stops what runs on the node's GPUs:\n"
-      "drain it before. Nodes carry the label of their pool already.");
+  const std::string what =
+      heading(input.cluster,
+              "Selects MIG and time-slicing of the GPUs of each pool. A change of MIG stops the workloads on the "
+              "node's GPUs:\ndrain the node first. Nodes already have the label of their pool.");
   std::string text = "#!/bin/sh\n# ";
   for (const char c : what) text += c == '\n' ? std::string("\n# ") : std::string(1, c);
   sink.add({.path = path,
@@ -212,39 +212,40 @@ bool applies_kube_gpu(const RenderInput& input) { return !kube_platform::nvidia_
 void render_kube_gpu(const RenderInput& input, FileSink& sink) {
   add_manifest(input, sink,
                {.path = path_of("00-namespace.yaml"),
-                .what = "The namespace of the NVIDIA GPU Operator.",
+                .what = "Namespace of the NVIDIA GPU Operator.",
                 .consumer = "Kubernetes",
                 .documents = {kube_platform::privileged_space(kGpuOperatorSpace)},
                 .sources = {"control_plane"}});
   add_charts(input, sink);
   add_manifest(input, sink,
                {.path = path_of("10-configurations.yaml"),
-                .what = "How GPUs are cut (MIG) and shared (time slices), by pool, and which of DCGM's fields are "
-                        "exported.",
+                .what = "MIG and time-slicing profiles per pool, and the exported DCGM fields.",
                 .consumer = "NVIDIA GPU Operator",
                 .documents = configurations(input),
                 .risk = Risk::reload,
                 .sources = {"pools.mig", "pools.time_slices", "operations.gpu_metrics"}});
   add_manifest(input, sink,
                {.path = path_of("20-cluster-policy.yaml"),
-                .what = "The GPU Operator's settings. After helm has made the policy this changes nothing; where the\n"
-                        "operator came without a chart (OLM), which knows its images, it is the policy.",
+                .what = "ClusterPolicy of the GPU Operator. With a Helm installation, which creates the policy, this "
+                        "changes nothing;\nwith an OLM installation, which provides the images, this is the policy.",
                 .consumer = "NVIDIA GPU Operator",
                 .documents = {cluster_policy(input)},
                 .risk = Risk::reload,
                 .sources = {"pools", "operations"}});
   if (input.cluster.spec().control_plane->node_feature_discovery.value) {
-    add_manifest(input, sink,
-                 {.path = path_of("30-node-features.yaml"),
-                  .what = "Labels feature.node.kubernetes.io/weft.gpu and weft.sriov: hardware that the design counts "
-                          "on.\nA server of a GPU pool without them lacks a card or has SR-IOV off in its BIOS.",
-                  .consumer = "Node Feature Discovery",
-                  .documents = {feature_rule(input)},
-                  .sources = {"pools.server", "control_plane.node_feature_discovery"}});
+    add_manifest(
+        input, sink,
+        {.path = path_of("30-node-features.yaml"),
+         .what = "Labels feature.node.kubernetes.io/weft.gpu and weft.sriov: hardware that the design requires.\nA "
+                 "server of a GPU pool without these labels lacks a card or has SR-IOV disabled in its BIOS.",
+         .consumer = "Node Feature Discovery",
+         .documents = {feature_rule(input)},
+         .sources = {"pools.server", "control_plane.node_feature_discovery"}});
   } else {
     sink.note(
-        "node_feature_discovery is off: label GPU nodes feature.node.kubernetes.io/pci-10de.present=true and "
-        "nodes with NVIDIA NICs pci-15b3.present=true by hand, the operators select by them");
+        "node_feature_discovery is disabled: manually label GPU nodes feature.node.kubernetes.io/pci-10de.present=true "
+        "and "
+        "nodes with NVIDIA NICs pci-15b3.present=true; the operators select nodes by these labels");
   }
   add_labels(input, sink);
   if (input.cluster.spec().operations->monitoring.value && input.cluster.spec().operations->gpu_metrics.value) {
@@ -258,8 +259,7 @@ void render_kube_gpu(const RenderInput& input, FileSink& sink) {
   }
   const auto pools = kube_platform::gpu_pools(input);
   if (pools.size() != kube_platform::nvidia_pools(input).size()) {
-    sink.left_out(
-        "GPUs of other vendors than NVIDIA need their vendor's device plugin: kubernetes/gpu has none for them");
+    sink.left_out("GPUs of vendors other than NVIDIA need their vendor's device plugin: kubernetes/gpu has none");
   }
 }
 

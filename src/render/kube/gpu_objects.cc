@@ -61,16 +61,16 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"DCGM_FI_DEV_POWER_USAGE", "gauge", "Power draw (W)"},
     {"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "counter", "Corrected single-bit memory errors since the driver was loaded"},
     {"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter", "Uncorrected double-bit memory errors since the driver was loaded"},
-    {"DCGM_FI_DEV_XID_ERRORS", "gauge", "Number of the last XID error"},
+    {"DCGM_FI_DEV_XID_ERRORS", "gauge", "Last XID error"},
     {"DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature (C)"},
     {"DCGM_FI_DEV_MEMORY_TEMP", "gauge", "Memory temperature (C)"},
     {"DCGM_FI_DEV_SM_CLOCK", "gauge", "SM clock (MHz)"},
     {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "PCIe retries"},
-    {"DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "Whether remapping of memory rows has failed"},
+    {"DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "Row remapping failed"},
     {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", "Memory rows remapped for uncorrectable errors"},
-    {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Share of time in which the graphics or compute engine is active"},
-    {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "Share of cycles in which the tensor pipe is active"},
-    {"DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "Share of cycles in which memory moves data"},
+    {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Fraction of time with the graphics or compute engine active"},
+    {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "Fraction of cycles with the tensor pipe active"},
+    {"DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "Fraction of cycles with memory active"},
 });
 
 }  // namespace

@@ -192,10 +192,9 @@ void service_section(const RenderInput& input, std::size_t number, ProxyConfig& 
   health_lines(service, config);
   const PoolPlan* pool = input.plan.pool(service.pool.value);
   if (pool != nullptr && server_lines(input, *pool, service, number, config) > 0) return;
-  sink.left_out(
-      fmt::format("service `{}` has no server behind HAProxy: pool `{}` is not on the frontend, or the node "
-                  "ports are used up",
-                  service.name->text, service.pool.value));
+  sink.left_out(fmt::format(
+      "service `{}` has no HAProxy backend server: pool `{}` is not on the frontend, or the node ports are exhausted",
+      service.name->text, service.pool.value));
 }
 
 void metrics_section(ProxyConfig& config) {
@@ -207,9 +206,9 @@ void metrics_section(ProxyConfig& config) {
 }
 
 constexpr std::string_view kNotes =
-    "HAProxy in front of the nodes that serve, on the hosts of the control plane.\n"
-    "Certificates: one PEM file with its key for each name in /etc/haproxy/certs/, from the secret store.\n"
-    "To empty a node before work on it: echo 'set server BACKEND/NODE state drain' | socat - "
+    "HAProxy for the inference nodes, on the control plane hosts.\n"
+    "Certificates: one PEM file (certificate and key) per name in /etc/haproxy/certs/, from the secret store.\n"
+    "To drain a node before maintenance: echo 'set server BACKEND/NODE state drain' | socat - "
     "/run/haproxy/admin.sock";
 
 }  // namespace

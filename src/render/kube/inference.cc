@@ -301,13 +301,14 @@ void render_service(const RenderInput& input, std::size_t number, FileSink& sink
   const model::ServiceSpec& service = input.cluster.spec().services.value[number];
   if (!kube_services::has_own_name(input, number)) {
     sink.left_out(
-        fmt::format("service `{}` is not rendered: in Kubernetes its name is that of another one", service.name->text));
+        fmt::format("service `{}` is not rendered: its Kubernetes name is the same as that of another service",
+                    service.name->text));
     return;
   }
   const PoolPlan* pool = input.plan.pool(service.pool.value);
   if (pool == nullptr || !input.plan.in_kubernetes(*pool)) {
-    sink.left_out(
-        fmt::format("service `{}` is not rendered: pool `{}` has no kubelets", service.name->text, service.pool.value));
+    sink.left_out(fmt::format("service `{}` is not rendered: pool `{}` is not in Kubernetes", service.name->text,
+                              service.pool.value));
     return;
   }
   add_manifest(input, sink,
@@ -330,7 +331,7 @@ bool applies_kube_inference(const RenderInput& input) {
 void render_kube_inference(const RenderInput& input, FileSink& sink) {
   add_manifest(input, sink,
                {.path = std::string(kFolder) + "10-metrics.yaml",
-                .what = "Rules of prometheus-adapter: GPU utilization of pods, for the scalers of the services.",
+                .what = "Rules of prometheus-adapter: GPU utilization of pods, for the autoscalers of the services.",
                 .consumer = "prometheus-adapter",
                 .documents = {adapter_config(input)},
                 .risk = Risk::reload,

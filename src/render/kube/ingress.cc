@@ -75,10 +75,9 @@ Value listeners(const RenderInput& input, FileSink& sink) {
     const model::ServiceSpec& service = *one;
     if (under_domain(input, service)) continue;
     if (list.items().size() == kMaxListeners) {
-      sink.left_out(
-          fmt::format("a Gateway has {} listeners at most: service `{}` and those after it whose names are "
-                      "outside {} have none",
-                      kMaxListeners, service.name->text, domain_of(input)));
+      sink.left_out(fmt::format(
+          "a Gateway has at most {} listeners: service `{}` and later services with names outside {} have none",
+          kMaxListeners, service.name->text, domain_of(input)));
       break;
     }
     list.add(https_listener(own_listener(service), service.host.value, certificate_of(service)));
@@ -102,7 +101,7 @@ Value gateway(const RenderInput& input, FileSink& sink) {
 Value gateway_class() {
   Value type = object("gateway.networking.k8s.io/v1", "GatewayClass", std::string(kFrontend));
   type["spec"] = Value::map({{"controllerName", "gateway.envoyproxy.io/gatewayclass-controller"},
-                             {"description", "Envoy Gateway: sends each request where the fewest are under way"}});
+                             {"description", "Envoy Gateway: least-request load balancing"}});
   return type;
 }
 
@@ -241,30 +240,31 @@ std::vector<Value> routes(const RenderInput& input) {
 
 std::string entrance_notes(const RenderInput& input) {
   if (chosen(input) == Entrance::ingress) {
-    return "The address of the NGINX ingress controller, which runs in the namespace gateway on nodes that announce.";
+    return "Service address of the NGINX ingress controller, which runs in the namespace gateway on nodes with BGP "
+           "sessions.";
   }
-  if (chosen(input) == Entrance::route) return "The address of OpenShift's router, on nodes that announce.";
+  if (chosen(input) == Entrance::route) return "Service address of OpenShift's router, on nodes with BGP sessions.";
   return fmt::format(
       "The gateway in front of all services, on {}. Envoy Gateway is installed with deploy type\n"
-      "GatewayNamespace, so that its proxies stand in the namespace gateway, which policies let through; they run on\n"
-      "nodes that announce. Certificates are Secrets of that namespace: gateway-tls for *.{},\n"
-      "NAME-tls for a service with a name elsewhere.",
+      "GatewayNamespace, so that its proxies run in the namespace gateway, which network policies allow, on\nnodes "
+      "with BGP sessions. Certificates are Secrets of that namespace: gateway-tls for *.{},\n"
+      "NAME-tls for a service with a name in another domain.",
       to_text(input.plan.service_address(0)), domain_of(input));
 }
 
 std::string route_notes(const RenderInput& input) {
   if (chosen(input) == Entrance::ingress) {
-    return "Ingresses of the services: least latency first (EWMA), sticky by cookie, long timeouts. NAME-tls in the\n"
-           "service's namespace holds its certificate.";
+    return "Ingresses of the services: least latency first (EWMA), sticky by cookie, long timeouts. The Secret "
+           "NAME-tls in the\nservice's namespace has its certificate.";
   }
   if (chosen(input) == Entrance::route) {
-    return "OpenShift Routes of the services: least connections, sticky by cookie, long timeouts. NAME-tls in the\n"
-           "service's namespace holds its certificate; the router needs leave to read it.";
+    return "OpenShift Routes of the services: least connections, sticky by cookie, long timeouts. The Secret NAME-tls "
+           "in the\nservice's namespace has its certificate; the router needs permission to read it.";
   }
-  return "Routes of the services. Envoy Gateway balances by fewest requests under way unless a policy says otherwise.\n"
+  return "Routes of the services. Envoy Gateway uses least-request load balancing unless a policy overrides it.\n"
          "The standard channel of the Gateway API has no session persistence: where the experimental channel is\n"
-         "installed, add sessionPersistence {type: Cookie} to the rule of a sticky service; --set ingress=ingress and\n"
-         "the haproxy target have stickiness without it.";
+         "installed, add sessionPersistence {type: Cookie} to the rule of a sticky service; --set ingress=ingress "
+         "and\nthe haproxy target support sticky sessions without it.";
 }
 
 }  // namespace weft::render::kube_ingress

@@ -180,40 +180,37 @@ void note_on_addresses(const RenderInput& input, const AttachmentPlan& plan, Fil
     }
   }
   if (!small.empty()) {
-    sink.note(fmt::format("subnets {} have fewer addresses for pods than their servers run pods: the last get none",
-                          fold_hosts(std::move(small))));
+    sink.note(
+        fmt::format("subnets {} have fewer pod addresses than their servers run pods: the last pods get no address",
+                    fold_hosts(std::move(small))));
   }
   if (without == 0) return;
-  sink.note(
-      fmt::format("{} of the rails' subnets have no addresses for pods: their networks give an RDMA device "
-                  "without an IP address",
-                  without));
+  sink.note(fmt::format(
+      "{} rail subnets have no pod addresses: their networks provide an RDMA device without an IP address", without));
 }
 
 constexpr std::string_view kAttachmentsText =
-    "Networks of pods: one a rail, with a route to that rail alone and never a default route.\n"
-    "Written as NetworkAttachmentDefinition, not as SriovNetwork: both would make the same definition. `--set\n"
-    "attachments=sriovnetwork` has the SR-IOV operator write those that lie in one subnet.";
+    "Pod networks: one per rail, with a route only to that rail and no default route.\n"
+    "Rendered as NetworkAttachmentDefinition, not as SriovNetwork: both would create the same definition. `--set\n"
+    "attachments=sriovnetwork` makes the SR-IOV operator create those with a single subnet.";
 constexpr std::string_view kNodeConfigText =
-    "\nA definition without `spec.config` has a subnet for each unit: Multus reads the configuration of that name "
+    "\nA definition without `spec.config` has one subnet per unit: Multus reads the configuration of that name "
     "from\n"
     "/etc/cni/multus/net.d on the node. The files are cni/FOLDER/NETWORK.conflist; FOLDER is the node's unit (its "
     "label\n"
-    "weft/unit), its pool where it has no unit of its own, its slice of the storage network (sto-POOL-uNNN) where that "
-    "is\n"
-    "cut otherwise than units, or the host itself; cni/folders.json lists the hosts of each.";
+    "weft/unit), its pool if it has no unit, its slice of the storage network (sto-POOL-uNNN) if that is\nnot divided "
+    "by unit, or the host itself; cni/folders.json lists the hosts of each.";
 
 constexpr std::string_view kPolicyText =
-    "What the NVIDIA Network Operator runs on the nodes: Multus, CNI plugins, the NIC configuration operator.\n"
-    "The NICs keep the kernel's own mlx5 driver: hosts mount storage through them, which a driver container would "
-    "cut.\n"
-    "SR-IOV is the SR-IOV operator's (chart values in kubernetes/gpu), so no device plugin stands here.";
+    "Components of the NVIDIA Network Operator on the nodes: Multus, CNI plugins, the NIC configuration operator.\n"
+    "The NICs keep the kernel's mlx5 driver: a driver container would interrupt the hosts' storage mounts.\n"
+    "The SR-IOV operator manages SR-IOV (chart values in kubernetes/gpu), so there is no device plugin here.";
 
 void add_operator_objects(const RenderInput& input, FileSink& sink) {
   const std::vector<Value> templates = kube_platform::nic_templates(input, sink);
   kube_platform::add_manifest(input, sink,
                               {.path = path_of("00-namespace.yaml"),
-                               .what = "The namespace of the NVIDIA Network Operator.",
+                               .what = "Namespace of the NVIDIA Network Operator.",
                                .consumer = "Kubernetes",
                                .documents = {kube_platform::privileged_space(kNetworkOperatorSpace)},
                                .sources = {"control_plane"}});
@@ -226,27 +223,28 @@ void add_operator_objects(const RenderInput& input, FileSink& sink) {
                                .sources = {"pools", "fabrics"}});
   kube_platform::add_manifest(input, sink,
                               {.path = path_of("20-nic-configuration.yaml"),
-                               .what = "Firmware and runtime settings of the NICs, by PCI device id. A change of "
-                                       "firmware settings restarts the node.",
+                               .what = "Firmware and runtime settings of the NICs, by PCI device ID. A change of "
+                                       "firmware settings reboots the node.",
                                .consumer = "NVIDIA NIC Configuration Operator",
                                .documents = templates,
                                .risk = Risk::traffic,
                                .sources = {"pools", "fabrics.backend.qos", "fabrics.storage.qos"}});
-  kube_platform::add_manifest(input, sink,
-                              {.path = path_of("30-sriov-pools.yaml"),
-                               .what = "How many nodes of a pool may be drained at once for SR-IOV, and the RDMA mode.",
-                               .consumer = "SR-IOV Network Operator",
-                               .documents = kube_platform::sriov_pools(input),
-                               .risk = Risk::traffic,
-                               .sources = {"pools"}});
-  kube_platform::add_manifest(input, sink,
-                              {.path = path_of("31-sriov-policies.yaml"),
-                               .what = "Virtual functions of the rails. Ports go by the names that the hosts' udev "
-                                       "rules give them. A change drains nodes.",
-                               .consumer = "SR-IOV Network Operator",
-                               .documents = kube_platform::sriov_policies(input),
-                               .risk = Risk::traffic,
-                               .sources = {"pools", "fabrics.backend", "fabrics.storage"}});
+  kube_platform::add_manifest(
+      input, sink,
+      {.path = path_of("30-sriov-pools.yaml"),
+       .what = "Number of nodes per pool that may be drained at once for SR-IOV, and the RDMA mode.",
+       .consumer = "SR-IOV Network Operator",
+       .documents = kube_platform::sriov_pools(input),
+       .risk = Risk::traffic,
+       .sources = {"pools"}});
+  kube_platform::add_manifest(
+      input, sink,
+      {.path = path_of("31-sriov-policies.yaml"),
+       .what = "Virtual functions of the rails. Port names are those of the hosts' udev rules. A change drains nodes.",
+       .consumer = "SR-IOV Network Operator",
+       .documents = kube_platform::sriov_policies(input),
+       .risk = Risk::traffic,
+       .sources = {"pools", "fabrics.backend", "fabrics.storage"}});
 }
 
 }  // namespace
@@ -264,7 +262,7 @@ void render_kube_network(const RenderInput& input, FileSink& sink) {
   }
   kube_platform::add_manifest(input, sink,
                               {.path = path_of("40-address-pools.yaml"),
-                               .what = "Addresses of pods on the rails: a block of each subnet for each node.",
+                               .what = "Pod addresses on the rails: one block of each subnet per node.",
                                .consumer = "nv-ipam",
                                .documents = std::move(pools),
                                .sources = {"fabrics.backend.subnets", "fabrics.storage.subnets"}});
@@ -279,7 +277,7 @@ void render_kube_network(const RenderInput& input, FileSink& sink) {
   add_node_files(plan, sink);
   note_on_addresses(input, plan, sink);
   if (input.options["ipam"] == "whereabouts") {
-    sink.note("whereabouts is installed with its own chart: the Network Operator no longer brings it");
+    sink.note("install whereabouts with its own chart: the Network Operator no longer includes it");
   }
 }
 

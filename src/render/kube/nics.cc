@@ -162,8 +162,8 @@ void add_shared_template(const RenderInput& input, const PoolPlan& pool, const s
                                  [&](model::PortUse use) { return is_infiniband(input, use) != infiniband; });
   if (mixed) {
     return sink.note(
-        fmt::format("pool {}: NICs of PCI device id {} are on {}, InfiniBand and Ethernet: set their link types by PCI "
-                    "address, no NicConfigurationTemplate can",
+        fmt::format("pool {}: NICs of PCI device ID {} are on {}, both InfiniBand and Ethernet: set their link types "
+                    "by PCI address; a NicConfigurationTemplate cannot",
                     pool.name(), type, listed(kind.uses)));
   }
   Value settings = base_template(pool, infiniband, kind.uses.front() == model::PortUse::backend);
@@ -175,10 +175,10 @@ void add_shared_template(const RenderInput& input, const PoolPlan& pool, const s
                  cnp_parameters(input.cluster.data_fabric_spec(fabric).qos.value, kind.nic->ports.value));
   documents.push_back(nic_template(pool, fmt::format("nic-{}-{}", type, pool.name()), type, std::move(settings)));
   if (infiniband) return;
-  sink.note(fmt::format(
-      "pool {}: NICs of PCI device id {} are on {}: their NicConfigurationTemplate sets what they share, the "
-      "hosts' QoS service (target host) sets trust, PFC and DSCP by port",
-      pool.name(), type, listed(kind.uses)));
+  sink.note(
+      fmt::format("pool {}: NICs of PCI device ID {} are on {}: their NicConfigurationTemplate has only the common "
+                  "settings; the hosts' QoS service (target host) sets trust, PFC and DSCP by port",
+                  pool.name(), type, listed(kind.uses)));
 }
 
 }  // namespace

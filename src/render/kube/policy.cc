@@ -134,7 +134,7 @@ Value service_policy(const RenderInput& input, const model::ServiceSpec& service
                           {"toPorts", to_port(service, Value::list({request("GET", "/metrics")}))}}));
   Value policy = object("cilium.io/v2", "CiliumNetworkPolicy", name_of(service), kube_services::space_of(service));
   policy["spec"] =
-      Value::map({{"description", "requests of the OpenAI-style interface, from the entrance alone"},
+      Value::map({{"description", "OpenAI-compatible API requests, only from the gateway"},
                   {"endpointSelector", Value::map({{"matchLabels", kube_services::service_labels(service)}})},
                   {"ingress", std::move(ingress)}});
   return policy;
@@ -206,9 +206,9 @@ Value signed_images(const RenderInput& input) {
   Value registry = Value::map({{"name", "registry"},
                                {"match", match_pods()},
                                {"validate", Value::map({{"failureAction", "Enforce"},
-                                                        {"message", "images come from the site's registry"},
+                                                        {"message", "images must come from the site's registry"},
                                                         {"pattern", std::move(pattern)}})}});
-  return kyverno_policy("signed-images", "Images come from the site's registry and are signed",
+  return kyverno_policy("signed-images", "Images must come from the site's registry and be signed",
                         Value::list({std::move(signature), std::move(registry)}));
 }
 
@@ -224,7 +224,7 @@ Value gpu_limits() {
        {"match", match_pods()},
        {"validate", Value::map({{"failureAction", "Enforce"},
                                 {"cel", Value::map({{"expressions", Value::list({std::move(expression)})}})}})}});
-  return kyverno_policy("gpu-limits", "GPU pods bound what else they use", Value::list({std::move(rule)}));
+  return kyverno_policy("gpu-limits", "GPU pods must set CPU and memory limits", Value::list({std::move(rule)}));
 }
 
 // The baseline profile of the pod security standards, save for the capability that registers memory for RDMA.
@@ -246,11 +246,10 @@ Value tenant_pods() {
   Value host = Value::map(
       {{"name", "no-host-network"},
        {"match", match_pods()},
-       {"validate",
-        Value::map({{"failureAction", "Enforce"},
-                    {"message", "pods of tenants reach the fabrics through attachments, not through the host"},
-                    {"pattern", Value::map({{"spec", Value::map({{"=(hostNetwork)", false}})}})}})}});
-  return kyverno_policy("tenant-pods", "Pods of tenants keep to their own namespace of the node",
+       {"validate", Value::map({{"failureAction", "Enforce"},
+                                {"message", "tenant pods must use network attachments, not the host network"},
+                                {"pattern", Value::map({{"spec", Value::map({{"=(hostNetwork)", false}})}})}})}});
+  return kyverno_policy("tenant-pods", "Tenant pods must not use host namespaces",
                         Value::list({std::move(profile), std::move(host)}));
 }
 
@@ -289,17 +288,17 @@ void render_kube_policy(const RenderInput& input, FileSink& sink) {
   const std::string folder(kFolder);
   add_manifest(input, sink,
                {.path = folder + "10-network.yaml",
-                .what = "Who may talk to whom on the primary network of pods. Nobody reaches the backend, the storage "
-                        "or the\nout-of-band network from there.",
+                .what = "Allowed traffic on the primary pod network. No pod reaches the backend, storage "
+                        "or\nout-of-band network from there.",
                 .consumer = "Cilium",
                 .documents = network_policies(input),
                 .risk = Risk::reload,
                 .sources = {"tenants", "security.network_policy", "fabrics"}});
   add_manifest(input, sink,
                {.path = folder + "20-services.yaml",
-                .what = "What services may be asked, and by whom. These stand alone on purpose: a NetworkPolicy that "
-                        "let the gateway\nreach the same port would lift the limits on paths, since Cilium joins "
-                        "rules and the widest wins.",
+                .what = "Allowed requests to services and their sources. There is deliberately no NetworkPolicy for "
+                        "the gateway and the same\nport: it would override the path restrictions, since Cilium "
+                        "combines rules and the most permissive one applies.",
                 .consumer = "Cilium",
                 .documents = service_policies(input),
                 .stage = Stage::workloads,
@@ -311,7 +310,7 @@ void render_kube_policy(const RenderInput& input, FileSink& sink) {
   admission.push_back(tenant_pods());
   add_manifest(input, sink,
                {.path = folder + "30-admission.yaml",
-                .what = "What may run in namespaces of tenants. The public key of the signatures is the Secret "
+                .what = "Admission policies of tenant namespaces. The public key of the signatures is the Secret "
                         "cosign-public-key\n(cosign.pub) in the namespace kyverno.",
                 .consumer = "Kyverno",
                 .documents = std::move(admission),

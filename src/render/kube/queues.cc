@@ -146,7 +146,7 @@ Value local_queue(const TenantSpace& space, std::string_view name) {
 Value workload_priority(const model::PrioritySpec& priority) {
   Value out = object(kApi, "WorkloadPriorityClass", label_name(priority.name->text));
   out.set("value", priority.value.value);
-  out.set("description", "order in Kueue's queues; the PriorityClass of the same name orders pods");
+  out.set("description", "priority in Kueue's queues; the PriorityClass of the same name applies to pods");
   return out;
 }
 

@@ -74,7 +74,7 @@ void add_labels(Value& labels, const model::NamedValues<std::string>& given, std
     if (kube_services::is_label_key(key) && kube_services::is_label_value(value.value)) {
       labels.set(key, value.value);
     } else {
-      sink.left_out(fmt::format("label `{}` of {} is not one that Kubernetes accepts: left out", key, where));
+      sink.left_out(fmt::format("label `{}` of {} is not a valid Kubernetes label; it is omitted", key, where));
     }
   }
 }
@@ -101,7 +101,7 @@ Value taint_list(const PoolPlan& pool, FileSink& sink) {
     list.add(std::move(one.set("effect", taint.effect)));
   }
   if (list.items().size() < pool.spec->taints->size()) {
-    sink.left_out(fmt::format("a taint of pool {} is not one that Kubernetes accepts: left out", pool.name()));
+    sink.left_out(fmt::format("a taint of pool {} is not a valid Kubernetes taint; it is omitted", pool.name()));
   }
   return list;
 }
@@ -180,8 +180,8 @@ std::vector<Value> priority_classes(const RenderInput& input) {
     const bool last = priorities.size() > 1 && &priority == &*lowest;
     Value one = priority_class(priority);
     one.set("preemptionPolicy", last ? "Never" : "PreemptLowerPriority");
-    one.set("description", priority.preemptible.value ? "work that a higher class may evict"
-                                                      : "services that people wait for: above all that is preemptible");
+    one.set("description", priority.preemptible.value ? "preemptible by higher classes"
+                                                      : "interactive services: above all preemptible work");
     out.push_back(std::move(one));
   }
   return out;
@@ -193,8 +193,8 @@ void render_nodes(const RenderInput& input, FileSink& sink) {
     if (!input.plan.in_kubernetes(pool)) continue;
     add_manifest(input, sink,
                  {.path = fmt::format("{}20-nodes-{}.yaml", kFolder, kube_services::label_name(pool.name())),
-                  .what = fmt::format("Labels and taints of the nodes of pool {}. Taints are one field: what others "
-                                      "have set there is\nreplaced, and the node controllers put theirs back.",
+                  .what = fmt::format("Labels and taints of the nodes of pool {}. Taints are one field: taints set by "
+                                      "others are\nreplaced, and the node controllers restore theirs.",
                                       pool.name()),
                   .consumer = "Kubernetes",
                   .documents = nodes_of(input, pool, announcers, sink),
@@ -214,7 +214,7 @@ void render_kube_scheduling(const RenderInput& input, FileSink& sink) {
   const std::string folder(kFolder);
   add_manifest(input, sink,
                {.path = folder + "10-namespaces.yaml",
-                .what = "Namespaces of tenants. They come before everything that stands in them.",
+                .what = "Namespaces of tenants. Applied before the objects in them.",
                 .consumer = "Kubernetes",
                 .documents = kube_tenants::namespaces(input, sink),
                 .stage = Stage::hosts,
@@ -222,32 +222,32 @@ void render_kube_scheduling(const RenderInput& input, FileSink& sink) {
   render_nodes(input, sink);
   add_manifest(input, sink,
                {.path = folder + "30-priorities.yaml",
-                .what = "Priority classes: services that people wait for, scheduled training, the rest.",
+                .what = "Priority classes: interactive services, scheduled training, batch.",
                 .consumer = "Kubernetes",
                 .documents = priority_classes(input),
                 .sources = {"priorities"}});
   add_manifest(input, sink,
                {.path = folder + "40-quotas.yaml",
-                .what = "What each tenant may hold, and what one container may.",
+                .what = "Resource quotas per tenant and limits per container.",
                 .consumer = "Kubernetes",
                 .documents = kube_tenants::quotas(input),
                 .sources = {"tenants"}});
   add_manifest(input, sink,
                {.path = folder + "50-rights.yaml",
-                .what = "What the people of each tenant may do in its namespace.",
+                .what = "RBAC roles of each tenant's users in its namespace.",
                 .consumer = "Kubernetes",
                 .documents = kube_tenants::rights(input),
                 .sources = {"tenants", "security.sign_on"}});
   if (!kube_queues::applies(input)) return;
   add_manifest(input, sink,
                {.path = folder + "60-flavors.yaml",
-                .what = "Kueue's view of the pools: units of the backend, racks, hosts, so that a gang stays together.",
+                .what = "Kueue topology of the pools (backend units, racks, hosts), for topology-aware gang placement.",
                 .consumer = "Kueue",
                 .documents = kube_queues::topologies_and_flavors(input),
                 .sources = {"pools", "control_plane.allocator"}});
   add_manifest(input, sink,
                {.path = folder + "70-queues.yaml",
-                .what = "Kueue's queues: one for each tenant, lending what is idle to the others and taking it back.",
+                .what = "Kueue queues: one per tenant, lending idle quota to the others and reclaiming it.",
                 .consumer = "Kueue",
                 .documents = kube_queues::queues(input),
                 .sources = {"tenants", "priorities"}});

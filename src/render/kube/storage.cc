@@ -200,8 +200,9 @@ std::vector<Value> claims(const RenderInput& input, FileSink& sink) {
     for (const Claim& claim : all) documents.push_back(claim_object(claim, space.name));
     const model::Sourced<std::int64_t>& most = space.tenant->quota->volume_claims;
     if (most.has_value() && static_cast<std::int64_t>(all.size()) > most.value) {
-      sink.note(fmt::format("tenant {} may have {} volume claims, the cluster's volumes are {}: the last are refused",
-                            space.tenant->name->text, most.value, all.size()));
+      sink.note(fmt::format(
+          "tenant {} has a quota of {} volume claims but the cluster has {} volumes: the last claims are rejected",
+          space.tenant->name->text, most.value, all.size()));
     }
   }
   return documents;
@@ -214,13 +215,13 @@ void note_on(const model::StorageSpec& system, FileSink& sink) {
   }
   if (system.kind.value == model::StorageKind::lustre) {
     sink.note(
-        fmt::format("storage {}: the Lustre CSI driver makes no volumes by itself, a PersistentVolume names "
-                    "the file system of each claim",
+        fmt::format("storage {}: the Lustre CSI driver does not provision volumes; a PersistentVolume refers to the "
+                    "file system of each claim",
                     system.name->text));
   }
   const auto& volumes = system.volumes.value;
   if (std::any_of(volumes.begin(), volumes.end(), [](const model::VolumeSpec& v) { return v.snapshots.has_value(); })) {
-    sink.note(fmt::format("storage {} takes the snapshots of its volumes itself: no VolumeSnapshotClass is rendered",
+    sink.note(fmt::format("storage {} manages snapshots of its volumes itself: no VolumeSnapshotClass is rendered",
                           system.name->text));
   }
 }
@@ -239,17 +240,17 @@ void render_kube_storage(const RenderInput& input, FileSink& sink) {
     if (!has_classes(system)) continue;
     for (Value& document : classes_of(input, system)) classes.push_back(std::move(document));
   }
-  kube_platform::add_manifest(input, sink,
-                              {.path = std::string(kFolder) + "10-classes.yaml",
-                               .what = "A class for each storage system and purpose: what writes checkpoints never "
-                                       "shares a class with what reads data.",
-                               .consumer = "Kubernetes",
-                               .documents = std::move(classes),
-                               .sources = {"storage"}});
+  kube_platform::add_manifest(
+      input, sink,
+      {.path = std::string(kFolder) + "10-classes.yaml",
+       .what = "One StorageClass per storage system and purpose: checkpoints and datasets never share a class.",
+       .consumer = "Kubernetes",
+       .documents = std::move(classes),
+       .sources = {"storage"}});
   kube_platform::add_manifest(input, sink,
                               {.path = std::string(kFolder) + "20-claims.yaml",
-                               .what = "Claims of each tenant on each volume of the cluster file: an equal part of it, "
-                                       "within the tenant's quota.",
+                               .what = "Volume claims of each tenant, one per volume of the cluster file: an equal "
+                                       "share, within the tenant's quota.",
                                .consumer = "Kubernetes",
                                .documents = claims(input, sink),
                                .stage = Stage::workloads,

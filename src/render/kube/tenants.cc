@@ -164,8 +164,8 @@ std::vector<Value> namespaces(const RenderInput& input, FileSink& sink) {
   for (const model::TenantSpec& tenant : input.cluster.spec().tenants.value) {
     if (seen.insert(kube_services::label_name(tenant.name->text)).second) continue;
     sink.left_out(
-        fmt::format("tenant `{}` has no namespace of its own: another one's name differs only in what "
-                    "Kubernetes does not allow in names",
+        fmt::format("tenant `{}` has no namespace: its name differs from another tenant's only in characters that "
+                    "Kubernetes does not allow",
                     tenant.name->text));
   }
   for (const TenantSpace& space : kube_services::tenant_spaces(input)) out.push_back(space_object(space));

@@ -159,7 +159,7 @@ void add_form(const RenderInput& input, const TrainingPod& pod, std::string_view
               const std::vector<Value>& documents, FileSink& sink) {
   RenderedFile file;
   file.path = fmt::format("kubernetes/training/{}-{}.yaml", pod.name(), form);
-  file.content = write_yaml(documents, heading(input.cluster, fmt::format("Job {} as {}. Apply one form of a job only.",
+  file.content = write_yaml(documents, heading(input.cluster, fmt::format("Job {} as {}. Apply only one kind per job.",
                                                                           pod.name(), consumer)));
   file.device = pod.job().pool.value;
   file.consumer = consumer;
@@ -180,7 +180,7 @@ void render_kube_training(const RenderInput& input, FileSink& sink) {
   for (const model::JobSpec& job : input.jobs) {
     const PoolPlan* pool = input.plan.pool(job.pool.value);
     if (pool == nullptr || !pool->has_gpus() || !input.plan.in_kubernetes(*pool)) {
-      sink.note(fmt::format("job {} is not rendered for Kubernetes: pool {} has no kubelets", job.name->text,
+      sink.note(fmt::format("job {} is not rendered for Kubernetes: pool {} is not in Kubernetes", job.name->text,
                             job.pool.value));
       continue;
     }
@@ -190,9 +190,8 @@ void render_kube_training(const RenderInput& input, FileSink& sink) {
     if (wants(input, "indexed")) add_form(input, pod, "indexed", "Indexed Job", indexed_job(pod), sink);
   }
   sink.note(
-      "no NCCL topology file is rendered for jobs: it names PCI addresses, which only the servers know; NCCL reads "
-      "them "
-      "from sysfs, in pods too");
+      "no NCCL topology file is rendered for jobs: its PCI addresses are known only on the servers; NCCL reads them "
+      "from sysfs, also in pods");
 }
 
 }  // namespace weft::render
