@@ -300,7 +300,7 @@ std::string week_text(Duration after) { return fmt::format("week {}", after / kW
 TableSection lines_table(const Bom& bom) {
   using Align = Column::Align;
   TableSection table{"lines",
-                     "Bill of materials, in the order in which to buy",
+                     "Bill of materials, in order of purchase",
                      {{"phase", "phase"},
                       {"category", "category"},
                       {"fabric", "fabric"},
@@ -389,7 +389,7 @@ FactsSection bom_facts(const model::Cluster& cluster, const Bom& bom, const Pric
     facts.facts.push_back({"currency", "Currency", *prices->currency});
     facts.facts.push_back({"total_cents", "Total", money_cell(bom.total)});
     facts.facts.push_back({"network_total_cents", "Network", money_cell(bom.network_total)});
-    facts.facts.push_back({"oob_total_cents", "Out-of-band part of it", money_cell(bom.oob_total)});
+    facts.facts.push_back({"oob_total_cents", "Out-of-band cost", money_cell(bom.oob_total)});
     const std::optional<double> share = oob_share(bom);
     facts.facts.push_back({"oob_share_percent", "Out-of-band share of the network",
                            share ? Cell(*share, fmt::format("{:.1f} % (guideline 3-5 %)", *share)) : Cell()});
@@ -407,19 +407,17 @@ FactsSection bom_facts(const model::Cluster& cluster, const Bom& bom, const Pric
 void note_lead_times(const Bom& bom, std::vector<std::string>& notes) {
   const std::optional<Duration> longest = longest_lead(bom);
   if (!longest) {
-    notes.emplace_back(
-        "No lead times are known. Order switches first all the same: RDMA-capable ones take 12 to 16 weeks.");
+    notes.emplace_back("No lead times are given. Order switches first: RDMA-capable switches take 12 to 16 weeks.");
     return;
   }
   const auto gates = [&](const BomLine& line) { return line.lead_time == longest; };
   notes.push_back(
-      fmt::format("Nothing is complete before {} after the first order: {} take that long, so order them first. The "
-                  "column \"order by\" gives the last week in which each other line can be ordered without delaying "
-                  "delivery further.",
+      fmt::format("Delivery completes {} after the first order at the earliest, the lead time of {}: order them first. "
+                  "The column \"order by\" gives the latest week to order each other line without further delay.",
                   to_text(*longest), join(items_where(bom, gates), 8)));
   const std::vector<std::string> open =
       items_where(bom, [](const BomLine& line) { return !line.lead_time && line.category != "gpu"; });
-  if (!open.empty()) notes.push_back(fmt::format("No lead time is known for {}.", join(open, 8)));
+  if (!open.empty()) notes.push_back(fmt::format("No lead time for {}.", join(open, 8)));
 }
 
 void note_oob_share(const Bom& bom, std::vector<std::string>& notes) {
@@ -439,10 +437,10 @@ void note_oob_share(const Bom& bom, std::vector<std::string>& notes) {
                     "would reach 3 %: redundant leaves, a second uplink path, console servers, logging.",
                     *share, to_text(Money(static_cast<std::int64_t>(more) / 100 * 100))));
   } else if (*share > kOobShareHigh) {
-    notes.push_back(fmt::format(
-        "The out-of-band fabric takes {:.1f} % of the network budget; the guideline is 3-5 %. That is usual "
-        "for small clusters, where a pair of switches is the least one can buy.",
-        *share));
+    notes.push_back(
+        fmt::format("The out-of-band fabric takes {:.1f} % of the network budget; the guideline is 3-5 %. This is "
+                    "usual for small clusters, where a pair of switches is the minimum.",
+                    *share));
   }
 }
 
@@ -456,16 +454,16 @@ Document bom_view(const model::Cluster& cluster, const Bom& bom, const Prices* p
   document.sections.emplace_back(bom_facts(cluster, bom, prices));
   note_lead_times(bom, document.notes);
   if (prices == nullptr) {
-    document.notes.emplace_back("No price file was given (--prices): costs are left open.");
+    document.notes.emplace_back("No price file (--prices): costs are not calculated.");
     return document;
   }
   note_oob_share(bom, document.notes);
   if (!bom.unpriced.empty()) {
-    document.notes.push_back(fmt::format("The total is open: no price for {}. Give it for the id or for its category.",
-                                         join(bom.unpriced, 12)));
+    document.notes.push_back(fmt::format(
+        "The total is incomplete: no price for {}. Add a price for the ID or its category.", join(bom.unpriced, 12)));
   }
   document.notes.emplace_back(
-      "Power of transceivers is part of their switches' and servers' figures. GPUs come in their servers.");
+      "Transceiver power is included in the power of switches and servers. GPUs are included in their servers.");
   return document;
 }
 

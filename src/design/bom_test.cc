@@ -197,7 +197,7 @@ TEST(Bom, SaysWhatHasNoPrice) {
   EXPECT_THAT(bom.unpriced, Contains("hgx-h100"));
   EXPECT_THAT(bom.unpriced, testing::Not(Contains("sn5600")));
   const Document view = bom_view(*loaded->cluster, bom, &table);
-  EXPECT_THAT(view.notes, Contains(HasSubstr("The total is open: no price for")));
+  EXPECT_THAT(view.notes, Contains(HasSubstr("The total is incomplete: no price for")));
   EXPECT_THAT(view.notes, Contains(HasSubstr("share of the network budget is unknown")));
 }
 

@@ -57,7 +57,7 @@ Verdict workload_ratio(const model::Cluster& cluster) {
   const std::int64_t training = *workload.training_percent;
   const std::int64_t inference = *workload.inference_percent;
   if (training + inference != 100) {
-    return not_done(fmt::format("{} % training and {} % inference do not make 100 %", training, inference));
+    return not_done(fmt::format("{} % training and {} % inference do not add up to 100 %", training, inference));
   }
   if (training > 0 && !has_role(cluster, model::PoolRole::training)) {
     return not_done(fmt::format("{} % training, but no training pool", training));
@@ -79,12 +79,13 @@ Verdict backend_sized(const model::Cluster& cluster) {
       if (cluster.port(id).fabric == model::FabricKind::backend) rate += cluster.port(id).speed();
     }
     if (rate < gigabits(400)) {
-      return not_done(fmt::format("{} has {} of backend a server; plan 400G or more", group.name, to_text(rate)));
+      return not_done(
+          fmt::format("{} has {} of backend bandwidth per server; plan 400G or more", group.name, to_text(rate)));
     }
   }
   const Ratio& ratio = plan.oversubscription;
   if (ratio.numerator > 2 * ratio.denominator) {
-    return not_done(fmt::format("leaves are oversubscribed {}; all-reduce bears 2:1 at most", to_text(ratio)));
+    return not_done(fmt::format("leaves are oversubscribed {}; all-reduce tolerates at most 2:1", to_text(ratio)));
   }
   return done(fmt::format("{} GPUs on {} rails of {}, {} leaves, {} spines, {} cores, {} at the leaves",
                           cluster.gpu_count(), plan.rails, to_text(plan.host_speed), plan.leaves, plan.spines,
@@ -96,7 +97,7 @@ Verdict rdma_choice(const model::Cluster& cluster) {
   const std::string_view name =
       *backend.network == model::NetworkKind::infiniband ? "InfiniBand" : "RoCE v2 over Ethernet";
   if (backend.network.from_file() || backend.leaf.from_file()) return done(fmt::format("{}, {}", name, *backend.leaf));
-  return unknown(fmt::format("the file leaves it at the default ({}); state `fabrics.backend.network`", name));
+  return unknown(fmt::format("the cluster file uses the default ({}); set `fabrics.backend.network`", name));
 }
 
 std::optional<Cell> find_fact(const Document& document, std::string_view key) {
@@ -111,8 +112,8 @@ std::optional<Cell> find_fact(const Document& document, std::string_view key) {
 }
 
 Verdict storage_sized(const model::Cluster& cluster) {
-  if (cluster.gpu_count() == 0) return done("no GPUs to feed");
-  if (cluster.spec().storage->empty()) return not_done("the file has no storage system");
+  if (cluster.gpu_count() == 0) return done("no GPUs");
+  if (cluster.spec().storage->empty()) return not_done("the cluster file has no storage system");
   // The same answer as the storage sizing view gives.
   const Document view = storage_view(cluster);
   const auto sized = find_fact(view, "sized");
@@ -123,7 +124,7 @@ Verdict storage_sized(const model::Cluster& cluster) {
   const bool* enough = std::get_if<bool>(&sized->value);
   return enough != nullptr && *enough
              ? done(delivered)
-             : not_done(delivered + "; too little for the data class or the checkpoints, see the storage sizing");
+             : not_done(delivered + "; insufficient for the data class or the checkpoints, see the storage sizing");
 }
 
 Verdict control_racks(const model::Cluster& cluster) {
@@ -141,7 +142,7 @@ Verdict control_racks(const model::Cluster& cluster) {
     }
     if (static_cast<std::int64_t>(racks.size()) < members) {
       return not_done(
-          fmt::format("{} control-plane members stand in {} racks: no two may share one", members, racks.size()));
+          fmt::format("{} control-plane members are in {} racks: each needs its own rack", members, racks.size()));
     }
     return done(fmt::format("{} control-plane members in {} racks", members, racks.size()));
   }
@@ -169,11 +170,11 @@ Verdict gpu_sharing(const model::Cluster& cluster) {
       for (const auto& [profile, count] : *pool.mig) wanted.emplace_back(profile, *count);
       const MigPlacement placement = place_mig(*gpu, wanted);
       if (!placement.fits) return not_done(fmt::format("{}: the MIG plan does not fit: {}", name, placement.why_not));
-      append_name(how, fmt::format("{}: {} MIG instances a GPU", name, placement.placed.size()));
+      append_name(how, fmt::format("{}: {} MIG instances per GPU", name, placement.placed.size()));
     } else if (*pool.time_slices > 1) {
-      append_name(how, fmt::format("{}: {} time slices a GPU", name, *pool.time_slices));
+      append_name(how, fmt::format("{}: {} time slices per GPU", name, *pool.time_slices));
     } else if (gpu->mig.has_value()) {
-      return not_done(fmt::format("{} serves one replica on each whole GPU; set `mig` or `time_slices`", name));
+      return not_done(fmt::format("{} serves one replica per GPU; set `mig` or `time_slices`", name));
     } else {
       append_name(how, fmt::format("{}: whole GPUs, no MIG on {}", name, gpu->id->text));
     }
@@ -201,10 +202,10 @@ Verdict ordered(const model::Cluster& cluster, std::string_view id) {
       after = true;
     } else if (after && stated(cluster, other) == model::ChecklistState::done) {
       return not_done(
-          fmt::format("`{}` is ordered already, but this comes first: its lead time gates the rest", other));
+          fmt::format("`{}` is already ordered, but this must be ordered first: its lead time is the longest", other));
     }
   }
-  return unknown("an order is not in the file; `weft show bom` lists what to buy");
+  return unknown("orders are not in the cluster file; `weft show bom` lists what to buy");
 }
 
 Verdict order_switches(const model::Cluster& cluster) { return ordered(cluster, "procurement.switches"); }
@@ -218,7 +219,7 @@ Verdict racked(const model::Cluster& cluster) {
                              cluster.racks().size()));
 }
 
-Verdict lldp(const model::Cluster&) { return unknown("hold the neighbors that LLDP reports against the cabling plan"); }
+Verdict lldp(const model::Cluster&) { return unknown("compare LLDP neighbors with the cabling plan"); }
 
 Verdict qos(const model::Cluster& cluster) {
   const model::FabricsSpec& fabrics = *cluster.spec().fabrics;
@@ -233,7 +234,7 @@ Verdict qos(const model::Cluster& cluster) {
 
 Verdict rdma_test(const model::Cluster& cluster) {
   const BitRate speed = cluster.fabric(model::FabricKind::backend).host_speed;
-  return unknown(fmt::format("run ib_write_bw node to node: 350 Gb/s or more on 400G ({} here)", to_text(speed)));
+  return unknown(fmt::format("run ib_write_bw between nodes: 350 Gb/s or more on 400G ({} here)", to_text(speed)));
 }
 
 Verdict server_profiles(const model::Cluster&) { return unknown("BIOS (NUMA, SR-IOV, performance) and NIC policies"); }
@@ -245,7 +246,7 @@ Verdict platform_deployed(const model::Cluster& cluster) {
 }
 
 Verdict taints(const model::Cluster& cluster) {
-  if (slurm_only(cluster)) return done("Slurm partitions keep the pools apart");
+  if (slurm_only(cluster)) return done("Slurm partitions separate the pools");
   std::string bare;
   for (const model::PoolSpec& pool : pools_of(cluster)) {
     if (is_gpu_role(*pool.role) && pool.taints->empty()) append_name(bare, pool.name->text);
@@ -257,7 +258,7 @@ Verdict taints(const model::Cluster& cluster) {
 Verdict nfd(const model::Cluster& cluster) {
   if (slurm_only(cluster)) return done("not needed: Slurm allocates");
   if (!*cluster.spec().control_plane->node_feature_discovery) {
-    return not_done("`control_plane.node_feature_discovery` is false: scheduling would be blind to hardware");
+    return not_done("`control_plane.node_feature_discovery` is false: the scheduler would have no hardware labels");
   }
   return unknown("planned");
 }
@@ -281,25 +282,27 @@ bool limits_anything(const model::QuotaSpec& quota) {
 
 Verdict quotas(const model::Cluster& cluster) {
   const auto& tenants = *cluster.spec().tenants;
-  if (tenants.empty()) return not_done("no tenants: without quotas one team's batch can starve another's service");
+  if (tenants.empty())
+    return not_done("no tenants: without quotas, batch jobs of one team can starve services of another");
   std::string open;
   for (const model::TenantSpec& tenant : tenants) {
     if (!limits_anything(*tenant.quota)) append_name(open, tenant.name->text);
   }
   if (!open.empty()) return not_done(fmt::format("tenants without a quota: {}", open));
-  if (cluster.spec().priorities->size() < 2) return not_done("one priority class cannot tell services from batch");
+  if (cluster.spec().priorities->size() < 2)
+    return not_done("one priority class cannot separate services from batch jobs");
   return done(
       fmt::format("{} tenants with quotas, {} priority classes", tenants.size(), cluster.spec().priorities->size()));
 }
 
 Verdict autoscaling(const model::Cluster& cluster) {
   if (!has_role(cluster, model::PoolRole::inference)) return done("no inference nodes");
-  if (slurm_only(cluster)) return not_done("Slurm does not scale services: serve on Kubernetes");
+  if (slurm_only(cluster)) return not_done("Slurm does not autoscale services: run them on Kubernetes");
   const auto& services = *cluster.spec().services;
-  if (services.empty()) return not_done("no services: state them under `services:` with min and max replicas");
+  if (services.empty()) return not_done("no services: define them under `services:` with min and max replicas");
   for (const model::ServiceSpec& service : services) {
     if (*service.max_replicas <= *service.min_replicas) {
-      return not_done(fmt::format("{} cannot scale: {} to {} replicas", service.name->text, *service.min_replicas,
+      return not_done(fmt::format("{} cannot autoscale: {} to {} replicas", service.name->text, *service.min_replicas,
                                   *service.max_replicas));
     }
   }
@@ -307,17 +310,13 @@ Verdict autoscaling(const model::Cluster& cluster) {
 }
 
 Verdict prometheus(const model::Cluster&) {
-  return unknown("scrape and alert rules are rendered; whether they run is not seen");
+  return unknown("scrape and alert rules are rendered; deployment is not checked");
 }
-Verdict dcgm(const model::Cluster&) {
-  return unknown("the ServiceMonitor is rendered; whether it is applied is not seen");
-}
-Verdict alerts(const model::Cluster&) {
-  return unknown("the DCGM thresholds are rendered; whether they fire is not seen");
-}
+Verdict dcgm(const model::Cluster&) { return unknown("the ServiceMonitor is rendered; deployment is not checked"); }
+Verdict alerts(const model::Cluster&) { return unknown("the DCGM thresholds are rendered; deployment is not checked"); }
 Verdict telemetry(const model::Cluster&) { return unknown("BMC telemetry joined with scheduler and fabric state"); }
 Verdict as_code(const model::Cluster&) {
-  return unknown("keep this file and what is rendered from it under version control");
+  return unknown("keep the cluster file and the rendered files under version control");
 }
 
 struct Item {
@@ -330,7 +329,7 @@ struct Item {
 // The architect's checklist, phase by phase, in its own order.
 constexpr std::array<Item, 29> kItems = {{
     {"design.workload-ratio", "design", "Define the ratio of training to inference", workload_ratio},
-    {"design.backend-sized", "design", "Size the backend for the GPU count at 400G a server or more", backend_sized},
+    {"design.backend-sized", "design", "Size the backend for the GPU count, 400G or more per server", backend_sized},
     {"design.rdma-choice", "design", "Choose RoCE v2 or InfiniBand", rdma_choice},
     {"design.storage-sized", "design", "Select storage and size it for aggregate throughput", storage_sized},
     {"design.topology", "design", "Define node pools, zones and rack placement", topology},
@@ -363,15 +362,15 @@ constexpr std::array<Item, 29> kItems = {{
 // What can be known from the file outweighs a statement that it is done; a statement that it is not always counts.
 Verdict settle(const Verdict& judged, const std::optional<model::ChecklistState>& said, std::string_view id) {
   if (said == model::ChecklistState::not_done && judged.state != ItemState::not_done) {
-    return not_done("the file says so");
+    return not_done("set in the cluster file");
   }
   if (said == model::ChecklistState::done && judged.state == ItemState::not_done) {
-    return not_done(fmt::format("the file says done, but: {}", judged.why));
+    return not_done(fmt::format("set to done in the cluster file, but: {}", judged.why));
   }
   if (judged.state != ItemState::unknown) return judged;
-  if (said == model::ChecklistState::done) return done("the file says so");
+  if (said == model::ChecklistState::done) return done("set in the cluster file");
   return unknown(
-      fmt::format("{}{}state `checklist: {{{}: done}}` when it is", judged.why, judged.why.empty() ? "" : "; ", id));
+      fmt::format("{}{}set `checklist: {{{}: done}}` when done", judged.why, judged.why.empty() ? "" : "; ", id));
 }
 
 std::string_view state_text(ItemState state) {
@@ -440,7 +439,7 @@ Document checklist_view(const model::Cluster& cluster) {
   for (const auto& entry : *cluster.spec().checklist) {
     if (std::find(known.begin(), known.end(), entry.first) != known.end()) continue;
     const std::string hint = did_you_mean(entry.first, known);
-    document.notes.push_back(fmt::format("`checklist` names {}, which is no item of it{}", in_backticks(entry.first),
+    document.notes.push_back(fmt::format("`checklist` has an unknown item: {}{}", in_backticks(entry.first),
                                          hint.empty() ? "." : ": " + hint));
   }
   return document;

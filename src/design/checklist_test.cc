@@ -98,7 +98,7 @@ TEST(Checklist, SeesMistakesInThePlan) {
   ASSERT_NE(loaded->cluster, nullptr);
   const model::Cluster& cluster = *loaded->cluster;
   EXPECT_EQ(item(cluster, "design.workload-ratio").state, ItemState::not_done);
-  EXPECT_THAT(item(cluster, "design.topology").why, HasSubstr("3 control-plane members stand in 1 racks"));
+  EXPECT_THAT(item(cluster, "design.topology").why, HasSubstr("3 control-plane members are in 1 racks"));
   EXPECT_THAT(item(cluster, "design.gpu-sharing").why, HasSubstr("whole GPU"));
   EXPECT_THAT(item(cluster, "infrastructure.qos").why, HasSubstr("watchdog of the backend is off"));
   EXPECT_EQ(item(cluster, "platform.nfd").state, ItemState::not_done);
@@ -122,7 +122,7 @@ TEST(Checklist, TakesStatementsForWhatAFileCannotShow) {
   EXPECT_EQ(item(cluster, "design.backend-sized").state, ItemState::not_done);
   // A statement does not outweigh what the file shows.
   EXPECT_EQ(item(cluster, "platform.quotas").state, ItemState::not_done);
-  EXPECT_THAT(item(cluster, "platform.quotas").why, HasSubstr("the file says done, but"));
+  EXPECT_THAT(item(cluster, "platform.quotas").why, HasSubstr("set to done in the cluster file, but"));
   EXPECT_THAT(checklist_view(cluster).notes,
               testing::ElementsAre(testing::AllOf(HasSubstr("`observability.alert`"), HasSubstr("did you mean"))));
 }

@@ -81,7 +81,7 @@ Error no_server(const model::Catalog& catalog, const model::GpuModel& gpu, model
   });
   if (!any)
     return invalid(fmt::format("the catalog has no server with {}; add one, or choose another GPU", gpu.id->text));
-  return invalid(fmt::format("no server of the catalog joins {} to {}", gpu.id->text, model::text_of(network)));
+  return invalid(fmt::format("no server of the catalog connects {} to {}", gpu.id->text, model::text_of(network)));
 }
 
 Status choose_server(const model::Catalog& catalog, Plan& plan) {
@@ -248,7 +248,7 @@ Status choose_backend(const model::Catalog& catalog, Cabling& cabling, Plan& pla
                                model::text_of(*plan.backend_leaf->network), model::text_of(request.network)));
   }
   if (!choose_backend_mode(cabling, host, plan)) {
-    return invalid(fmt::format("no cable joins {} to {}", plan.server->id->text, request.leaf));
+    return invalid(fmt::format("no cable connects {} to {}", plan.server->id->text, request.leaf));
   }
   return {};
 }

@@ -132,35 +132,36 @@ Result<Plan> fit_power(const Plan& start, const std::shared_ptr<const model::Cat
   }
   if (best) return *best;
   if (least.count() == 0) {
-    return invalid(fmt::format("{} is less than one {} draws ({})", about(budget), start.server->id->text,
+    return invalid(fmt::format("{} is less than the power of one {} ({})", about(budget), start.server->id->text,
                                about(*start.server->power)));
   }
-  return invalid(fmt::format("one server with the fabrics and storage it needs draws {}, more than {}", about(least),
-                             about(budget)));
+  return invalid(
+      fmt::format("one server with its fabrics and storage draws {}, more than {}", about(least), about(budget)));
 }
 
 Status check_request(const DesignRequest& request) {
   const int sizes = (request.gpus ? 1 : 0) + (request.servers ? 1 : 0) + (request.power ? 1 : 0);
-  if (sizes != 1) return invalid("say how large with exactly one of GPUs, servers or power");
-  if (request.gpus && *request.gpus < 1) return invalid(fmt::format("{} GPUs make no cluster", *request.gpus));
+  if (sizes != 1) return invalid("set the size with exactly one of GPUs, servers or power");
+  if (request.gpus && *request.gpus < 1) return invalid(fmt::format("{} GPUs: at least 1 required", *request.gpus));
   if (request.servers && *request.servers < 1)
-    return invalid(fmt::format("{} servers make no cluster", *request.servers));
-  if (request.power && request.power->count() < 1) return invalid("the power must be more than nothing");
+    return invalid(fmt::format("{} servers: at least 1 required", *request.servers));
+  if (request.power && request.power->count() < 1) return invalid("the power must be positive");
   if (request.gpus && *request.gpus > kMaxGpus) {
-    return invalid(fmt::format("{} GPUs: weft designs up to {}", *request.gpus, kMaxGpus));
+    return invalid(fmt::format("{} GPUs: the maximum is {}", *request.gpus, kMaxGpus));
   }
   if (request.inference_percent < 0 || request.inference_percent > 100) {
-    return invalid(fmt::format("{} % inference: between 0 and 100", request.inference_percent));
+    return invalid(fmt::format("{} % inference: must be between 0 and 100", request.inference_percent));
   }
   if (request.planes < 1 || request.planes > 4)
-    return invalid(fmt::format("{} planes: between 1 and 4", request.planes));
+    return invalid(fmt::format("{} planes: must be between 1 and 4", request.planes));
   const bool named = !request.name.empty() && request.name.size() <= 63 &&
                      std::all_of(request.name.begin(), request.name.end(), [](char c) {
                        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                               c == '_' || c == '.';
                      });
   if (!named)
-    return invalid(fmt::format("{} is not a name: letters, digits, '-', '_' and '.'", in_backticks(request.name)));
+    return invalid(
+        fmt::format("{} is not a valid name: use letters, digits, '-', '_' and '.'", in_backticks(request.name)));
   return {};
 }
 
@@ -170,11 +171,11 @@ std::vector<std::string> notes_on(const Plan& plan, const model::Cluster& cluste
   out.push_back(fmt::format("{} of {} ({} GPUs), {} racks, {}", plural(plan.servers, "server", "servers"),
                             plan.server->id->text, plan.gpus(), cluster.racks().size(), about(cluster.total_power())));
   if (request.gpus && plan.gpus() != *request.gpus) {
-    out.push_back(fmt::format("{} GPUs do not fill servers of {}: rounded up to {}", *request.gpus, *plan.server->gpus,
-                              plan.gpus()));
+    out.push_back(fmt::format("{} GPUs are not a multiple of {} per server: rounded up to {}", *request.gpus,
+                              *plan.server->gpus, plan.gpus()));
   }
   if (request.power) {
-    out.push_back(fmt::format("one server more would draw more than {}", about(*request.power)));
+    out.push_back(fmt::format("one more server would exceed {}", about(*request.power)));
   }
   const model::FabricPlan& backend = cluster.fabric(model::FabricKind::backend);
   std::string switches = plural(backend.leaves, "leaf", "leaves");
@@ -186,16 +187,16 @@ std::vector<std::string> notes_on(const Plan& plan, const model::Cluster& cluste
                             model::text_of(request.data), rate_text(plan.target.read), rate_text(plan.target.write),
                             about(plan.checkpoint)));
   if (!plan.without_managers.empty()) {
-    out.push_back(fmt::format("no subnet manager of its own: run it on a switch, or change what stands in the way ({})",
+    out.push_back(fmt::format("no dedicated subnet manager: run it on a switch, or change the blocking setting ({})",
                               plan.without_managers));
   }
   const Ratio& ratio = request.oversubscription;
   if (ratio.numerator > 2 * ratio.denominator) {
-    out.push_back(fmt::format("{} is more than the 2:1 that all-reduce bears", to_text(ratio)));
+    out.push_back(fmt::format("{} is more than the 2:1 that all-reduce tolerates", to_text(ratio)));
   }
   if (model::port_count(*plan.server, model::PortUse::storage) == 0) {
     out.push_back(
-        fmt::format("{} has no storage ports: its GPUs do not reach the storage fabric", plan.server->id->text));
+        fmt::format("{} has no storage ports: its GPUs have no access to the storage fabric", plan.server->id->text));
   }
   if (*plan.oob_leaf->vendor == *plan.backend_leaf->vendor) {
     out.emplace_back("the out-of-band switches share their vendor with the backend");
@@ -219,7 +220,7 @@ Result<DesignAnswer> design_cluster(const DesignRequest& request,
     const std::int64_t servers = request.servers ? *request.servers : divide_up(*request.gpus, *plan.server->gpus);
     if (servers > kMaxGpus / *plan.server->gpus) {
       return invalid(
-          fmt::format("{} servers of {} GPUs: weft designs up to {} GPUs", servers, *plan.server->gpus, kMaxGpus));
+          fmt::format("{} servers of {} GPUs each: the maximum is {} GPUs", servers, *plan.server->gpus, kMaxGpus));
     }
     plan = size_plan(*catalog, std::move(plan), servers);
   }

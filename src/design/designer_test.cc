@@ -165,7 +165,7 @@ TEST_F(Designer, StorageMeetsTheClassItWasSizedFor) {
     const auto loaded = load(request);
     ASSERT_NE(loaded, nullptr);
     EXPECT_EQ(*loaded->cluster->spec().workload->data, data);
-    EXPECT_THAT(storage_view(*loaded->cluster).notes, Not(Contains(HasSubstr("arrives of"))));
+    EXPECT_THAT(storage_view(*loaded->cluster).notes, Not(Contains(HasSubstr("delivered of"))));
   }
 }
 
@@ -226,7 +226,7 @@ TEST_F(Designer, PowerGivesTheLargestClusterThatFits) {
 TEST_F(Designer, PowerThatFeedsNothingIsRefused) {
   DesignRequest request;
   request.power = watts(1000);
-  EXPECT_THAT(error(request), HasSubstr("less than one hgx-h100 draws (10.2kW)"));
+  EXPECT_THAT(error(request), HasSubstr("less than the power of one hgx-h100 (10.2kW)"));
   request.power = watts(15'000);
   EXPECT_THAT(error(request), HasSubstr("more than 15kW"));
 }
@@ -339,7 +339,7 @@ TEST_F(Designer, RefusesNonsense) {
   EXPECT_THAT(error(request), HasSubstr("between 1 and 4"));
   request = gpus(8);
   request.name = "a: b\nc";
-  EXPECT_THAT(error(request), HasSubstr("is not a name"));
+  EXPECT_THAT(error(request), HasSubstr("is not a valid name"));
   request = gpus(8);
   request.gpu = "mi300x";
   request.network = model::NetworkKind::infiniband;

@@ -126,8 +126,8 @@ std::vector<Line> kinds_of_racks(const model::Cluster& cluster, std::size_t& lef
     (serves ? service : server).push_back(std::move(kind));
   }
   std::vector<Line> lines;
-  add_lines("Server racks, each kind once", std::move(server), lines);
-  add_lines("Service racks, each kind once", std::move(service), lines);
+  add_lines("Server racks, one per kind", std::move(server), lines);
+  add_lines("Service racks, one per kind", std::move(service), lines);
   return lines;
 }
 
@@ -254,7 +254,8 @@ std::string facts_line(const model::Cluster& cluster, bool each, std::size_t lef
                                   grouped_plural(servers, "server", "servers"),
                                   grouped_plural(switches, "switch", "switches"), about(cluster.total_power()));
   if (!each) facts += " · racks with the same content are drawn once";
-  if (left_out > 0) facts += fmt::format(" · {} of rarer kinds left out", grouped_plural(left_out, "rack", "racks"));
+  if (left_out > 0)
+    facts += fmt::format(" · {} of less common kinds omitted", grouped_plural(left_out, "rack", "racks"));
   return facts;
 }
 

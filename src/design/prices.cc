@@ -12,13 +12,13 @@ namespace weft::model {
 template <>
 const Schema& schema_of<design::PriceItem>() {
   static const Schema kSchema =
-      SchemaBuilder<design::PriceItem>("price-item", "What one catalog item, or every item of a category, costs.")
+      SchemaBuilder<design::PriceItem>("price-item", "Price and lead time of a catalog item or a category.")
           .field("item", &design::PriceItem::item,
                  "Catalog id, or a category (switch, storage, server, manager, gpu, transceiver, cable, pdu, rack) "
-                 "for every item of it that has no entry of its own")
+                 "for all its items without their own entry")
           .required()
-          .field("price", &design::PriceItem::price, "Price of one, in the file's currency")
-          .field("lead_time", &design::PriceItem::lead_time, "From order to delivery")
+          .field("price", &design::PriceItem::price, "Unit price, in the currency of the file")
+          .field("lead_time", &design::PriceItem::lead_time, "Lead time from order to delivery")
           .build();
   return kSchema;
 }
@@ -26,9 +26,9 @@ const Schema& schema_of<design::PriceItem>() {
 template <>
 const Schema& schema_of<design::Prices>() {
   static const Schema kSchema =
-      SchemaBuilder<design::Prices>("prices", "design::Prices and lead times for the bill of materials.")
+      SchemaBuilder<design::Prices>("prices", "Prices and lead times for the bill of materials.")
           .field("currency", &design::Prices::currency, "Currency of every price in the file")
-          .field("items", &design::Prices::items, "One entry an item")
+          .field("items", &design::Prices::items, "One entry per item")
           .required()
           .build();
   return kSchema;
@@ -66,7 +66,7 @@ void check_item(const PriceItem& item, const model::Catalog& catalog, const std:
   if (std::find(known.begin(), known.end(), id) == known.end()) {
     // A price that nothing uses would be believed to be in the total.
     if (catalog.nic(id) != nullptr) {
-      diagnostics.error(item.item.place, fmt::format("{} is bought inside a server, not by itself", in_backticks(id)),
+      diagnostics.error(item.item.place, fmt::format("{} is included in a server", in_backticks(id)),
                         "price the server instead", id.size());
     } else {
       diagnostics.error(item.item.place, fmt::format("unknown item {}", in_backticks(id)), did_you_mean(id, known),

@@ -61,7 +61,7 @@ TEST(Prices, UnknownItemsAreErrorsWithAGuess) {
 TEST(Prices, ANicIsPartOfItsServer) {
   const Read result = read("items: [{item: connectx-7, price: 1}]\n");
   EXPECT_FALSE(result.prices.has_value());
-  EXPECT_THAT(result.errors, HasSubstr("bought inside a server"));
+  EXPECT_THAT(result.errors, HasSubstr("included in a server"));
 }
 
 TEST(Prices, RefusesDuplicatesAndEmptyEntries) {

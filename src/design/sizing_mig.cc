@@ -84,7 +84,7 @@ Result<std::vector<const model::MigProfile*>> list_instances(const model::GpuMod
       return refuse(
           fmt::format("{} has no profile {}{}", *gpu.name, in_backticks(name), hint.empty() ? "" : "; " + hint));
     }
-    if (count < 0) return refuse(fmt::format("{} instances of {} make no sense", count, name));
+    if (count < 0) return refuse(fmt::format("{} instances of {}: the count must be positive", count, name));
     // Bounded before multiplying: the count is a user's number.
     const std::int64_t most = std::min(count, whole.memory + 1);
     compute += most * *profile->compute;
@@ -122,8 +122,7 @@ MigPlacement place_mig(const model::GpuModel& gpu, const Wanted& wanted) {
   }
   Placer placer(instances.value(), whole.memory);
   if (!placer.run()) {
-    placement.why_not =
-        "slices enough, but no arrangement of them: each profile may begin at certain memory slices only";
+    placement.why_not = "enough slices, but no valid placement: each profile can start only at certain memory slices";
     return placement;
   }
   placement.fits = true;
@@ -224,7 +223,7 @@ Wanted wanted_of(const model::PoolSpec& pool) {
 TableSection pools_table(const std::vector<GpuPool>& pools, std::vector<std::string>& notes) {
   using Align = Column::Align;
   TableSection table{"pools",
-                     "How each pool shares its GPUs",
+                     "GPU sharing per pool",
                      {{"pool", "pool"},
                       {"gpu", "GPU"},
                       {"sharing", "sharing"},
@@ -255,8 +254,7 @@ TableSection pools_table(const std::vector<GpuPool>& pools, std::vector<std::str
     if (!has_mig(*entry.gpu)) {
       notes.push_back(fmt::format(
           "{}: {} has no MIG. Time-slicing (`time_slices`) lets several pods share a GPU, without memory isolation: "
-          "all "
-          "of them see the same {} and one that overruns it fails the others, so it suits small models only.",
+          "all of them share the same {}, and a pod that exceeds it fails the others, so it suits only small models.",
           entry.pool->name->text, *entry.gpu->name, to_text(*entry.gpu->memory)));
     }
   }
@@ -340,8 +338,8 @@ Document mig_view(const model::Cluster& cluster) {
     if (!has_mig(*entry.gpu) || std::find(shown.begin(), shown.end(), entry.gpu) != shown.end()) continue;
     shown.push_back(entry.gpu);
     document.sections.emplace_back(mixes_table(*entry.gpu));
-    document.notes.push_back(fmt::format(
-        "Mixes of several profiles on {} are maximal: no further instance fits beside them.", *entry.gpu->name));
+    document.notes.push_back(
+        fmt::format("Mixed profiles on {} are maximal: no further instance fits.", *entry.gpu->name));
   }
   for (const GpuPool& entry : pools) {
     if (*entry.pool->role != model::PoolRole::inference || !has_mig(*entry.gpu)) continue;
@@ -357,7 +355,7 @@ Document mig_view(const model::Cluster& cluster) {
       }
     }
     document.notes.push_back(fmt::format(
-        "{}: inference on whole GPUs. With `mig: {{{}: {}}}` each GPU would carry {} isolated replicas instead of one.",
+        "{}: inference on whole GPUs. With `mig: {{{}: {}}}` each GPU would run {} isolated replicas instead of one.",
         entry.pool->name->text, profile, most, most));
   }
   return document;

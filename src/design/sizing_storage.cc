@@ -96,11 +96,12 @@ std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes,
   const auto add = [&](Bytes read, Bytes write, std::string rule, std::string_view source) {
     needs.push_back({read, write, std::move(rule), std::string(source)});
   };
-  add(through_points(kFieldMinimum, gpus), Bytes(), "field guide, minimum: 10 GB/s a GPU", kFieldSource);
-  add(through_points(kFieldRecommended, gpus), Bytes(), "field guide, recommended: 15 to 16 GB/s a GPU", kFieldSource);
+  add(through_points(kFieldMinimum, gpus), Bytes(), "field guide, minimum: 10 GB/s per GPU", kFieldSource);
+  add(through_points(kFieldRecommended, gpus), Bytes(), "field guide, recommended: 15 to 16 GB/s per GPU",
+      kFieldSource);
   constexpr std::string_view kPosix = "cluster cheatsheet: POSIX bandwidth for large models";
-  add(gigabytes(2 * nodes), Bytes(), "POSIX, lower: 2 GB/s a node", kPosix);
-  add(gigabytes(3 * nodes), Bytes(), "POSIX, upper: 3 GB/s a node", kPosix);
+  add(gigabytes(2 * nodes), Bytes(), "POSIX, lower: 2 GB/s per node", kPosix);
+  add(gigabytes(3 * nodes), Bytes(), "POSIX, upper: 3 GB/s per node", kPosix);
   const SuperPodClass& row = superpod_class(data);
   add(through_points(row.read, nodes), through_points(row.write, nodes),
       fmt::format("DGX SuperPOD, {} ({}): linear between 1 node, 1 SU of 32 nodes and 4 SU", model::text_of(data),
@@ -109,7 +110,7 @@ std::vector<ThroughputNeed> storage_needs(std::int64_t gpus, std::int64_t nodes,
   for (const MlperfWorkload& load : {kUnet3d, kResnet50, kCosmoflow}) {
     const Bytes rate = mlperf_rate(load);
     add(rate * gpus, Bytes(),
-        fmt::format("MLPerf Storage {} (H100): {} MB/s a GPU", load.name, rate.count() / 1'000'000),
+        fmt::format("MLPerf Storage {} (H100): {} MB/s per GPU", load.name, rate.count() / 1'000'000),
         "mlcommons/storage configs/dlio/workload, batch x record / computation time at the AU threshold");
   }
   const Bytes checkpoint = published_checkpoint(gpus);
@@ -148,7 +149,7 @@ Demand demand_of(const model::Cluster& cluster) {
   if (workload.checkpoint.has_value() && workload.checkpoint_time->count() > 0) {
     const Bytes rate(multiply_divide(workload.checkpoint->count(), kGiga, workload.checkpoint_time->count()));
     demand.needs.push_back({Bytes(), rate,
-                            fmt::format("this file's checkpoint: {} in {}", to_text(*workload.checkpoint),
+                            fmt::format("checkpoint of the cluster file: {} in {}", to_text(*workload.checkpoint),
                                         to_text(*workload.checkpoint_time)),
                             "workload.checkpoint / workload.checkpoint_time"});
     demand.target.write = std::max(demand.target.write, rate);
@@ -167,12 +168,12 @@ Cell needed_cell(Bytes needed) { return needed.count() == 0 ? Cell() : rate_cell
 TableSection needs_table(const Demand& demand, const StorageSupply& supply) {
   using Align = Column::Align;
   TableSection table{"needs",
-                     "What the GPUs ask for, and how much of it arrives",
+                     "Required and delivered storage throughput",
                      {{"rule", "rule"},
                       {"read_bytes_per_s", "read", Align::right},
-                      {"read_percent", "arrives", Align::right},
+                      {"read_percent", "delivered", Align::right},
                       {"write_bytes_per_s", "write", Align::right},
-                      {"write_percent", "arrives", Align::right},
+                      {"write_percent", "delivered", Align::right},
                       {"met", "met"},
                       {"source", "source", Align::left, true}},
                      {}};
@@ -268,7 +269,7 @@ TableSection scratch_table(const model::Cluster& cluster, std::vector<std::strin
                      "Node-local scratch",
                      {{"pool", "pool"},
                       {"nodes", "nodes", Align::right},
-                      {"nvme_bytes", "NVMe a node", Align::right},
+                      {"nvme_bytes", "NVMe per node", Align::right},
                       {"working_set_bytes", "working set", Align::right},
                       {"enough", "enough"}},
                      {}};
@@ -283,13 +284,13 @@ TableSection scratch_table(const model::Cluster& cluster, std::vector<std::strin
                           known ? Cell(enough, enough ? "yes" : "no") : Cell("unknown")});
     if (known && !enough) {
       notes.push_back(
-          fmt::format("{}: scratch is smaller than the working set by {} a node. Add drives, or read that "
-                      "part from the parallel file system in every epoch.",
+          fmt::format("{}: scratch is {} per node smaller than the working set. Add drives, or read that part from the "
+                      "parallel file system in every epoch.",
                       group.name, about(*workload.working_set - nvme)));
     }
   }
   if (!known && !table.rows.empty()) {
-    notes.emplace_back("State `workload.working_set` (data one node works on) to have scratch checked against it.");
+    notes.emplace_back("Set `workload.working_set` (data of one node) to check scratch against it.");
   }
   return table;
 }
@@ -300,7 +301,7 @@ TableSection metadata_table(const Demand& demand, const std::vector<StorageDeliv
                      "Metadata",
                      {{"what", "what"}, {"operations_per_s", "operations/s", Align::right}, {"source", "source"}},
                      {}};
-  constexpr std::string_view kSource = "MLPerf Storage samples a second, one file each";
+  constexpr std::string_view kSource = "MLPerf Storage samples per second, one file each";
   table.rows.push_back(
       {"needed: loaders that open large files (unet3d)", mlperf_samples(kUnet3d, demand.gpus), kSource});
   table.rows.push_back(
@@ -320,10 +321,10 @@ void note_metadata(const Demand& demand, const std::vector<StorageDelivery>& del
   for (const StorageDelivery& delivery : deliveries) has += feeds_gpus(delivery) ? delivery.metadata_iops : 0;
   const std::int64_t small = mlperf_samples(kCosmoflow, demand.gpus);
   if (has == 0 || has >= small) return;
-  notes.push_back(fmt::format(
-      "Metadata carries {} operations/s; small-file loaders on every GPU would ask for {}. Pack samples into larger "
-      "files, stripe directories over metadata servers, or add metadata servers.",
-      has, small));
+  notes.push_back(
+      fmt::format("Metadata carries {} operations/s; small-file loaders on every GPU need {}. Pack samples into larger "
+                  "files, stripe directories over metadata servers, or add metadata servers.",
+                  has, small));
 }
 
 // How to lift one limit to the wanted throughput.
@@ -338,7 +339,7 @@ std::string remedy(const StorageDelivery& delivery, const StorageBound& bound, B
   }
   const double times =
       bound.rate.count() > 0 ? static_cast<double>(wanted.count()) / static_cast<double>(bound.rate.count()) : 0.0;
-  if (times <= 0.0) return "cable the storage fabric first: nothing passes";
+  if (times <= 0.0) return "cable the storage fabric first: no path";
   if (bound.by == kByServerLinks) {
     return fmt::format("give the storage servers {:.1f} times the link bandwidth, or spread it over more servers",
                        times);
@@ -349,7 +350,7 @@ std::string remedy(const StorageDelivery& delivery, const StorageBound& bound, B
   if (bound.by == kByUplinks) {
     return fmt::format("give the storage leaves {:.1f} times the uplinks (lower oversubscription)", times);
   }
-  return fmt::format("the file states that figure: raise it by {:.1f} times or replace the system", times);
+  return fmt::format("this value is set in the cluster file: raise it {:.1f} times or replace the system", times);
 }
 
 void note_shortfall(const std::vector<StorageDelivery>& deliveries, const StorageBound& supply, Bytes wanted,
@@ -361,13 +362,13 @@ void note_shortfall(const std::vector<StorageDelivery>& deliveries, const Storag
     const auto rate = [&](const StorageDelivery& d) { return write ? d.write.rate : d.read.rate; };
     if (largest == nullptr || rate(delivery) > rate(*largest)) largest = &delivery;
   }
-  const std::string what = fmt::format("{}: {} arrives of {} ({})", write ? "Write" : "Read", rate_text(supply.rate),
+  const std::string what = fmt::format("{}: {} delivered of {} ({})", write ? "Write" : "Read", rate_text(supply.rate),
                                        rate_text(wanted), rule);
   if (largest == nullptr) {
-    notes.push_back(what + ". No storage system of this cluster feeds the GPUs: add one under `storage:`.");
+    notes.push_back(what + ". No storage system of this cluster serves the GPUs: add one under `storage:`.");
     return;
   }
-  notes.push_back(fmt::format("{}. StorageBound by {}: {}.", what, supply.by, remedy(*largest, supply, wanted, write)));
+  notes.push_back(fmt::format("{}. Limited by {}: {}.", what, supply.by, remedy(*largest, supply, wanted, write)));
 }
 
 void note_capacity(const std::vector<StorageDelivery>& deliveries, std::vector<std::string>& notes) {
@@ -378,7 +379,7 @@ void note_capacity(const std::vector<StorageDelivery>& deliveries, std::vector<s
     }
     const Bytes used(static_cast<std::int64_t>(std::min<Uint128>(sum, INT64_MAX)));
     if (used <= delivery.capacity) continue;
-    notes.push_back(fmt::format("{}: its volumes, copies included, need {} and it holds {}.",
+    notes.push_back(fmt::format("{}: its volumes with replicas need {}; the capacity is {}.",
                                 delivery.system->name->text, about(used), about(delivery.capacity)));
   }
 }
@@ -396,11 +397,10 @@ void note_field_rule(const model::Cluster& cluster, const Demand& demand, const 
     }
     const Bytes wanted = gigabytes(10) * *group.server->gpus;
     if (links >= wanted) continue;
-    notes.push_back(
-        fmt::format("The field guide's 10 GB/s a GPU would be {} a node of {}; its storage links carry {}. The rule is "
-                    "for data read "
-                    "once from shared storage: node-local NVMe and caches take most of it for text and images.",
-                    rate_text(wanted), group.name, rate_text(links)));
+    notes.push_back(fmt::format(
+        "The field guide's 10 GB/s per GPU would be {} per node of {}; its storage links carry {}. The rule is for "
+        "data read once from shared storage: for text and images, node-local NVMe and caches serve most reads.",
+        rate_text(wanted), group.name, rate_text(links)));
   }
 }
 
@@ -417,10 +417,10 @@ FactsSection storage_facts(const model::Cluster& cluster, const Demand& demand, 
   facts.facts.push_back(
       {"write_bytes_per_s", "Write delivered",
        Cell(supply.write.rate.count(), fmt::format("{}, bound by {}", rate_text(supply.write.rate), supply.write.by))});
-  facts.facts.push_back({"target_read_bytes_per_s", "Read wanted for the class", rate_cell(demand.target.read)});
+  facts.facts.push_back({"target_read_bytes_per_s", "Required read for the class", rate_cell(demand.target.read)});
   facts.facts.push_back(
-      {"target_write_bytes_per_s", "Write wanted for the class and checkpoints", rate_cell(demand.target.write)});
-  facts.facts.push_back({"sized", "Enough for the class", Cell(sized, sized ? "yes" : "no")});
+      {"target_write_bytes_per_s", "Required write for the class and checkpoints", rate_cell(demand.target.write)});
+  facts.facts.push_back({"sized", "Sufficient for the class", Cell(sized, sized ? "yes" : "no")});
   return facts;
 }
 
@@ -431,7 +431,7 @@ Document storage_view(const model::Cluster& cluster) {
   document.kind = "storage-sizing";
   const Demand demand = demand_of(cluster);
   if (demand.gpus == 0) {
-    document.notes.emplace_back("This cluster has no GPUs to feed.");
+    document.notes.emplace_back("This cluster has no GPUs.");
     return document;
   }
   std::vector<StorageDelivery> deliveries;
@@ -450,7 +450,7 @@ Document storage_view(const model::Cluster& cluster) {
   note_metadata(demand, deliveries, document.notes);
   note_capacity(deliveries, document.notes);
   if (!cluster.spec().workload->checkpoint.has_value()) {
-    document.notes.emplace_back("State `workload.checkpoint` to have checkpoint writes sized for your model.");
+    document.notes.emplace_back("Set `workload.checkpoint` to size checkpoint writes for your model.");
   }
   return document;
 }

@@ -133,13 +133,13 @@ TEST(StorageView, BoundByServersWhenLinksAreAmple) {
   EXPECT_EQ(std::get<std::int64_t>(find_cell(*systems, 0, "server_links_bytes_per_s")->value), 100'000'000'000);
   EXPECT_EQ(std::get<std::int64_t>(find_cell(*systems, 0, "client_links_bytes_per_s")->value), 1'600'000'000'000);
   // 5.4 TB in 90 s is 60 GB/s; 40 arrive: one more server of 40 GB/s.
-  EXPECT_THAT(view.notes, testing::Contains(testing::AllOf(testing::HasSubstr("Write: 40GB/s arrives of 60GB/s"),
+  EXPECT_THAT(view.notes, testing::Contains(testing::AllOf(testing::HasSubstr("Write: 40GB/s delivered of 60GB/s"),
                                                            testing::HasSubstr("add 1 storage-nvme-2u"))));
   EXPECT_THAT(view.notes, testing::Not(testing::Contains(testing::HasSubstr("Read: "))));
   // 30.72 TB of NVMe for a working set of 40 TB.
-  EXPECT_THAT(view.notes, testing::Contains(testing::HasSubstr("smaller than the working set by 9.28TB")));
+  EXPECT_THAT(view.notes, testing::Contains(testing::HasSubstr("9.28TB per node smaller than the working set")));
   // 10 GB/s x 8 GPUs = 80 GB/s a node over 2 x 200G = 50 GB/s.
-  EXPECT_THAT(view.notes, testing::Contains(testing::AllOf(testing::HasSubstr("80GB/s a node of train"),
+  EXPECT_THAT(view.notes, testing::Contains(testing::AllOf(testing::HasSubstr("80GB/s per node of train"),
                                                            testing::HasSubstr("links carry 50GB/s"))));
 }
 
@@ -164,7 +164,7 @@ TEST(StorageView, SaysWhenNothingFeedsTheGpus) {
       model::load_cluster_text("t.yaml", "weft: 1\nname: t\npools:\n  - {name: train, server: hgx-h100, count: 2}\n");
   ASSERT_NE(loaded->cluster, nullptr) << render_all(loaded->diagnostics, loaded->sources, false);
   const Document view = storage_view(*loaded->cluster);
-  EXPECT_THAT(view.notes, testing::Contains(testing::HasSubstr("No storage system of this cluster feeds the GPUs")));
+  EXPECT_THAT(view.notes, testing::Contains(testing::HasSubstr("No storage system of this cluster serves the GPUs")));
   EXPECT_EQ(find_table(view, "systems"), nullptr);
 }
 

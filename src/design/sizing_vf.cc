@@ -110,12 +110,12 @@ TableSection pods_table(const std::vector<VfPool>& pools) {
                      {{"pool", "pool"},
                       {"role", "role"},
                       {"nodes", "nodes", Align::right},
-                      {"pods_per_node", "pods a node", Align::right},
-                      {"gpus_per_pod", "GPUs a pod", Align::right},
+                      {"pods_per_node", "pods per node", Align::right},
+                      {"gpus_per_pod", "GPUs per pod", Align::right},
                       {"pods", "pods", Align::right},
-                      {"backend_vfs_per_pod", "backend VFs a pod", Align::right},
-                      {"storage_vfs_per_pod", "storage VFs a pod", Align::right},
-                      {"vfs_per_node", "VFs a node", Align::right},
+                      {"backend_vfs_per_pod", "backend VFs per pod", Align::right},
+                      {"storage_vfs_per_pod", "storage VFs per pod", Align::right},
+                      {"vfs_per_node", "VFs per node", Align::right},
                       {"vfs", "VFs", Align::right}},
                      {}};
   for (const VfPool& pool : pools) {
@@ -136,13 +136,13 @@ std::string limit_text(std::int64_t wanted, const RailPorts& ports) {
 TableSection alternatives_table(const std::vector<VfPool>& pools) {
   using Align = Column::Align;
   TableSection table{"alternatives",
-                     "Ways to cut a node into training pods",
+                     "Options for training pods per node",
                      {{"pool", "pool"},
                       {"layout", "pods x GPUs"},
                       {"chosen", "chosen"},
                       {"pods", "pods", Align::right},
-                      {"vfs_per_pod", "VFs a pod", Align::right},
-                      {"vfs_per_node", "VFs a node", Align::right},
+                      {"vfs_per_pod", "VFs per pod", Align::right},
+                      {"vfs_per_node", "VFs per node", Align::right},
                       {"backend_vfs_per_port", "a backend port", Align::right},
                       {"storage_vfs_per_port", "a storage port", Align::right},
                       {"fits", "fits"},
@@ -209,10 +209,9 @@ void add_addresses(const model::Cluster& cluster, const std::vector<VfPool>& poo
                           known ? Cell(to_text((*spec.subnets)[rail])) : Cell(), rails[rail].ports,
                           rails[rail].functions, used, known ? Cell(size - used) : Cell()});
     if (known && used + 2 > size) {
-      notes.push_back(
-          fmt::format("{} rail {}: {} addresses do not fit {}. Use a prefix of {} bits or fewer, or fewer "
-                      "pods a node.",
-                      model::to_text(fabric), rail + 1, used, to_text((*spec.subnets)[rail]), prefix_length_for(used)));
+      notes.push_back(fmt::format(
+          "{} rail {}: {} addresses do not fit {}. Use a prefix of {} bits or fewer, or fewer pods per node.",
+          model::to_text(fabric), rail + 1, used, to_text((*spec.subnets)[rail]), prefix_length_for(used)));
     }
   }
 }
@@ -222,14 +221,14 @@ void note_pool(const VfPool& pool, std::vector<std::string>& notes) {
   const std::int64_t pods = pods_of(pool);
   const VfPlan plan = plan_for(pool, pods);
   if (*pool.pool->role == model::PoolRole::inference) {
-    notes.push_back(fmt::format("{}: inference replicas are reached over eth0 and take no virtual functions.", name));
+    notes.push_back(fmt::format("{}: inference replicas use eth0 and no virtual functions.", name));
     return;
   }
   if (pods > pool.gpus || pool.gpus % pods != 0) {
-    notes.push_back(fmt::format("{}: {} pods a node do not divide {} GPUs.", name, pods, pool.gpus));
+    notes.push_back(fmt::format("{}: {} pods per node do not divide {} GPUs evenly.", name, pods, pool.gpus));
   }
   if (!plan.fits) {
-    notes.push_back(fmt::format("{}: {} pods a node need more virtual functions than a port offers.", name, pods));
+    notes.push_back(fmt::format("{}: {} pods per node need more virtual functions than a port supports.", name, pods));
   }
   notes.push_back(fmt::format(
       "{}: each pod has eth0 on the frontend, {} backend and {} storage functions (net1 to net{}), each with its own "
@@ -264,8 +263,8 @@ Document vf_view(const model::Cluster& cluster) {
   document.sections.emplace_back(std::move(addresses));
   for (const VfPool& pool : pools) note_pool(pool, document.notes);
   document.notes.emplace_back(
-      "One pod a node keeps networking, rank mapping and function allocation simplest for large jobs; 2 x 4 and 8 x 1 "
-      "suit many small ones.");
+      "One pod per node is simplest for networking, rank mapping and VF allocation of large jobs; 2 x 4 and 8 x 1 suit "
+      "many small jobs.");
   return document;
 }
 

@@ -90,13 +90,13 @@ TEST(VirtualFunctions, InferenceReplicasTakeNone) {
   const Document view = vf_view(*loaded->cluster);
   EXPECT_EQ(number(table(view, "pools"), 0, "pods"), 2 * 8 * 7);
   EXPECT_EQ(number(table(view, "pools"), 0, "vfs"), 0);
-  EXPECT_THAT(view.notes, Contains(HasSubstr("take no virtual functions")));
+  EXPECT_THAT(view.notes, Contains(HasSubstr("and no virtual functions")));
 }
 
 TEST(VirtualFunctions, SaysWhenPodsDoNotDivideTheGpus) {
   const auto loaded = load("  - {name: train, server: hgx-h100, count: 2, pods_per_node: 3}\n");
   ASSERT_NE(loaded->cluster, nullptr);
-  EXPECT_THAT(vf_view(*loaded->cluster).notes, Contains(HasSubstr("3 pods a node do not divide 8 GPUs")));
+  EXPECT_THAT(vf_view(*loaded->cluster).notes, Contains(HasSubstr("3 pods per node do not divide 8 GPUs")));
 }
 
 TEST(VirtualFunctions, AClusterWithoutGpusHasNothingToSay) {

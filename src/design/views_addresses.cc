@@ -99,7 +99,7 @@ Document subnets_view(const model::Cluster& cluster) {
                    right("vlan", "VLAN"),
                    left("vrf", "VRF"),
                    right("used", "Used"),
-                   right("size", "Addresses in all"),
+                   right("size", "Addresses total"),
                    left("ipv6_prefix", "IPv6 prefix")};
   const bool ipv6 = any_ipv6(cluster);
   if (!ipv6) table.columns.pop_back();

@@ -125,7 +125,7 @@ Document racks_view(const model::Cluster& cluster) {
                    right("position", "Position"),
                    left("pool", "Pool"),
                    right("units_used", "Units used (U)"),
-                   right("units_total", "Units in all (U)"),
+                   right("units_total", "Units total (U)"),
                    right("devices", "Devices"),
                    right("power_w", "Power, maximum"),
                    right("limit_w", "Power limit"),
@@ -148,7 +148,7 @@ Document racks_view(const model::Cluster& cluster) {
   }
   document.sections.emplace_back(std::move(table));
   document.notes.emplace_back(
-      "PDUs fill no rack units and are not counted among the devices. Service rows have negative numbers.");
+      "PDUs occupy no rack units and are not counted as devices. Service rows have negative numbers.");
   return document;
 }
 
@@ -203,7 +203,7 @@ Document switches_view(const model::Cluster& cluster, std::optional<model::Fabri
                    left("loopback", "Loopback"),
                    left("oob_address", "OOB address"),
                    wide(right("cages_used", "Cages used")),
-                   wide(right("cages_total", "Cages in all")),
+                   wide(right("cages_total", "Cages total")),
                    wide(right("power_w", "Power, maximum")),
                    wide(left("feeds", "Feeds"))};
   for (const model::DeviceGroup& group : cluster.groups()) {

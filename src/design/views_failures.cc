@@ -270,8 +270,7 @@ void add_control_plane(const model::Cluster& cluster, Document& document) {
   document.sections.emplace_back(std::move(table));
   if (!survives(spread.in_worst_rack)) {
     document.notes.push_back(
-        fmt::format("control plane: {} of {} etcd members stand in {}; losing that rack loses the "
-                    "quorum of {}.",
+        fmt::format("control plane: {} of {} etcd members are in {}; losing that rack loses the quorum of {}.",
                     spread.in_worst_rack, spread.members, spread.worst_rack, quorum));
   }
 }
@@ -286,9 +285,9 @@ Document failure_domains_view(const model::Cluster& cluster) {
   TableSection storage = storage_table(cluster);
   if (!storage.rows.empty()) document.sections.emplace_back(std::move(storage));
   document.notes.emplace_back(
-      "A server is lost when it has too few power supplies left, or when no link joins it to the bulk of a data fabric "
-      "it is on; it is degraded when it keeps some of its links. A fabric's percentage is the bandwidth lost at the "
-      "level that is hit hardest (host to leaf, leaf to spine, spine to core, way out).");
+      "A server is lost when it has too few power supplies left, or when no link connects it to the main part of one "
+      "of its data fabrics; it is degraded when it keeps some of its links. A fabric's percentage is the bandwidth "
+      "lost at the most affected level (host to leaf, leaf to spine, spine to core, uplink).");
   note_feeds(cluster, document.notes);
   add_control_plane(cluster, document);
   return document;

@@ -82,7 +82,7 @@ FactsSection summary_facts(const model::Cluster& cluster) {
   fact("power_w", "Power, maximum", views::power_cell(cluster.total_power()));
   fact("nic_ports", "NIC ports", count_cell(totals.nic_ports));
   fact("links", "Links", count_cell(totals.links));
-  fact("cables", "Cables to lay", count_cell(totals.assemblies));
+  fact("cables", "Cables", count_cell(totals.assemblies));
   fact("pdus", "PDUs", count_cell(totals.pdus));
   fact("addresses", "Addresses", count_cell(totals.addresses));
   return section;
@@ -213,16 +213,15 @@ void note_fabrics(const model::Cluster& cluster, std::vector<std::string>& notes
     const std::uint32_t spines = plan.spines / planes;
     // Out-of-band aggregation is a pair by design; the share it loses hurts nobody's bandwidth.
     if (kind != model::FabricKind::oob && spines > 0 && spines < 4 && plan.cores == 0) {
-      notes.push_back(fmt::format("{}: {}{}; losing one takes {}% of the bandwidth between leaves.",
+      notes.push_back(fmt::format("{}: {}{}; losing one loses {}% of the bandwidth between leaves.",
                                   model::to_text(kind), grouped_plural(spines, "spine", "spines"),
                                   planes > 1 ? " in each plane" : "", 100 / plan.spines));
     }
     if (plan.leaf_spine_links > 0 && steep(plan.oversubscription)) {
-      notes.push_back(
-          fmt::format("{}: leaves are oversubscribed {}: traffic between leaves gets {}% of line rate when "
-                      "all hosts send.",
-                      model::to_text(kind), to_text(plan.oversubscription),
-                      100 * plan.oversubscription.denominator / plan.oversubscription.numerator));
+      notes.push_back(fmt::format(
+          "{}: leaves are oversubscribed {}: traffic between leaves gets {}% of line rate if all hosts send.",
+          model::to_text(kind), to_text(plan.oversubscription),
+          100 * plan.oversubscription.denominator / plan.oversubscription.numerator));
     }
     if (plan.spine_core_links > 0 && steep(plan.spine_oversubscription)) {
       notes.push_back(fmt::format("{}: spines are oversubscribed {} towards the core.", model::to_text(kind),
@@ -235,10 +234,10 @@ void note_site(const model::Cluster& cluster, std::vector<std::string>& notes) {
   const model::Spec& spec = cluster.spec();
   if (*spec.fabrics->oob->uplink_to_frontend) {
     notes.emplace_back(
-        "oob: the out-of-band network hangs off the frontend and is not autonomous: while the frontend "
-        "is down, no BMC and no switch console can be reached.");
+        "oob: the out-of-band network depends on the frontend: if the frontend is down, no BMC or switch console is "
+        "reachable.");
   }
-  if (*spec.site->feeds < 2) notes.emplace_back("site: one power feed; when it fails, everything stops.");
+  if (*spec.site->feeds < 2) notes.emplace_back("site: one power feed; if it fails, the whole cluster is down.");
   std::vector<std::string> over;
   for (const model::Rack& rack : cluster.racks()) {
     if (rack.limit.count() > 0 && rack.power.count() > rack.limit.count()) over.push_back(rack.name);

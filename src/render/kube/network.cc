@@ -204,7 +204,7 @@ constexpr std::string_view kNodeConfigText =
 constexpr std::string_view kPolicyText =
     "Components of the NVIDIA Network Operator on the nodes: Multus, CNI plugins, the NIC configuration operator.\n"
     "The NICs keep the kernel's mlx5 driver: a driver container would interrupt the hosts' storage mounts.\n"
-    "The SR-IOV operator manages SR-IOV (chart values in kubernetes/gpu), so there is no device plugin here.";
+    "The SR-IOV operator manages SR-IOV (chart values in kubernetes/gpu), so no device plugin is rendered here.";
 
 void add_operator_objects(const RenderInput& input, FileSink& sink) {
   const std::vector<Value> templates = kube_platform::nic_templates(input, sink);
