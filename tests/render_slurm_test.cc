@@ -414,7 +414,13 @@ void check_batch(Pod16& pod) {
   const std::string job = lines_of(sent.out).front();
   const std::string output = slurm.file("toy-" + job + ".log");
   const auto told = [&](int node) { return Lab::contents(slurm.file("torchrun." + std::to_string(node) + ".")); };
-  ASSERT_TRUE(Lab::wait(15, [&] { return told(3).find("TOY=") != std::string::npos; }))
+  const auto all_started = [&] {
+    for (int node = 0; node < 4; ++node) {
+      if (told(node).find("TOY=") == std::string::npos) return false;
+    }
+    return true;
+  };
+  ASSERT_TRUE(Lab::wait(120, all_started))
       << slurm.run({"scontrol", "show", "job", job}).out << Lab::contents(output);
   const std::string id = "--rdzv_id=" + job;
   const std::string port = std::to_string(29500 + std::stoi(job) % 1000);
@@ -425,7 +431,7 @@ void check_batch(Pod16& pod) {
   EXPECT_EQ(job_field(slurm, job, "QOS"), "training-high");
   // Time is up: the ranks save and the job waits for its next turn.
   ASSERT_EQ(slurm.run({"scancel", "--batch", "--signal=USR1", job}).code, 0);
-  EXPECT_TRUE(Lab::wait(15, [&] { return job_field(slurm, job, "Restarts") == "1"; }))
+  EXPECT_TRUE(Lab::wait(120, [&] { return job_field(slurm, job, "Restarts") == "1"; }))
       << slurm.run({"scontrol", "show", "job", job}).out << Lab::contents(output);
   EXPECT_NE(told(3).find("saved"), std::string::npos) << told(3) << Lab::contents(output);
   slurm.run({"scancel", job});
