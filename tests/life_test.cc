@@ -209,10 +209,10 @@ TEST_F(LifeTest, JobsThatCannotRunSayWhatWould) {
                  "did you mean `llama-3.1-70b`?");
   expect_refused(pod(), job_with("family.yaml", {{"llama-3.1-70b\n", "gpt3-9000b\n"}}), "unknown model `gpt3-9000b`",
                  "gpt3-");
-  expect_refused(pod(), job_with("many.yaml", {{"nodes: 8", "nodes: 40"}}), "40 servers asked for", "at most 31");
+  expect_refused(pod(), job_with("many.yaml", {{"nodes: 8", "nodes: 40"}}), "40 servers requested", "at most 31");
   expect_refused(pod(), job_with("batch.yaml", {{"global_batch: 128", "global_batch: 127"}}),
                  "a global batch of 127 sequences does not divide", "global_batch: 126 or 128");
-  expect_refused(pod(), job_with("expert.yaml", {{"context: 2", "expert: 2"}}), "has no experts to spread",
+  expect_refused(pod(), job_with("expert.yaml", {{"context: 2", "expert: 2"}}), "has no experts to distribute",
                  "expert: 1");
   expect_refused(pod(), job_with("key.yaml", {{"micro_batch: 1", "micro_bach: 1"}}), "unknown key `micro_bach`",
                  "did you mean `micro_batch`?");
@@ -284,7 +284,7 @@ TEST_F(LifeTest, ClaimStarvedGpusComputeFortyPercent) {
   const double before = number(starved["figures"]["gpu_utilisation_percent"]);  // JSON key (words: allow)
   EXPECT_NEAR(before, 40, 5);
   EXPECT_EQ(starved["verdict"]["bound_by"], "storage reads");
-  EXPECT_THAT(starved["verdict"]["because"].get<std::string>(), HasSubstr("GPUs want"));
+  EXPECT_THAT(starved["verdict"]["because"].get<std::string>(), HasSubstr("GPUs need"));
   ASSERT_FALSE(starved["changes"].empty());
   const std::string how = starved["changes"][0]["how"];
   const std::string key = "pools.store.count: ";

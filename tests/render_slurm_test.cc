@@ -420,8 +420,7 @@ void check_batch(Pod16& pod) {
     }
     return true;
   };
-  ASSERT_TRUE(Lab::wait(120, all_started))
-      << slurm.run({"scontrol", "show", "job", job}).out << Lab::contents(output);
+  ASSERT_TRUE(Lab::wait(120, all_started)) << slurm.run({"scontrol", "show", "job", job}).out << Lab::contents(output);
   const std::string id = "--rdzv_id=" + job;
   const std::string port = std::to_string(29500 + std::stoi(job) % 1000);
   EXPECT_EQ(told(0), "--nnodes=2:4\n--nproc_per_node=8\n--max_restarts=3\n--rdzv_backend=c10d\n" + id +

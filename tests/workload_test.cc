@@ -153,7 +153,7 @@ TEST_F(WorkloadTest, OneTraceForManyRanks) {
                      kernel(2, 100).after({1}), collective(3, ChakraCollective::all_to_all, 1 << 20).after({1})}));
   const Json result = json({example("pod32.yaml"), trace, "--ranks", "64"});
   EXPECT_EQ(result["communication"][0]["ranks"], 64);
-  EXPECT_THAT(result["notes"].dump(), HasSubstr("nothing waits for 2 of 2 GPU kernels"));
+  EXPECT_THAT(result["notes"].dump(), HasSubstr("2 of 2 GPU kernels have no dependents"));
 }
 
 TEST_F(WorkloadTest, GroupsFromAFile) {

@@ -4,12 +4,11 @@
 
 #include <array>
 
-namespace weft {
-namespace {
+namespace weft::enum_names_testing {
 
 enum class Color { red, green, blue };
 constexpr std::array<std::string_view, 3> kColors = {"red", "green", "blue"};
-std::string_view to_text(Color color) { return kColors[static_cast<std::size_t>(color)]; }
+inline std::string_view to_text(Color color) { return kColors[static_cast<std::size_t>(color)]; }
 
 TEST(EnumNames, FindsByPlaceInATable) {
   EXPECT_EQ(find_enum<Color>(kColors, "red"), Color::red);
@@ -25,5 +24,4 @@ TEST(EnumNames, FindsAmongEnumeratorsByText) {
   EXPECT_EQ(find_enum({Color::red, Color::blue}, "green"), std::nullopt);
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::enum_names_testing

@@ -99,7 +99,7 @@ TEST(Checklist, SeesMistakesInThePlan) {
   const model::Cluster& cluster = *loaded->cluster;
   EXPECT_EQ(item(cluster, "design.workload-ratio").state, ItemState::not_done);
   EXPECT_THAT(item(cluster, "design.topology").why, HasSubstr("3 control-plane members are in 1 racks"));
-  EXPECT_THAT(item(cluster, "design.gpu-sharing").why, HasSubstr("whole GPU"));
+  EXPECT_THAT(item(cluster, "design.gpu-sharing").why, HasSubstr("one replica per GPU"));
   EXPECT_THAT(item(cluster, "infrastructure.qos").why, HasSubstr("watchdog of the backend is off"));
   EXPECT_EQ(item(cluster, "platform.nfd").state, ItemState::not_done);
   EXPECT_EQ(item(cluster, "platform.autoscaling").state, ItemState::not_done);

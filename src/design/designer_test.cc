@@ -316,10 +316,10 @@ TEST_F(Designer, RefusesNonsense) {
   EXPECT_THAT(error(both), HasSubstr("exactly one"));
   EXPECT_THAT(error(gpus(0)), HasSubstr("0 GPUs"));
   EXPECT_THAT(error(gpus(-8)), HasSubstr("-8 GPUs"));
-  EXPECT_THAT(error(gpus(2'000'001)), HasSubstr("up to 2000000"));
-  EXPECT_THAT(error(gpus(INT64_MAX)), HasSubstr("up to 2000000"));
+  EXPECT_THAT(error(gpus(2'000'001)), HasSubstr("the maximum is 2000000"));
+  EXPECT_THAT(error(gpus(INT64_MAX)), HasSubstr("the maximum is 2000000"));
   EXPECT_THAT(error(servers(0)), HasSubstr("0 servers"));
-  EXPECT_THAT(error(servers(INT64_MAX)), HasSubstr("up to 2000000"));
+  EXPECT_THAT(error(servers(INT64_MAX)), HasSubstr("the maximum is 2000000"));
   DesignRequest request = gpus(8);
   request.gpu = "h100";
   EXPECT_THAT(error(request), HasSubstr("`h100-sxm`"));
@@ -343,7 +343,7 @@ TEST_F(Designer, RefusesNonsense) {
   request = gpus(8);
   request.gpu = "mi300x";
   request.network = model::NetworkKind::infiniband;
-  EXPECT_THAT(error(request), HasSubstr("joins mi300x to infiniband"));
+  EXPECT_THAT(error(request), HasSubstr("connects mi300x to infiniband"));
 }
 
 TEST_F(Designer, TheSameRequestGivesTheSameFile) {

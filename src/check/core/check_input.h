@@ -54,12 +54,13 @@ class Report {
   // A finding of the current rule with its severity. More can be set on what is returned, until the next call.
   Finding& add(std::string subject, const SourceLocation& place, std::string message);
   // The same, at the value the user wrote (or at `otherwise` where it was left to a default).
+  // NOLINTBEGIN(performance-unnecessary-value-param): they are moved on
   template <class T>
-  // NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved on
   Finding& at(const model::Sourced<T>& given, const SourceLocation& otherwise, std::string subject,
               std::string message) {
     return add(std::move(subject), given.place.known() ? given.place : otherwise, std::move(message));
   }
+  // NOLINTEND(performance-unnecessary-value-param)
 
   void begin(const Rule& rule) { rule_ = &rule; }
   [[nodiscard]] std::vector<Finding>& findings() { return findings_; }

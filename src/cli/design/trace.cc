@@ -188,7 +188,7 @@ Command reach_command() {
 Command recovery_command() {
   Command command;
   command.name = "trace recovery";
-  command.summary = "Show the recovery path to a device when the other networks are down";
+  command.summary = "Show the out-of-band recovery path to a device";
   command.usage = "CLUSTER --to PLACE [OPTIONS]";
   command.description = {
       "Lists the path from outside through the jump host and out-of-band switches to the BMC or console, with the "

@@ -52,7 +52,7 @@ Exit run_audit(Context& context) {
 Command oob_audit_command() {
   Command command;
   command.name = "oob audit";
-  command.summary = "Audit live BMCs for open services, weak settings and missing logs";
+  command.summary = "Audit BMCs for open services, weak settings, missing logs";
   command.usage = "CLUSTER [HOSTS] [--advisories FILE] [--try-defaults] [OPTIONS]";
   command.description = {
       "Reads the settings of every BMC and probes it without credentials: IPMI and its cipher suites, the TLS "

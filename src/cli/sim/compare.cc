@@ -38,7 +38,7 @@ Exit run_compare(Context& context) {
 Command sim_compare_command() {
   Command command;
   command.name = "sim compare";
-  command.summary = "Simulate two jobs, or one job on two clusters, and compare them";
+  command.summary = "Compare two jobs, or one job on two clusters, by simulation";
   command.usage = "CLUSTER JOB [CLUSTER] JOB [OPTIONS]";
   command.examples = {
       {"weft sim compare pod32.yaml small.yaml large.yaml", "Two jobs on one cluster"},

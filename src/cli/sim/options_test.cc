@@ -257,14 +257,14 @@ TEST(SimTopologyTest, BadOnesAreExplained) {
   const auto problem = [](std::string_view text) { return generate_topology(text, {}).error().message; };
   EXPECT_THAT(problem("fat-tree:100"), HasSubstr("54 or 128, not 100"));
   EXPECT_THAT(problem("fat-tree"), HasSubstr("the size is missing"));
-  EXPECT_THAT(problem("fat-tree:1000x1000x1000"), HasSubstr("more than"));
+  EXPECT_THAT(problem("fat-tree:1000x1000x1000"), HasSubstr("exceed the maximum"));
   EXPECT_THAT(problem("leaf-spine:8x16"), HasSubstr("leaf-spine:LEAVESxHOSTSxSPINES"));
-  EXPECT_THAT(problem("leaf-spine:1000x1000x1000000"), HasSubstr("more than"));
-  EXPECT_THAT(problem("star:0"), HasSubstr("`0` is not a whole number"));
+  EXPECT_THAT(problem("leaf-spine:1000x1000x1000000"), HasSubstr("exceed the maximum"));
+  EXPECT_THAT(problem("star:0"), HasSubstr("`0` is not an integer"));
   EXPECT_THAT(problem("star:1"), HasSubstr("two hosts"));
-  EXPECT_THAT(problem("star:99999999999999999999"), HasSubstr("is not a whole number"));
+  EXPECT_THAT(problem("star:99999999999999999999"), HasSubstr("is not an integer"));
   EXPECT_THAT(problem("ring:2x2"), HasSubstr("at least 3"));
-  EXPECT_THAT(problem("ring:4x"), HasSubstr("is not a whole number"));
+  EXPECT_THAT(problem("ring:4x"), HasSubstr("is not an integer"));
   EXPECT_THAT(problem("torus:4x4"), HasSubstr("unknown topology `torus`"));
 }
 

@@ -106,8 +106,8 @@ TEST(LifePage, AThinnedTimelineKeepsThePageSmallAndSaysSo) {
   EXPECT_GT(life.timeline.spans.size(), 300'000U);
   const std::string page = life_page(life);
   EXPECT_LT(page.size(), 2'000'000U);
-  EXPECT_THAT(page, HasSubstr("neighbors that together take less than"));
-  EXPECT_THAT(life_page(sample::life()), Not(HasSubstr("neighbors that together take less than")));
+  EXPECT_THAT(page, HasSubstr("adjacent spans that together take less than"));
+  EXPECT_THAT(life_page(sample::life()), Not(HasSubstr("adjacent spans that together take less than")));
 }
 
 TEST(LifePageTimeline, ThinningLosesNoSpanAndNoBusyTime) {
