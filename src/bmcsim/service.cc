@@ -282,7 +282,7 @@ SimReply authorized(SimBmc& bmc, const SimPath& path, const SimHttpRequest& requ
   if (!caller || bmc.has(FaultKind::unauthorized_always)) {
     const bool token = !request.header("x-auth-token").empty();
     return unauthorized(token ? "NoValidSession" : "ResourceAtUriUnauthorized",
-                        token ? "There is no valid session established with the implementation."
+                        token ? "There is no valid session established with the implementation."  // DMTF; words: allow
                               : "Access to this resource needs a user name and a password that are right.");
   }
   if (caller->account.must_change && !before_password_change(*caller, request.method, path)) {

@@ -11,7 +11,7 @@ namespace weft::lease {
 std::string_view to_text(LeaseOwner owner) {
   switch (owner) {
     case LeaseOwner::none:
-      return "nobody";
+      return "nobody";  // stored in journals (words: allow)
     case LeaseOwner::slurm:
       return "slurm";
     case LeaseOwner::kubernetes:
@@ -19,7 +19,7 @@ std::string_view to_text(LeaseOwner owner) {
     case LeaseOwner::weft:
       return "weft";
   }
-  return "nobody";
+  return "nobody";  // stored in journals (words: allow)
 }
 
 bool is_sound(const GpuSet& set) {

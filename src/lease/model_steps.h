@@ -108,7 +108,7 @@ void LeaseModel::agent_successors(const State& state, const Emit& emit) {
       if (!reused) ++next.starts[a];
       next.agent[a] = fresh.next;
       send(next, fresh.sent);
-      emit(std::move(next), true, self_named("crashes and starts anew"));
+      emit(std::move(next), true, self_named("crashes and restarts"));
     }
     if (state.twins > 0) {
       State next = state;
@@ -159,7 +159,7 @@ void LeaseModel::gate_successors(const State& state, const Emit& emit) {
       std::vector<std::uint16_t> sent;
       next.gate[at] = restarted(state.gate[at], false, sent);
       send(next, sent);
-      emit(std::move(next), true, named("the gate crashes and starts anew, work going on,"));
+      emit(std::move(next), true, named("the gate crashes and restarts, work going on,"));
     }
   }
 }

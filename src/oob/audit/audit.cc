@@ -355,7 +355,7 @@ Document audit_document(const Inventory& inventory, const AuditReport& report, c
                    {.key = "count", .title = "Count", .align = Column::Align::right},
                    {.key = "devices", .title = "Devices"},
                    {.key = "what", .title = "Finding"},
-                   {.key = "mend", .title = "Fix"}};
+                   {.key = "mend", .title = "Fix"}};  // a JSON key that scripts read (words: allow)
   for (const FoldedFinding& row : report.findings) {
     const std::string devices = inventory.fold(row.targets);
     const std::string mend =

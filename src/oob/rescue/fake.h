@@ -199,7 +199,7 @@ class FakeRescueActions final : public RescueActions {
       if (host.stuck) answer.rest.push_back(name);
     }
     (void)clock_.sleep(milliseconds(1'000));
-    if (answers_unknown) return {RescuePowerEnd::unknown, "nobody knows", {}};
+    if (answers_unknown) return {RescuePowerEnd::unknown, "unknown", {}};
     if (!answer.rest.empty()) answer = {RescuePowerEnd::not_done, "state and boot id stayed as they were", answer.rest};
     ended[call.operation] = answer;
     kill_.point();
