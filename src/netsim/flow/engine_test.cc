@@ -261,7 +261,7 @@ TEST(FlowEngine, SaysWhatHasNoWayAnyMore) {
   EXPECT_EQ(result.finished[0], kNever);
   EXPECT_NE(result.finished[1], kNever);
   ASSERT_FALSE(result.warnings.empty());
-  EXPECT_NE(result.warnings[0].find("no way"), std::string::npos);
+  EXPECT_NE(result.warnings[0].find("no route"), std::string::npos);
 }
 
 TEST(FlowEngine, IsCutWhereAsked) {

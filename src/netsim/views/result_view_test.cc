@@ -108,8 +108,8 @@ TEST_F(ViewTest, SummaryHasTimesAndGoodput) {
   const std::string shown = text();
   // 2 MB in 100 us are 160 Gb/s.
   EXPECT_THAT(shown, HasSubstr("160 Gb/s"));
-  EXPECT_THAT(shown, HasSubstr("Completion, mean:       90 us"));
-  EXPECT_THAT(shown, HasSubstr("Completion, p99:        100 us"));
+  EXPECT_THAT(shown, HasSubstr("Completion, mean:  90 us"));
+  EXPECT_THAT(shown, HasSubstr("Completion, p99:   100 us"));
   EXPECT_THAT(shown, HasSubstr("0000000000abcdef"));
   EXPECT_THAT(shown, HasSubstr("host0 > leaf0"));
   EXPECT_THAT(shown, HasSubstr("complete"));

@@ -121,9 +121,9 @@ TEST(Advisories, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(broken("title: the", "titel: the"), HasSubstr("did you mean `title`?"));
   EXPECT_THAT(broken("severity: error", "severity: awful"), HasSubstr("error, warning or note"));
   EXPECT_THAT(broken("weft_advisories: 1", "weft_advisories: 2"), HasSubstr("weft_advisories: 1"));
-  EXPECT_THAT(broken("{at: \"2.0\"}", "{at: \"2.0\", below: \"3\"}"), HasSubstr("`at` alone"));
+  EXPECT_THAT(broken("{at: \"2.0\"}", "{at: \"2.0\", below: \"3\"}"), HasSubstr("only `at`"));
   EXPECT_THAT(broken("{at: \"2.0\"}", "{at: none}"), HasSubstr("digits"));
-  EXPECT_THAT(broken("with: ipmi", "with: http"), HasSubstr("`ipmi` alone"));
+  EXPECT_THAT(broken("with: ipmi", "with: http"), HasSubstr("must be `ipmi`"));
   EXPECT_THAT(broken("CVE-2099-0002", "CVE-2099-0001"), HasSubstr("twice"));
   EXPECT_THAT(broken("{manufacturer: Other, firmware: unknown}", "{firmware: unknown}"), HasSubstr("`manufacturer`"));
   EXPECT_THAT(broken("{manufacturer: Other, firmware: unknown}", "{manufacturer: Other}"), HasSubstr("`firmware`"));

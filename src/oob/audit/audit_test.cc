@@ -349,7 +349,7 @@ TEST_F(AuditTest, TheOddOneOut) {
   connector_.machines["train02"]->identity.model = "SYS-221H";
   const AuditReport report = audit();
   ASSERT_THAT(rules(report), ElementsAre("OB051"));
-  EXPECT_THAT(report.findings[0].finding.what, HasSubstr("is Supermicro SYS-221H, while 2 of 3"));
+  EXPECT_THAT(report.findings[0].finding.what, HasSubstr("is Supermicro SYS-221H, but 2 of 3"));
 }
 
 TEST_F(AuditTest, FactoryLoginsAreTriedOnlyWhenAsked) {

@@ -168,7 +168,7 @@ TEST_F(EventsTest, ALogThatNeverRestsIsNotCleared) {
   const auto endings = clear_logs(fakes_.fleet, std::vector<std::uint32_t>{0}, folder_, "why");
   ASSERT_TRUE(endings.ok());
   EXPECT_EQ((*endings)[0].ending, Ending::not_done);
-  EXPECT_THAT((*endings)[0].what, HasSubstr("grows"));
+  EXPECT_THAT((*endings)[0].what, HasSubstr("changed while it was being saved"));
 }
 
 TEST_F(EventsTest, AClearThatDidNothingIsSeen) {

@@ -92,7 +92,7 @@ TEST_F(PowerPlanTest, OffGoesFromTheLeavesToTheRoot) {
   EXPECT_EQ(plan->waves[2].targets, at({"pdu1"}));
   EXPECT_EQ(plan->dependents, at({"n2", "n4"}));
   const std::string shown = write(plan_document(inventory_, *plan), {});
-  EXPECT_NE(shown.find("without power with them: n[2,4] (2)"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("dependents that also lose power: n[2,4] (2)"), std::string::npos) << shown;
 }
 
 TEST_F(PowerPlanTest, WhatHangsOnSomethingOffIsLeftOut) {
@@ -139,7 +139,8 @@ TEST(PowerBudget, NeverMoreThanTheShareOfARating) {
   EXPECT_EQ(plan->waves[0].draw, watts(80'000));
   ASSERT_EQ(plan->refused.size(), 2U);
   EXPECT_EQ(plan->refused[0].problem, PlanProblem::budget);
-  EXPECT_EQ(plan->refused[0].reason, "feed 0 has no room for 10kW: 80kW of 80kW (80 % of 100kW) are taken");
+  EXPECT_EQ(plan->refused[0].reason,
+            "feed 0 has no power budget left for 10kW: 80kW of 80kW (80 % of 100kW) are in use");
   // What is not known to be off counts as running.
   PowerStates unknown(10, PowerState::unknown);
   EXPECT_EQ(plan_power(inventory, PowerVerb::on, first(2), unknown, {.percent = 80})->refused.size(), 2U);

@@ -396,7 +396,7 @@ TEST_F(RedfishAccounts, EnablingIsReadBack) {
   const Status status = bmc().set_user_enabled("guest", true);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::conflict);
-  EXPECT_THAT(status.error().message, HasSubstr("accepted but not taken"));
+  EXPECT_THAT(status.error().message, HasSubstr("accepted but not applied"));
 }
 
 class RedfishSettings : public RedfishBmcTest {

@@ -238,7 +238,7 @@ TEST(HttpsClient, SaysWhatIsWrongWithACaFile) {
   const Result<HttpReply> empty = with(temporary("empty.pem", "hello"));
   ASSERT_FALSE(empty.ok());
   EXPECT_EQ(empty.error().code, ErrorCode::invalid_input);
-  EXPECT_THAT(empty.error().message, HasSubstr("no certificate"));
+  EXPECT_THAT(empty.error().message, HasSubstr("no PEM certificate"));
 }
 
 TEST(HttpsClient, WhoSpeaksNoTlsIsToldSo) {
@@ -290,7 +290,7 @@ TEST(HttpsClient, EndlessBodiesEnd) {
   });
   ASSERT_FALSE(reply.ok());
   EXPECT_EQ(reply.error().code, ErrorCode::invalid_input);
-  EXPECT_THAT(reply.error().message, HasSubstr("more than 4 MiB"));
+  EXPECT_THAT(reply.error().message, HasSubstr("larger than 4 MiB"));
 }
 
 TEST(HttpsClient, EndlessHeadersEnd) {

@@ -54,7 +54,7 @@ TEST(Quirks, BrokenDocumentsSayWhere) {
   EXPECT_THAT(message("weft_quirks: 1\nquirks:\n  - name: x\n    logs: SEL\n"), HasSubstr("must be a list"));
   EXPECT_THAT(message("weft_quirks: 1\nquirks:\n  - name: x\n    syslog: {list: a}\n"), HasSubstr("needs a path"));
   EXPECT_THAT(message("weft_quirks: 1\nquirks:\n  - name: x\n    firewall: {path: p, addresses: [a]}\n"),
-              HasSubstr("as many"));
+              HasSubstr("the same length"));
   EXPECT_THAT(message("{"), HasSubstr("quirks:"));
 }
 
@@ -87,7 +87,7 @@ TEST(Quirks, IdracFiltersBySubnetsWithMasks) {
             R"({"Attributes": {"IPBlocking.1.RangeAddr": "10.2.0.0", "IPBlocking.1.RangeMask": "255.254.0.0", )"
             R"("IPBlocking.1.RangeEnable": "Enabled", "IPBlocking.1.RangeEnable2": "Disabled"}})");
   EXPECT_THAT(write_setting(quirk.firewall, now, {"10.0.0.0/8", "11.0.0.0/8", "12.0.0.0/8"}).error().message,
-              HasSubstr("room for 2"));
+              HasSubstr("at most 2 entries"));
   EXPECT_FALSE(write_setting(quirk.firewall, now, {"fe80::/64"}).ok());
   const Value holes = json(R"({"Attributes": {"IPBlocking.1.RangeAddr": "10.0.0.1", "IPBlocking.1.RangeMask":
     "255.0.255.0", "IPBlocking.1.RangeEnable": "Enabled"}})");

@@ -234,20 +234,21 @@ TEST(RedfishSession, RubbishIsToldFromJson) {
   SystemClock clock;
   const auto session = open(service, clock);
   ASSERT_TRUE(session.ok());
-  const std::vector<std::pair<std::string, std::string>> cases = {{R"({"a": )", "not JSON at byte"},
-                                                                  {"", "not a JSON object"},
-                                                                  {"[1, 2]", "not a JSON object"},
-                                                                  {"<html>", "invalid JSON at byte 1"},
-                                                                  {std::string(100'000, '['), "levels"},
-                                                                  {"[" + std::string(400'000, '1') + "]", "not JSON"},
-                                                                  {"[0" +
-                                                                       [] {
-                                                                         std::string many;
-                                                                         for (int i = 0; i < 300'000; ++i) many += ",0";
-                                                                         return many;
-                                                                       }() +
-                                                                       "]",
-                                                                   "values"}};
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"a": )", "invalid JSON at byte"},
+      {"", "not a JSON object"},
+      {"[1, 2]", "not a JSON object"},
+      {"<html>", "invalid JSON at byte 1"},
+      {std::string(100'000, '['), "levels"},
+      {"[" + std::string(400'000, '1') + "]", "invalid JSON"},
+      {"[0" +
+           [] {
+             std::string many;
+             for (int i = 0; i < 300'000; ++i) many += ",0";
+             return many;
+           }() +
+           "]",
+       "values"}};
   for (const auto& [sent, says] : cases) {
     body = sent;
     const Result<RedfishReply> reply = (*session)->get(kSystem);

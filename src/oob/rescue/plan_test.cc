@@ -196,9 +196,9 @@ TEST(RescuePath, OnePairOfSpinesAtATime) {
 TEST(RescuePath, JumpHostsAreTheWayIn) {
   RescueBench bench;
   EXPECT_THAT(findings_of(bench.plan_text(book(power("cycle", "jump hosts")))),
-              HasSubstr("error go: switches off every jump host"));
+              HasSubstr("error go: powers off every jump host"));
   EXPECT_THAT(findings_of(bench.plan_text(book(power("cycle", "jump001")))),
-              HasSubstr("warning go: switches off jump001: run it from another"));
+              HasSubstr("warning go: powers off jump001: run it from another"));
   EXPECT_FALSE(bench.plan.refused());
   const std::string off =
       "  - {id: first, title: First, do: {power: {verb: \"off\", hosts: jump002}}, expect: "

@@ -372,7 +372,7 @@ TEST(RescueRun, ResumeRefusesAnotherFileOrAnotherCluster) {
   Result<RescueReport> report = bench.resume();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, ErrorCode::refused);
-  EXPECT_THAT(report.error().message, HasSubstr("is not the one"));
+  EXPECT_THAT(report.error().message, HasSubstr("is not the runbook of rescue"));
   bench.plan_text(kDangerous);
   bench.plan.digest = "other";
   report = bench.resume();

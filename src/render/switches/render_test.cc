@@ -84,7 +84,7 @@ TEST(NvueCommands, PortsFoldIntoOneWord) {
 TEST(NvueCommands, NothingBreaksOutOfAWord) {
   Commands commands;
   commands.set({"interface", "swp1", "description", "it's; reboot\n$(x) `y` \"z\""});
-  EXPECT_EQ(commands.text(), "nv set interface swp1 description 'it\"s; reboot$(x) `y` \"z\"'\n");
+  EXPECT_EQ(commands.text(), "nv set interface swp1 description 'it'\\''s; reboot$(x) `y` \"z\"'\n");
   Commands notes;
   notes.comment("one\nnv set system hostname evil");
   EXPECT_EQ(notes.text(), "\n# one nv set system hostname evil\n");

@@ -146,7 +146,7 @@ TEST(PackReport, RowsNumbersAndPicture) {
     EXPECT_NE(table.find(word), std::string::npos) << word << "\n" << table;
   }
   const std::string picture = pack_plot({workload});
-  for (const char* const word : {"<svg", "mine", "fgd 5.00 %", "bound 1.50 %", "GPUs asked for"}) {
+  for (const char* const word : {"<svg", "mine", "fgd 5.00 %", "bound 1.50 %", "GPUs requested"}) {
     EXPECT_NE(picture.find(word), std::string::npos) << word;
   }
   workload.bounds.clear();

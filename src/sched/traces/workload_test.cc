@@ -199,8 +199,8 @@ TEST(HeliosTrace, ServersAreThoseTheJobHadWhereTheyAreEven) {
   EXPECT_EQ(std::pair(jobs[2].tasks, jobs[2].task.gpus), std::pair(8, 8));
   EXPECT_EQ(read.workload->skipped, 4);
   EXPECT_THAT(read.workload->notes,
-              ElementsAre("1 rows skipped: they request no GPU", "1 rows skipped: they end before they start",
-                          "1 rows skipped: they had not ended", "1 rows skipped: they never started"));
+              ElementsAre("1 rows skipped: they end before they start", "1 rows skipped: they had not ended",
+                          "1 rows skipped: they never started", "1 rows skipped: they request no GPU"));
 }
 
 // The example rows of the README of AcmeTrace. The `duration` of Kalos counts from the submission (18 s, of which 10

@@ -110,7 +110,7 @@ TEST(OpGraph, IdsOutOfRange) {
   {
     OpGraph graph;
     graph.add(ClassId{1}, Op());
-    EXPECT_THAT(graph.finish().error().message, HasSubstr("class 1 of 0"));
+    EXPECT_THAT(graph.finish().error().message, HasSubstr("class 1 does not exist"));
   }
   {
     OpGraph graph;
@@ -167,7 +167,7 @@ TEST(OpGraph, MatchedOperationsMustFit) {
   {
     TwoClasses two;
     two.graph.add(two.a, matched(OpKind::compute, 1));
-    EXPECT_THAT(two.graph.finish().error().message, HasSubstr("sends nothing"));
+    EXPECT_THAT(two.graph.finish().error().message, HasSubstr("is not communication"));
   }
 }
 

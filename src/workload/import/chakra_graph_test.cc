@@ -187,7 +187,7 @@ TEST_F(Chakra, LooseKernelsAreTold) {
        4);
   EXPECT_EQ(run.total, us(11));  // beside each other
   ASSERT_EQ(workload.warnings.size(), 1U);
-  EXPECT_THAT(workload.warnings[0], HasSubstr("nothing waits for 2 of 2 GPU kernels"));
+  EXPECT_THAT(workload.warnings[0], HasSubstr("2 of 2 GPU kernels have no dependents"));
   EXPECT_THAT(workload.warnings[0], HasSubstr("far too short"));
   EXPECT_EQ(run.classes[0].name, "all ranks");
   EXPECT_EQ(run.ranks, 4U);
@@ -201,7 +201,7 @@ TEST_F(Chakra, CudaStreamsPutThemInOrder) {
        2);
   EXPECT_EQ(run.total, us(16));
   ASSERT_EQ(workload.warnings.size(), 1U);
-  EXPECT_THAT(workload.warnings[0], HasSubstr("in order by their CUDA streams"));
+  EXPECT_THAT(workload.warnings[0], HasSubstr("ordered by their recorded CUDA streams"));
 }
 
 TEST_F(Chakra, CommunicationOfTheHostIsTheHosts) {
@@ -242,7 +242,7 @@ TEST_F(Chakra, AGroupThatNobodyDescribes) {
   const std::string trace = trace_of({collective(1, ChakraCollective::all_reduce, 4).attribute("pg_name", "5"sv)});
   play({trace, trace});
   ASSERT_EQ(workload.warnings.size(), 1U);
-  EXPECT_THAT(workload.warnings[0], HasSubstr("process group `5` (2 ranks use it) is described nowhere"));
+  EXPECT_THAT(workload.warnings[0], HasSubstr("process group `5` (2 ranks use it) is not defined"));
 }
 
 TEST_F(Chakra, SomeTracesOfMany) {
