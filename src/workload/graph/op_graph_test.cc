@@ -121,7 +121,7 @@ TEST(OpGraph, IdsOutOfRange) {
   {
     OpGraph graph;
     graph.add(graph.add_class("c", 1), matched(OpKind::collective, 0));
-    EXPECT_THAT(graph.finish().error().message, HasSubstr("group 0 of 0"));
+    EXPECT_THAT(graph.finish().error().message, HasSubstr("group 0 does not exist"));
   }
   {
     OpGraph graph;

@@ -96,7 +96,7 @@ TEST(LifePage, EmptyAndOddResultsGiveAPage) {
                {model::FabricKind::backend, std::string(2U << 20U, ' ') + "<svg></svg>"}};
   const std::string page = life_page(life);
   EXPECT_THAT(page, HasSubstr("Out of memory: exceeds the capacity by"));
-  EXPECT_THAT(page, HasSubstr("The heat map of the backend fabric is left out"));
+  EXPECT_THAT(page, HasSubstr("The heat map of the backend fabric is omitted"));
   EXPECT_THAT(page, Not(HasSubstr("no picture")));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }
