@@ -148,6 +148,7 @@ Value template_of_one(const RenderInput& input, const PoolPlan& pool, const std:
 
 std::string listed(const std::vector<model::PortUse>& uses) {
   std::vector<std::string> names;
+  names.reserve(uses.size());
   for (const model::PortUse use : uses) names.emplace_back(use_name(use));
   return join(names, ", ", " and ");
 }

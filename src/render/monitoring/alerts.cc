@@ -11,8 +11,12 @@ constexpr std::string_view kRunbook = "runbooks.md#";
 
 // What Prometheus makes of an annotation, for the templates that alerts here use.
 std::string expanded(std::string text, const AlertCase& which) {
-  for (const auto& [name, value] : which.labels)
-    text = replace_all(std::move(text), "{{ $labels." + name + " }}", value);
+  for (const auto& [name, value] : which.labels) {
+    std::string label = "{{ $labels.";
+    label += name;
+    label += " }}";
+    text = replace_all(std::move(text), label, value);
+  }
   for (std::size_t at = text.find("{{ "); at != std::string::npos; at = text.find("{{ ", at)) {
     const std::size_t end = text.find("}}", at);
     const bool value = text.find("$value", at) < end;
