@@ -41,6 +41,14 @@ class Tree(unittest.TestCase):
         for part in parts:
             self.assertIn(part, out + errors)
 
+    def test_what_a_pattern_needs_is_in_what_it_matches(self):
+        for pattern, text in [(r"\bnobody\b", "Nobody"), (r"\b(mend|mends)\b", "he MENDS"), (r"\bmakes? no sense\b", "make no sense"),
+                              (r"\bstand(s|ing)? in (for|the place)\b", "stand in for"), (r"\(row [A-I][0-9]+\)", "(row H3)"),
+                              (r"\b(GPUs|ports) a (rail|rack)\b", "8 GPUs a rack"), (r"\b(kilo|centi)?metres?\b", "metre"),
+                              (r"(utilis|optimis)(e|ed)", "Utilised")]:
+            self.assertRegex(text.lower(), f"(?i){pattern}")
+            self.assertTrue(any(part in text.lower() for part in words.needed(pattern)), (pattern, words.needed(pattern)))
+
     def test_clean_tree_passes(self):
         self.expect(0, "0 problems")
 
