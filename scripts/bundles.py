@@ -101,8 +101,8 @@ class Member:
     def __init__(self, source):
         self.source = source
         self.text = read(source)
-        self.private, shown = split(self.text)
-        self.seen = set(shown)
+        self.private, self.shown = split(self.text)
+        self.seen = set(self.shown)
         for header in headers(source):
             self.seen |= header_names(header)
         self.aliases = aliases(self.text)
@@ -141,8 +141,14 @@ class Member:
     def hides(self, other):
         """Whether a name that this source takes from another namespace means something else in the other."""
         return any(other.aliases.get(name, full) != full or
-                   (name not in other.aliases and (name in other.seen - self.seen or name in other.seen & other.words))
+                   (name not in other.aliases and (name in other.seen - self.seen or name in other.seen & other.words)
+                    and not self.shares(name, other))
                    for name, full in self.aliases.items())
+
+    def shares(self, name, other):
+        """Whether the other can mean only what this source means by a name: one header declares it, and both have it."""
+        owners = [header for header in headers(other.source) if name in header_names(header)]
+        return name not in other.shown and len(owners) == 1 and owners[0] in headers(self.source)
 
 
 def fits(member, group, rename):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/fuzz.sh [NAME...]: runs every fuzz target, or those named (without _fuzz), for FUZZ_SECONDS each or for FUZZ_RUNS
+# scripts/fuzz.sh [NAME...]: runs every fuzz target of the preset, or those named (without _fuzz), for FUZZ_SECONDS each or for FUZZ_RUNS
 # inputs each, as many at once as there are cores. The preset must be built. New inputs go to build/fuzzing/corpus/NAME,
 # crashing inputs and the log to build/fuzzing/findings/NAME. With FUZZ_SEED and FUZZ_RUNS a run can be repeated: it
 # then starts from the tracked seeds alone.
@@ -47,11 +47,12 @@ export -f fuzz_one
 if (($# > 0)); then
   names=("$@")
 else
-  mapfile -t names < <(find tests/fuzz -maxdepth 1 -name '*_fuzz.cc' -exec basename {} _fuzz.cc ';' | LC_ALL=C sort)
+  mapfile -t names < <(find "build/$FUZZ_PRESET/tests/fuzz" -maxdepth 1 -type f -name '*_fuzz' -printf '%f\n' |
+    sed 's/_fuzz$//' | LC_ALL=C sort)
 fi
 if ((${#names[@]} == 0)); then
-  echo "fuzz: no targets"
-  exit 0
+  echo "fuzz: no targets in build/$FUZZ_PRESET: build the preset first"
+  exit 1
 fi
 # shellcheck disable=SC2016 # the inner shell expands it
 printf '%s\n' "${names[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'set -euo pipefail; fuzz_one "$1"' _ {}

@@ -20,9 +20,11 @@
 namespace weft {
 namespace {
 
-using namespace testing_program;
 using bmcsim::SimFleet;
 using testing::HasSubstr;
+using testing_program::Outcome;
+using testing_program::ProgramTest;
+using testing_program::Words;
 
 // A log server: takes octet-counted messages (RFC 6587, 3.4.1) from one client after another.
 class LogServer {

@@ -20,11 +20,14 @@
 namespace weft {
 namespace {
 
-using namespace testing_program;
+namespace fs = std::filesystem;
 using bmcsim::SimDevice;
 using bmcsim::SimFleet;
 using bmcsim::SimOptions;
 using bmcsim::SimReset;
+using testing_program::Outcome;
+using testing_program::ProgramTest;
+using testing_program::Words;
 
 constexpr int kDevices = 4;
 

@@ -12,10 +12,17 @@
 namespace weft {
 namespace {
 
-using namespace testing_slurm;
+using testing_lab::Lab;
+using testing_lab::Outcome;
 using testing_rendered::load_example;
 using testing_rendered::load_rendering;
 using testing_rendered::Rendering;
+using testing_slurm::lines_of;
+using testing_slurm::overlaid;
+using testing_slurm::Overrides;
+using testing_slurm::SlurmLab;
+using testing_slurm::value_of;
+using testing_slurm::with_places;
 
 // Servers by the set of backend switches of one tier that their leaves hang below; worked out from the cables alone.
 using Hosts = std::set<std::string>;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iterator>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace weft::picture {
@@ -16,13 +16,8 @@ double short_number(double value) {
   return rounded == 0.0 ? 0.0 : rounded;  // no "-0"
 }
 
-template <class... Args>
-void append(std::string& out, fmt::format_string<Args...> pattern, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), pattern, std::forward<Args>(args)...);
-}
-
 void append_attribute(std::string& out, std::string_view name, double value) {
-  append(out, " {}=\"{}\"", name, short_number(value));
+  append_format(out, " {}=\"{}\"", name, short_number(value));
 }
 
 // Widths in em of DejaVu Sans, the widest of the fonts that stand behind "sans-serif".
@@ -90,11 +85,11 @@ std::string fit_text(std::string_view text, double size, double width, bool bold
 }
 
 void Svg::paint(const Paint& paint) {
-  append(body_, " fill=\"{}\"", paint.fill);
+  append_format(body_, " fill=\"{}\"", paint.fill);
   if (paint.stroke != "none") {
-    append(body_, " stroke=\"{}\"", paint.stroke);
+    append_format(body_, " stroke=\"{}\"", paint.stroke);
     if (paint.stroke_width != 1.0) append_attribute(body_, "stroke-width", paint.stroke_width);
-    if (!paint.dash.empty()) append(body_, " stroke-dasharray=\"{}\"", paint.dash);
+    if (!paint.dash.empty()) append_format(body_, " stroke-dasharray=\"{}\"", paint.dash);
   }
   if (paint.opacity < 1.0) append_attribute(body_, "opacity", paint.opacity);
 }
@@ -104,7 +99,7 @@ void Svg::close_shape(std::string_view name, std::string_view tooltip) {
   if (tooltip.empty()) {
     body_ += "/>\n";
   } else {
-    append(body_, "><title>{}</title></{}>\n", xml_escape(tooltip), name);
+    append_format(body_, "><title>{}</title></{}>\n", xml_escape(tooltip), name);
   }
 }
 
@@ -132,7 +127,7 @@ void Svg::line(const Point& from, const Point& to, const Paint& style, std::stri
 void Svg::polyline(std::span<const Point> points, const Paint& style, std::string_view tooltip) {
   if (points.size() < 2) return;
   body_ += "<polyline points=\"";
-  for (const Point& point : points) append(body_, "{},{} ", short_number(point.x), short_number(point.y));
+  for (const Point& point : points) append_format(body_, "{},{} ", short_number(point.x), short_number(point.y));
   body_.back() = '"';
   paint(style);
   close_shape("polyline", tooltip);
@@ -140,9 +135,9 @@ void Svg::polyline(std::span<const Point> points, const Paint& style, std::strin
 
 void Svg::link(const Point& from, const Point& to, const Paint& style, std::string_view tooltip) {
   const double middle = (from.y + to.y) / 2;
-  append(body_, "<path d=\"M{} {}C{} {} {} {} {} {}\"", short_number(from.x), short_number(from.y),
-         short_number(from.x), short_number(middle), short_number(to.x), short_number(middle), short_number(to.x),
-         short_number(to.y));
+  append_format(body_, "<path d=\"M{} {}C{} {} {} {} {} {}\"", short_number(from.x), short_number(from.y),
+                short_number(from.x), short_number(middle), short_number(to.x), short_number(middle),
+                short_number(to.x), short_number(to.y));
   paint(style);
   close_shape("path", tooltip);
 }
@@ -154,15 +149,16 @@ void Svg::text(const Point& at, std::string_view text, const TextStyle& style) {
   append_attribute(body_, "x", at.x);
   append_attribute(body_, "y", at.y);
   append_attribute(body_, "font-size", style.size);
-  append(body_, " fill=\"{}\"", style.fill);
+  append_format(body_, " fill=\"{}\"", style.fill);
   if (style.anchor != Anchor::start) {
-    append(body_, " text-anchor=\"{}\"", style.anchor == Anchor::middle ? "middle" : "end");
+    append_format(body_, " text-anchor=\"{}\"", style.anchor == Anchor::middle ? "middle" : "end");
   }
   if (style.bold) body_ += " font-weight=\"bold\"";
   if (style.angle != 0.0) {
-    append(body_, " transform=\"rotate({} {} {})\"", short_number(style.angle), short_number(at.x), short_number(at.y));
+    append_format(body_, " transform=\"rotate({} {} {})\"", short_number(style.angle), short_number(at.x),
+                  short_number(at.y));
   }
-  append(body_, ">{}</text>\n", xml_escape(text));
+  append_format(body_, ">{}</text>\n", xml_escape(text));
 }
 
 void Svg::text_in(const Box& box, std::string_view words, TextStyle style) {
@@ -186,7 +182,7 @@ void Svg::label(const Point& center, std::string_view words, const TextStyle& st
 
 void Svg::open_group(std::string_view tooltip) {
   body_ += "<g>";
-  if (!tooltip.empty()) append(body_, "<title>{}</title>", xml_escape(tooltip));
+  if (!tooltip.empty()) append_format(body_, "<title>{}</title>", xml_escape(tooltip));
   body_ += '\n';
 }
 
@@ -197,11 +193,11 @@ std::string Svg::finish(double width, double height, std::string_view title) con
   const double h = std::ceil(height);
   std::string out;
   out.reserve(body_.size() + 512);
-  append(out,
-         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-         "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" role=\"img\">\n<title>{2}</title>\n"
-         "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-         w, h, xml_escape(title));
+  append_format(out,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+                "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" role=\"img\">\n<title>{2}</title>\n"
+                "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+                w, h, xml_escape(title));
   out += body_;
   out += "</svg>\n";
   return out;

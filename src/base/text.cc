@@ -1,6 +1,9 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 
 namespace weft {
 
@@ -79,6 +82,10 @@ std::string replace_all(std::string text, std::string_view from, std::string_vie
     text.replace(at, from.size(), to);
   }
   return text;
+}
+
+void append_format_args(std::string& out, fmt::string_view format, fmt::format_args args) {
+  fmt::vformat_to(std::back_inserter(out), format, args);
 }
 
 }  // namespace weft

@@ -1,6 +1,8 @@
-// Small helpers for text: letter case, trimming, splitting, joining. All of them know ASCII only and no locale; bytes
-// above 127 are neither letters nor spaces.
+// Small helpers for text: letter case, trimming, splitting, joining, appending. All of them know ASCII only and no
+// locale; bytes above 127 are neither letters nor spaces.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <string>
@@ -70,5 +72,13 @@ template <class Parts>
 
 // Every `from` replaced by `to`, from left to right; what was put in is not searched again.
 [[nodiscard]] std::string replace_all(std::string text, std::string_view from, std::string_view to);
+
+// Formats at the end of `out`. fmt::format_to with an iterator would compile fmt's formatters, floating point included,
+// into every file that uses it (70 KB of code each); here they are compiled once.
+void append_format_args(std::string& out, fmt::string_view format, fmt::format_args args);
+template <class... Args>
+void append_format(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+  append_format_args(out, format, fmt::make_format_args(args...));
+}
 
 }  // namespace weft

@@ -111,5 +111,19 @@ TEST(Text, ReplaceAllDoesNotSearchWhatItPutIn) {
   EXPECT_EQ(replace_all("abc", "", "x"), "abc");
 }
 
+TEST(AppendFormat, KeepsWhatIsThere) {
+  std::string text = "a";
+  append_format(text, "{}:{:03}", "b", 7);
+  append_format(text, " {:.2f}", 0.125);
+  EXPECT_EQ(text, "ab:007 0.12");
+}
+
+TEST(AppendFormat, AddsLongTexts) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) append_format(text, "{:>10}", i);
+  EXPECT_EQ(text.size(), 10'000U);
+  EXPECT_EQ(text.substr(9'990), "       999");
+}
+
 }  // namespace
 }  // namespace weft

@@ -149,6 +149,13 @@ class StrictYamlReader final : public YamlReader {
 
 }  // namespace
 
+YamlNode::YamlNode() = default;
+YamlNode::YamlNode(const YamlNode& other) = default;
+YamlNode::YamlNode(YamlNode&& other) noexcept = default;
+YamlNode& YamlNode::operator=(const YamlNode& other) = default;
+YamlNode& YamlNode::operator=(YamlNode&& other) noexcept = default;
+YamlNode::~YamlNode() = default;
+
 const YamlNode* YamlNode::find(std::string_view key) const {
   for (const YamlEntry& entry : entries) {
     if (entry.key == key) return &entry.value;

@@ -19,6 +19,14 @@ struct YamlEntry;
 struct YamlNode {
   enum class Kind { null, scalar, sequence, mapping };
 
+  // Compiled once: a tree of these is copied and destroyed in most readers.
+  YamlNode();
+  YamlNode(const YamlNode& other);
+  YamlNode(YamlNode&& other) noexcept;
+  YamlNode& operator=(const YamlNode& other);
+  YamlNode& operator=(YamlNode&& other) noexcept;
+  ~YamlNode();
+
   Kind kind = Kind::null;
   bool quoted = false;  // '...', "...", | or >: always text, never a number or a boolean
   SourceLocation place;

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <utility>
+
+#include "base/text.h"
 
 namespace weft::lease {
 namespace {
@@ -204,16 +205,15 @@ const GateStatus* LeaseAgent::seen(sched::NodeId node) const {
 std::string LeaseAgent::state() const {
   std::string text =
       fmt::format("{} {}.{} {}", static_cast<int>(owner_), session_.start, session_.turn, welcomed_ ? 1 : 0);
-  const auto out = std::back_inserter(text);
   for (const auto& [id, node] : nodes_) {
     const GateStatus& seen = node.seen;
-    fmt::format_to(out, "\nn{} {}.{} {} {} {} {}", sched::index_of(id), seen.boot, seen.serial, seen.running,
-                   node.intruding, node.gone, seen.note);
+    append_format(text, "\nn{} {}.{} {} {} {} {}", sched::index_of(id), seen.boot, seen.serial, seen.running,
+                  node.intruding, node.gone, seen.note);
     for (std::size_t g = 0; g < sched::kMaxGpus; ++g) {
       const Want& want = node.want[g];
       if (want == Want{} && seen.open[g] == 0 && seen.floor[g] == 0) continue;
-      fmt::format_to(out, " {}:{}.{}{}{}.{}.{}", g, want.epoch, want.close ? 1 : 0, want.give_back ? 1 : 0,
-                     want.released ? 1 : 0, seen.open[g], seen.floor[g]);
+      append_format(text, " {}:{}.{}{}{}.{}.{}", g, want.epoch, want.close ? 1 : 0, want.give_back ? 1 : 0,
+                    want.released ? 1 : 0, seen.open[g], seen.floor[g]);
     }
   }
   return text;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/random.h"
+#include "base/text.h"
 
 namespace weft::lease {
 namespace {
@@ -28,7 +29,7 @@ std::string escaped(std::string_view text) {
     if (is_plain(c)) {
       word += c;
     } else {
-      fmt::format_to(std::back_inserter(word), "%{:02X}", static_cast<unsigned char>(c));
+      append_format(word, "%{:02X}", static_cast<unsigned char>(c));
     }
   }
   return word;
@@ -54,39 +55,38 @@ std::optional<std::string> unescaped(std::string_view word) {
 
 std::string body_of(const LeaseRecord& r) {
   std::string text = fmt::format("{} {} {}", r.serial, r.at.count(), kKinds[static_cast<std::size_t>(r.kind)]);
-  const auto out = std::back_inserter(text);
   const int owner = static_cast<int>(r.owner);
   switch (r.kind) {
     case Kind::add:
     case Kind::fence:
     case Kind::fenced:
-      fmt::format_to(out, " {} {}", sched::index_of(r.node), r.number);
+      append_format(text, " {} {}", sched::index_of(r.node), r.number);
       break;
     case Kind::session:
-      fmt::format_to(out, " {} {} {}", owner, r.session.start, r.session.turn);
+      append_format(text, " {} {} {}", owner, r.session.start, r.session.turn);
       break;
     case Kind::ask:
-      fmt::format_to(out, " {} {} {} {} {}", r.number, owner, r.reclaim ? 1 : 0, to_text(r.gpus), escaped(r.holder));
+      append_format(text, " {} {} {} {} {}", r.number, owner, r.reclaim ? 1 : 0, to_text(r.gpus), escaped(r.holder));
       break;
     case Kind::drop:
-      fmt::format_to(out, " {}", r.number);
+      append_format(text, " {}", r.number);
       break;
     case Kind::grant:
-      fmt::format_to(out, " {} {}", r.number, r.epoch);
+      append_format(text, " {} {}", r.number, r.epoch);
       break;
     case Kind::held:
     case Kind::revoke:
     case Kind::release:
-      fmt::format_to(out, " {} {}", r.epoch, to_text(r.gpus));
+      append_format(text, " {} {}", r.epoch, to_text(r.gpus));
       break;
     case Kind::restore:
-      fmt::format_to(out, " {}", sched::index_of(r.node));
+      append_format(text, " {}", sched::index_of(r.node));
       break;
     case Kind::conflict:
-      fmt::format_to(out, " {} {} {}", owner, to_text(r.gpus), escaped(r.holder));
+      append_format(text, " {} {} {}", owner, to_text(r.gpus), escaped(r.holder));
       break;
     case Kind::clear:
-      fmt::format_to(out, " {} {}", owner, to_text(r.gpus));
+      append_format(text, " {} {}", owner, to_text(r.gpus));
       break;
   }
   return text;

@@ -6,6 +6,8 @@
 #include <bit>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace weft::lease {
 
 std::string_view to_text(LeaseOwner owner) {
@@ -66,7 +68,7 @@ std::string to_text(const GpuSet& set) {
   std::string text;
   for (const NodeGpus& part : set) {
     if (!text.empty()) text += ',';
-    fmt::format_to(std::back_inserter(text), "{}:{:x}", sched::index_of(part.node), part.gpus);
+    append_format(text, "{}:{:x}", sched::index_of(part.node), part.gpus);
   }
   return text;
 }

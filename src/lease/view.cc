@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
+#include "base/text.h"
 #include "lease/table.h"
 
 namespace weft::lease {
@@ -141,26 +141,25 @@ std::string LeaseTable::why_waiting(std::uint64_t request, sched::Moment now) co
 
 std::string LeaseTable::state() const {
   std::string text = fmt::format("{} {} {} {}\n", last_epoch_, last_request_, last_fence_, terms_.patience.count());
-  const auto out = std::back_inserter(text);
-  for (const Engine& engine : engines_) fmt::format_to(out, "s{}.{} ", engine.session.start, engine.session.turn);
+  for (const Engine& engine : engines_) append_format(text, "s{}.{} ", engine.session.start, engine.session.turn);
   for (const auto& [id, node] : nodes_) {
-    fmt::format_to(out, "\nn{} {} {} {}", sched::index_of(id), node.gpus, node.fence, node.fence_since.count());
+    append_format(text, "\nn{} {} {} {}", sched::index_of(id), node.gpus, node.fence, node.fence_since.count());
     for (int g = 0; g < node.gpus; ++g) {
       const Gpu& gpu = node.gpu[static_cast<std::size_t>(g)];
-      fmt::format_to(out, " {}.{}.{}.{}", gpu.epoch, static_cast<int>(gpu.phase), gpu.intruders, gpu.since.count());
+      append_format(text, " {}.{}.{}.{}", gpu.epoch, static_cast<int>(gpu.phase), gpu.intruders, gpu.since.count());
     }
   }
   for (const auto& [epoch, lease] : leases_) {
-    fmt::format_to(out, "\nl{} {} {} {}:{}", epoch, static_cast<int>(lease.owner), to_text(lease.gpus),
-                   lease.holder.size(), lease.holder);
+    append_format(text, "\nl{} {} {} {}:{}", epoch, static_cast<int>(lease.owner), to_text(lease.gpus),
+                  lease.holder.size(), lease.holder);
   }
   for (const LeaseRequest& request : pending_) {
-    fmt::format_to(out, "\nr{} {} {} {} {} {}:{}", request.id, static_cast<int>(request.owner), request.reclaim,
-                   asked_.at(request.id).count(), to_text(request.gpus), request.holder.size(), request.holder);
+    append_format(text, "\nr{} {} {} {} {} {}:{}", request.id, static_cast<int>(request.owner), request.reclaim,
+                  asked_.at(request.id).count(), to_text(request.gpus), request.holder.size(), request.holder);
   }
   for (const auto& [key, seen] : conflicts_) {
-    fmt::format_to(out, "\nc{}/{} {} {} {}:{}", sched::index_of(key.first.node), key.first.gpu,
-                   static_cast<int>(key.second), seen.since.count(), seen.note.size(), seen.note);
+    append_format(text, "\nc{}/{} {} {} {}:{}", sched::index_of(key.first.node), key.first.gpu,
+                  static_cast<int>(key.second), seen.since.count(), seen.note.size(), seen.note);
   }
   return text;
 }

@@ -21,6 +21,15 @@ struct JobMountSpec {
 
 struct JobSpec {
   using IsRecord = void;
+
+  // Compiled once, in the schema: it has hundreds of members, and most files copy or destroy one.
+  JobSpec();
+  JobSpec(const JobSpec& other);
+  JobSpec(JobSpec&& other) noexcept;
+  JobSpec& operator=(const JobSpec& other);
+  JobSpec& operator=(JobSpec&& other) noexcept;
+  ~JobSpec();
+
   SourceLocation place;
   Sourced<std::int64_t> job;  // version of the format: 1
   Sourced<Name> name;

@@ -3,6 +3,13 @@
 
 namespace weft::model {
 
+JobSpec::JobSpec() = default;
+JobSpec::JobSpec(const JobSpec& other) = default;
+JobSpec::JobSpec(JobSpec&& other) noexcept = default;
+JobSpec& JobSpec::operator=(const JobSpec& other) = default;
+JobSpec& JobSpec::operator=(JobSpec&& other) noexcept = default;
+JobSpec::~JobSpec() = default;
+
 template <>
 const Schema& schema_of<JobMountSpec>() {
   static const Schema schema = [] {

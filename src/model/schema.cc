@@ -188,23 +188,22 @@ bool expect_mapping(const YamlNode& node, Diagnostics& diagnostics) {
   return false;
 }
 
-void limit_range(Field& field, std::int64_t low, std::int64_t high) {
-  field.type.minimum = low;
-  field.type.maximum = high;
-  auto inner = std::move(field.read);
-  field.read = [inner, low, high, key = std::string(field.key)](const YamlNode& node, Diagnostics& diagnostics,
-                                                                void* record) {
-    if (node.kind == YamlNode::Kind::scalar && !node.quoted) {
-      auto parsed = parse_integer(node.scalar);
-      if (parsed.ok() && (parsed.value() < low || parsed.value() > high)) {
-        diagnostics.error(node.place,
-                          fmt::format("`{}` must be between {} and {}, found {}", key, low, high, node.scalar), {},
-                          node.scalar.size());
-        return;
-      }
+void Field::read(const YamlNode& node, Diagnostics& diagnostics, void* record) const {
+  if (type.shape == ValueType::Shape::integer && node.kind == YamlNode::Kind::scalar && !node.quoted) {
+    auto parsed = parse_integer(node.scalar);
+    if (parsed.ok() && (parsed.value() < type.minimum || parsed.value() > type.maximum)) {
+      diagnostics.error(
+          node.place,
+          fmt::format("`{}` must be between {} and {}, found {}", key, type.minimum, type.maximum, node.scalar), {},
+          node.scalar.size());
+      return;
     }
-    inner(node, diagnostics, record);
-  };
+  }
+  codec_->read(node, diagnostics, static_cast<char*>(record) + offset_);
+}
+
+void Schema::add(std::string_view key, std::string_view help, const FieldCodec& codec, std::size_t offset) {
+  fields_.emplace_back(key, help, codec, offset);
 }
 
 void Schema::read(const YamlNode& node, Diagnostics& diagnostics, void* record) const {

@@ -4,8 +4,8 @@
 // catalog_schema.cc's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -64,15 +64,37 @@ class YamlWriter {
   bool item_ = false;
 };
 
+// How a Sourced<T> is read and written, with T erased: one table for each T, so that the hundreds of keys share code.
+struct FieldCodec {
+  ValueType (*describe)();
+  void (*read)(const YamlNode& node, Diagnostics& diagnostics, void* sourced);
+  void (*write)(const void* sourced, YamlWriter& writer);
+  Origin (*origin)(const void* sourced);
+};
+
 // One key of a record, with the member's type erased.
-struct Field {
+class Field {
+ public:
+  Field(std::string_view key_name, std::string_view help_text, const FieldCodec& codec, std::size_t offset)
+      : key(key_name), help(help_text), type(codec.describe()), codec_(&codec), offset_(offset) {}
+
+  // Reports an integer outside [type.minimum, type.maximum] at its place, and reads everything else.
+  void read(const YamlNode& node, Diagnostics& diagnostics, void* record) const;
+  void write(const void* record, YamlWriter& writer) const {  // the value alone, after its key
+    codec_->write(static_cast<const char*>(record) + offset_, writer);
+  }
+  [[nodiscard]] Origin origin(const void* record) const {
+    return codec_->origin(static_cast<const char*>(record) + offset_);
+  }
+
   std::string_view key;
   std::string_view help;
   bool required = false;
   ValueType type;
-  std::function<void(const YamlNode&, Diagnostics&, void*)> read;
-  std::function<void(const void*, YamlWriter&)> write;  // the value alone, after its key
-  std::function<Origin(const void*)> origin;
+
+ private:
+  const FieldCodec* codec_;
+  std::size_t offset_;  // of the member in its record, bytes
 };
 
 class Schema {
@@ -82,10 +104,9 @@ class Schema {
   [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] std::string_view help() const { return help_; }
   [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
-  Field& add(Field field) {
-    fields_.push_back(std::move(field));
-    return fields_.back();
-  }
+  // `offset` is the member's in its record, bytes.
+  void add(std::string_view key, std::string_view help, const FieldCodec& codec, std::size_t offset);
+  [[nodiscard]] Field& last() { return fields_.back(); }
 
   // Reads a mapping into `record`; reports unknown, repeated and missing keys and every bad value, and reads on.
   void read(const YamlNode& node, Diagnostics& diagnostics, void* record) const;
@@ -306,6 +327,20 @@ struct Codec<T> {
   }
 };
 
+template <class T>
+inline constexpr FieldCodec kFieldCodec{
+    .describe = [] { return Codec<T>::describe(); },
+    .read =
+        [](const YamlNode& node, Diagnostics& diagnostics, void* sourced) {
+          auto& given = *static_cast<Sourced<T>*>(sourced);
+          given.place = node.place;
+          if (Codec<T>::read(node, diagnostics, given.value)) given.origin = Origin::file;
+        },
+    .write = [](const void* sourced,
+                YamlWriter& writer) { Codec<T>::write(static_cast<const Sourced<T>*>(sourced)->value, writer); },
+    .origin = [](const void* sourced) { return static_cast<const Sourced<T>*>(sourced)->origin; },
+};
+
 // Builds the table of `Record`.
 template <class Record>
 class SchemaBuilder {
@@ -314,45 +349,29 @@ class SchemaBuilder {
 
   template <class T>
   SchemaBuilder& field(std::string_view key, Sourced<T> Record::*member, std::string_view help) {
-    Field field;
-    field.key = key;
-    field.help = help;
-    field.type = Codec<T>::describe();
-    field.read = [member](const YamlNode& node, Diagnostics& diagnostics, void* record) {
-      Sourced<T>& given = static_cast<Record*>(record)->*member;
-      given.place = node.place;
-      if (Codec<T>::read(node, diagnostics, given.value)) given.origin = Origin::file;
-    };
-    field.write = [member](const void* record, YamlWriter& writer) {
-      Codec<T>::write((static_cast<const Record*>(record)->*member).value, writer);
-    };
-    field.origin = [member](const void* record) { return (static_cast<const Record*>(record)->*member).origin; };
-    schema_.add(std::move(field));
+    const auto* start = reinterpret_cast<const char*>(&sample_);
+    const auto* place = reinterpret_cast<const char*>(&(sample_.*member));
+    schema_.add(key, help, kFieldCodec<T>, static_cast<std::size_t>(place - start));
     return *this;
   }
   // The key just added must be given.
   SchemaBuilder& required() {
-    last().required = true;
+    schema_.last().required = true;
     return *this;
   }
   // The integer just added lies in [low, high].
-  SchemaBuilder& range(std::int64_t low, std::int64_t high);
+  SchemaBuilder& range(std::int64_t low, std::int64_t high) {
+    schema_.last().type.minimum = low;
+    schema_.last().type.maximum = high;
+    return *this;
+  }
 
   Schema build() { return std::move(schema_); }
 
  private:
-  Field& last() { return const_cast<Field&>(schema_.fields().back()); }
+  Record sample_{};  // where members lie in a record
   Schema schema_;
 };
-
-// Wraps a field's reader so that integers outside the range are refused at their place.
-void limit_range(Field& field, std::int64_t low, std::int64_t high);
-
-template <class Record>
-SchemaBuilder<Record>& SchemaBuilder<Record>::range(std::int64_t low, std::int64_t high) {
-  limit_range(last(), low, high);
-  return *this;
-}
 
 // A JSON Schema (draft 2020-12) for files whose top level is `root`.
 [[nodiscard]] std::string json_schema(const Schema& root, std::string_view title);

@@ -131,6 +131,15 @@ struct ExternalSpec {
 // One of the three data fabrics.
 struct FabricSpec {
   using IsRecord = void;
+
+  // Compiled once, in the schema: it has hundreds of members, and most files copy or destroy one.
+  FabricSpec();
+  FabricSpec(const FabricSpec& other);
+  FabricSpec(FabricSpec&& other) noexcept;
+  FabricSpec& operator=(const FabricSpec& other);
+  FabricSpec& operator=(FabricSpec&& other) noexcept;
+  ~FabricSpec();
+
   SourceLocation place;
   Sourced<NetworkKind> network{NetworkKind::ethernet};
   Sourced<BitRate> speed;  // host ports; unset: the first speed of the server's ports
@@ -250,6 +259,15 @@ struct CableSpec {
 
 struct Spec {
   using IsRecord = void;
+
+  // Compiled once, in the schema: it has hundreds of members, and most files copy or destroy one.
+  Spec();
+  Spec(const Spec& other);
+  Spec(Spec&& other) noexcept;
+  Spec& operator=(const Spec& other);
+  Spec& operator=(Spec&& other) noexcept;
+  ~Spec();
+
   SourceLocation place;
   Sourced<std::int64_t> weft;
   Sourced<Name> name;

@@ -4,6 +4,20 @@
 
 namespace weft::model {
 
+FabricSpec::FabricSpec() = default;
+FabricSpec::FabricSpec(const FabricSpec& other) = default;
+FabricSpec::FabricSpec(FabricSpec&& other) noexcept = default;
+FabricSpec& FabricSpec::operator=(const FabricSpec& other) = default;
+FabricSpec& FabricSpec::operator=(FabricSpec&& other) noexcept = default;
+FabricSpec::~FabricSpec() = default;
+
+Spec::Spec() = default;
+Spec::Spec(const Spec& other) = default;
+Spec::Spec(Spec&& other) noexcept = default;
+Spec& Spec::operator=(const Spec& other) = default;
+Spec& Spec::operator=(Spec&& other) noexcept = default;
+Spec::~Spec() = default;
+
 template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
 

@@ -1,14 +1,12 @@
 // Bytes as what hosts and jobs are configured with. The first byte picks the name of the file, which breaks ties in
-// telling what it is; the rest is the text. Whatever is read points into the text, reading it again gives the same, and
-// the rules about hosts bear it.
+// telling what it is; the rest is the text. Whatever is read points into the text, and reading it again gives the same.
+// host_rules_fuzz.cc runs the rules on it.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/check.h"
-#include "check/core/rule.h"
 #include "config/config_set.h"
 
 namespace weft {
@@ -53,17 +51,6 @@ void check_places(const config::ConfigSet& set, const Sources& sources) {
   }
 }
 
-void check_rules(const config::ConfigSet& set, const Sources& sources) {
-  static const std::vector<check::Rule> kRules = check::host_rules();
-  const check::CheckInput input(nullptr, set, sources, false);
-  check::Report report;
-  for (const check::Rule& rule : kRules) {
-    report.begin(rule);
-    rule.run(input, report);
-  }
-  for (const check::Finding& finding : report.findings()) CHECK(!finding.message.empty(), "a finding says something");
-}
-
 void run(std::string_view name, const std::string& text) {
   Sources sources;
   config::ConfigSet set;
@@ -73,7 +60,6 @@ void run(std::string_view name, const std::string& text) {
   CHECK(set.files.empty() == (config::detect_kind(name, text) == config::ConfigKind::unknown),
         "what is not recognized is not kept");
   check_places(set, sources);
-  check_rules(set, sources);
   (void)render_all(diagnostics, sources, false);
   Sources again_sources;
   config::ConfigSet again;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/asset.h"
+#include "base/text.h"
 #include "render/core/line_file.h"
 #include "render/hosts/parts.h"
 
@@ -20,9 +21,9 @@ void append_row(const model::Cluster& cluster, model::PortId id, std::string& ou
     if (!names.empty()) names += ',';
     names += name;
   }
-  fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\t{}\t{}\n", config_word(cluster.name_of(port.device)),
-                 cluster.port_name(id), config_word(cluster.name_of(at)), names,
-                 host_fabric_is_infiniband(cluster, port.fabric) ? "ib" : "eth");
+  append_format(out, "{}\t{}\t{}\t{}\t{}\n", config_word(cluster.name_of(port.device)), cluster.port_name(id),
+                config_word(cluster.name_of(at)), names,
+                host_fabric_is_infiniband(cluster, port.fabric) ? "ib" : "eth");
 }
 
 void add_program(const RenderInput& input, FileSink& sink, std::string_view name, std::string_view what,

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <variant>
 
 #include "base/asset.h"
 #include "base/svg.h"
+#include "base/text.h"
 #include "sched/replay/plot.h"
 #include "sched/replay/policies.h"
 
@@ -42,7 +42,7 @@ class PageWriter {
  private:
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    append_format(out_, format, std::forward<Args>(args)...);
   }
 
   void head() {

@@ -4,13 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <iterator>
 #include <variant>
 
 #include "base/asset.h"
 #include "base/hash.h"
 #include "base/human_format.h"
 #include "base/svg.h"
+#include "base/text.h"
 #include "netsim/views/result_cells.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/view.h"
@@ -141,7 +141,7 @@ class PageWriter {
  private:
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    append_format(out_, format, std::forward<Args>(args)...);
   }
 
   void head() {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <vector>
 
 #include "base/human_format.h"
+#include "base/text.h"
 #include "netsim/views/result_cells.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/view_cells.h"
@@ -118,7 +118,7 @@ class Histogram {
 
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    append_format(out_, format, std::forward<Args>(args)...);
   }
   [[nodiscard]] double x_of(double ms) const { return kLeft + (ms - bins_.from) / span_ * (kWidth - kLeft - kRight); }
   [[nodiscard]] double y_of(double log_count) const {

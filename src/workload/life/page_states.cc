@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "base/human_format.h"
 #include "base/svg.h"
+#include "base/text.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/view_cells.h"
 
@@ -56,7 +56,7 @@ class StatesPicture {
  private:
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    append_format(out_, format, std::forward<Args>(args)...);
   }
   static double lane_top(std::size_t lane) { return kHead + static_cast<double>(lane) * (kLane + kLaneGap); }
 

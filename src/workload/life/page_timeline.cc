@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -13,6 +12,7 @@
 #include "base/document.h"
 #include "base/human_format.h"
 #include "base/quoting.h"
+#include "base/text.h"
 #include "netsim/views/result_cells.h"
 #include "workload/life/page_internal.h"
 #include "workload/life/perfetto_lanes.h"
@@ -93,8 +93,8 @@ std::string data_text(const DrawnTimeline& drawn, const Timeline& timeline) {
         name = used++;
         names += (names.empty() ? "" : ",") + json_quote(timeline.names[span.name]);
       }
-      fmt::format_to(std::back_inserter(tracks), "{}{},{},{},{},{},{}", first ? "" : ",", span.start_ns - before,
-                     span.length_ns, name, span.depth, span.count, busy_percent(span));
+      append_format(tracks, "{}{},{},{},{},{},{}", first ? "" : ",", span.start_ns - before, span.length_ns, name,
+                    span.depth, span.count, busy_percent(span));
       before = span.start_ns;
       first = false;
     }
@@ -113,7 +113,7 @@ std::string counter_points(const TimelineCounter& counter, const Timeline& timel
   std::pair<std::int64_t, double> highest;
   const auto flush = [&] {
     if (last < 0) return;
-    fmt::format_to(std::back_inserter(out), "{}{},{:.6g}", out.empty() ? "" : ",", highest.first, highest.second);
+    append_format(out, "{}{},{:.6g}", out.empty() ? "" : ",", highest.first, highest.second);
   };
   for (const auto& [at, value] : counter.points) {
     const std::int64_t ns = floor_ns(at) - from;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/quoting.h"
+#include "base/text.h"
 #include "workload/life/perfetto_lanes.h"
 
 namespace weft::workload {
@@ -90,8 +91,7 @@ class TraceWriter {
 
   void meta(std::string_view what, std::uint32_t pid, std::uint32_t tid, std::string_view argument) {
     open_event();
-    fmt::format_to(std::back_inserter(out_), R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{{}}}}})", what, pid,
-                   tid, argument);
+    append_format(out_, R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{{}}}}})", what, pid, tid, argument);
   }
 
   void process(std::uint32_t pid, std::string_view name, std::uint32_t sort) {
